@@ -1,0 +1,43 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target: Swift 6 mode, strict memory safety, no warning left standing.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+// Targets stand in dependency order: a target imports only from rows above it (Tests/ArchitectureTests).
+let package = Package(
+    name: "coffer",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        systemLibrary("CFuse3", "fuse3", "libfuse3-dev"),
+        systemLibrary("CSodium", "libsodium", "libsodium-dev"),
+        systemLibrary("CCrypto", "libcrypto", "libssl-dev"),
+        systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
+        .target(name: "CCofferSystem"),
+
+        module("CofferSystem", ["CCofferSystem"]),
+        module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
+        module("CofferFormat", []),
+    ]
+)

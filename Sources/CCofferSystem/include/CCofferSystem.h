@@ -1,0 +1,40 @@
+#pragma once
+// Calls that Glibc's Swift overlay lacks (GNU-only, variadic or macros). Each returns -errno on failure.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// fallocate(2) with FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
+int coffer_punch_hole(int descriptor, off_t offset, off_t length);
+/// fallocate(2) with FALLOC_FL_KEEP_SIZE.
+int coffer_preallocate(int descriptor, off_t offset, off_t length);
+/// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts writing, does not wait, promises nothing.
+int coffer_start_writeback(int descriptor, off_t offset, off_t length);
+/// open(2) with three arguments.
+int coffer_open_at(int directory, const char *path, int flags, mode_t mode);
+/// prctl(PR_SET_DUMPABLE, 0) and RLIMIT_CORE 0.
+int coffer_forbid_core_dumps(void);
+/// Nanoseconds of CLOCK_BOOTTIME, which runs through suspend and cannot be set.
+int64_t coffer_boot_time_ns(void);
+/// Nanoseconds of CLOCK_REALTIME since 1970.
+int64_t coffer_real_time_ns(void);
+/// Nanoseconds of CLOCK_MONOTONIC.
+int64_t coffer_monotonic_time_ns(void);
+/// O_DIRECT, O_CLOEXEC, O_NOFOLLOW, O_DIRECTORY, O_PATH as this architecture has them.
+extern const int coffer_O_DIRECT;
+extern const int coffer_O_PATH;
+/// O_NONBLOCK set or cleared on a descriptor.
+int coffer_set_nonblocking(int descriptor, int nonblocking);
+/// FD_CLOEXEC set or cleared on a descriptor.
+int coffer_set_close_on_exec(int descriptor, int close);
+/// The user at the other end of a Unix socket (SO_PEERCRED), or -errno.
+int64_t coffer_peer_user(int socket);
+/// madvise(MADV_HUGEPAGE); a hint, its failure does not matter.
+void coffer_advise_huge_pages(void *start, size_t length);
+/// madvise(MADV_DONTDUMP | MADV_WIPEONFORK) for memory that holds plaintext; a hint.
+void coffer_advise_private(void *start, size_t length);
+/// ioctl(TIOCGWINSZ): columns of the terminal, or 0.
+int coffer_terminal_columns(int descriptor);
+/// pthread_setname_np(3).
+void coffer_name_thread(unsigned long thread, const char *name);

@@ -1,0 +1,46 @@
+internal import CSodium
+
+/// An X25519 key pair (RFC 7748).
+package struct AgreementKey: ~Copyable, Sendable {
+    /// Bytes of a secret key, of a public key, and of a shared secret.
+    package static let byteCount = 32
+
+    package let secretKey: SecretBytes
+    package let publicKey: [UInt8]
+
+    /// The pair of a secret key of 32 bytes.
+    package init(secretKey: consuming SecretBytes) {
+        Sodium.ensureInitialised()
+        precondition(secretKey.count == Self.byteCount)
+        var publicKey = [UInt8](repeating: 0, count: Self.byteCount)
+        secretKey.withBytes { secret in
+            unsafe secret.withPointer { secret, _ in _ = unsafe crypto_scalarmult_base(&publicKey, secret) }
+        }
+        self.publicKey = publicKey
+        self.secretKey = secretKey
+    }
+
+    /// A fresh pair.
+    package static func random() -> AgreementKey {
+        AgreementKey(secretKey: .random(count: byteCount))
+    }
+
+    /// The secret shared with the owner of `peer`.
+    ///
+    /// - Throws: `.weakPublicKey` where it would be all zeros, or `peer` is not 32 bytes long.
+    package func sharedSecret(with peer: [UInt8]) throws(CryptoError) -> SecretBytes {
+        guard peer.count == Self.byteCount else { throw .weakPublicKey }
+        var result: Int32 = -1
+        let shared = secretKey.withBytes { secret in
+            SecretBytes(count: Self.byteCount) { (shared: inout MutableRawSpan) throws(Never) in
+                unsafe shared.withPointer { shared, _ in
+                    unsafe secret.withPointer { secret, _ in
+                        result = unsafe crypto_scalarmult(shared, secret, peer)
+                    }
+                }
+            }
+        }
+        guard result == 0 else { throw .weakPublicKey }
+        return shared
+    }
+}

@@ -1,0 +1,41 @@
+internal import CSodium
+internal import CofferSystem
+
+/// BLAKE2b (RFC 7693), keyed or plain, with 16 to 64 bytes of output.
+package enum Blake2b {
+    /// The plain hash.
+    package static func hash(_ bytes: RawSpan, byteCount: Int) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: byteCount)
+        output.withMutableRawSpan { unsafe hash(bytes, keyBytes: [UInt8]().span.bytes, into: &$0) }
+        return output
+    }
+
+    /// The hash keyed by a secret, as many bytes as `output` has.
+    package static func hash<Role: KeyRole>(
+        _ bytes: RawSpan, key: borrowing SymmetricKey<Role>, into output: inout MutableRawSpan
+    ) {
+        key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
+    }
+
+    /// The hash keyed by a secret, as a secret.
+    static func secret(_ bytes: RawSpan, key: borrowing SecretBytes) -> SecretBytes {
+        key.withBytes { key in
+            SecretBytes(count: 32) { (output: inout MutableRawSpan) throws(Never) in
+                hash(bytes, keyBytes: key, into: &output)
+            }
+        }
+    }
+
+    private static func hash(_ bytes: RawSpan, keyBytes: RawSpan, into output: inout MutableRawSpan) {
+        Sodium.ensureInitialised()
+        precondition((16...64).contains(output.byteCount))
+        // SAFETY: all three spans outlive the call.
+        unsafe output.withPointer { output, outputCount in
+            unsafe bytes.withPointer { bytes, count in
+                unsafe keyBytes.withPointer { key, keyCount in
+                    _ = unsafe crypto_generichash(output, outputCount, bytes, UInt64(count), key, keyCount)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import CCrypto
+internal import CSodium
+internal import CofferSystem
+
+/// The fast way: HChaCha20 of libsodium, then ChaCha20-Poly1305 of OpenSSL's libcrypto with kept contexts.
+@safe
+package final class LibcryptoBlockCipher: BlockCipher {
+    // SAFETY: two contexts that this object owns from init to deinit; one thread at a time by contract.
+    private let sealing: OpaquePointer
+    private let opening: OpaquePointer
+    private var nonce = [UInt8](repeating: 0, count: 12)
+
+    package init() {
+        Sodium.ensureInitialised()
+        guard let sealing = unsafe EVP_CIPHER_CTX_new(), let opening = unsafe EVP_CIPHER_CTX_new() else {
+            preconditionFailure("no memory for a cipher context")
+        }
+        unsafe self.sealing = unsafe sealing
+        unsafe self.opening = unsafe opening
+        let cipher = unsafe EVP_chacha20_poly1305()
+        let ready =
+            unsafe EVP_EncryptInit_ex(sealing, cipher, nil, nil, nil) == 1
+            && EVP_DecryptInit_ex(opening, cipher, nil, nil, nil) == 1
+        precondition(ready, "libcrypto has no ChaCha20-Poly1305")
+    }
+
+    deinit {
+        unsafe EVP_CIPHER_CTX_free(sealing)
+        unsafe EVP_CIPHER_CTX_free(opening)
+    }
+
+    package func begin<Role: KeyRole>(_ key: borrowing SymmetricKey<Role>, _ prefix: NoncePrefix) {
+        var input = [UInt8](repeating: 0, count: NoncePrefix.byteCount)
+        input.withMutableRawSpan { prefix.store(into: &$0, at: 0) }
+        var subkey = [UInt8](repeating: 0, count: 32)
+        key.bytes.withBytes { key in
+            unsafe key.withPointer { key, _ in _ = unsafe crypto_core_hchacha20(&subkey, input, key, nil) }
+        }
+        setKey(subkey)
+        SecretBytes.wipe(&subkey)
+    }
+
+    package func end() {
+        setKey([UInt8](repeating: 0, count: 32))
+    }
+
+    private func setKey(_ key: [UInt8]) {
+        let keyed =
+            unsafe EVP_EncryptInit_ex(sealing, nil, nil, key, nil) == 1
+            && EVP_DecryptInit_ex(opening, nil, nil, key, nil) == 1
+        precondition(keyed, "libcrypto refused a key")
+    }
+
+    package func seal(
+        _ plaintext: RawSpan, number: UInt64, associated: RawSpan, into sealed: inout MutableRawSpan
+    ) {
+        precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
+        let context = unsafe sealing
+        setNonce(number)
+        // SAFETY: the spans outlive the calls; `sealed` has room for the tag by the precondition.
+        let complete = unsafe sealed.withPointer { output, _ in
+            unsafe plaintext.withPointer { input, count in
+                unsafe associated.withPointer { associated, associatedCount in
+                    var done: Int32 = 0
+                    return unsafe EVP_EncryptInit_ex(context, nil, nil, nil, nonce) == 1
+                        && EVP_EncryptUpdate(context, nil, &done, associated, Int32(associatedCount)) == 1
+                        && (count == 0 || EVP_EncryptUpdate(context, output, &done, input, Int32(count)) == 1)
+                        && EVP_EncryptFinal_ex(context, output + count, &done) == 1
+                        && EVP_CIPHER_CTX_ctrl(
+                            context, EVP_CTRL_AEAD_GET_TAG, Int32(Seal.tagByteCount), output + count) == 1
+                }
+            }
+        }
+        precondition(complete, "libcrypto could not seal")
+    }
+
+    package func open(
+        _ sealed: RawSpan, number: UInt64, associated: RawSpan, into plaintext: inout MutableRawSpan
+    ) throws(CryptoError) {
+        precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
+        let context = unsafe opening
+        setNonce(number)
+        // SAFETY: the spans outlive the calls; the tag is only read (libcrypto takes it as mutable).
+        let authentic = unsafe plaintext.withPointer { output, count in
+            unsafe sealed.withPointer { input, _ in
+                unsafe associated.withPointer { associated, associatedCount in
+                    var done: Int32 = 0
+                    var end: UInt8 = 0
+                    let authentic =
+                        unsafe EVP_DecryptInit_ex(context, nil, nil, nil, nonce) == 1
+                        && EVP_CIPHER_CTX_ctrl(
+                            context, EVP_CTRL_AEAD_SET_TAG, Int32(Seal.tagByteCount),
+                            UnsafeMutableRawPointer(mutating: input + count)) == 1
+                        && EVP_DecryptUpdate(context, nil, &done, associated, Int32(associatedCount)) == 1
+                        && (count == 0 || EVP_DecryptUpdate(context, output, &done, input, Int32(count)) == 1)
+                        && EVP_DecryptFinal_ex(context, &end, &done) == 1
+                    if !authentic { unsafe sodium_memzero(output, count) }
+                    return authentic
+                }
+            }
+        }
+        if !authentic { throw .authenticationFailed }
+    }
+
+    /// The 12-byte nonce of RFC 8439 inside XChaCha20: four zero bytes, then the number, little-endian.
+    private func setNonce(_ number: UInt64) {
+        for index in 0..<8 {
+            nonce[4 + index] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))
+        }
+    }
+}

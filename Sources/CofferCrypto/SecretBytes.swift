@@ -1,0 +1,80 @@
+internal import CSodium
+internal import CofferSystem
+
+/// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
+@safe
+package struct SecretBytes: ~Copyable, @unchecked Sendable {
+    // SAFETY: allocated by init, freed by deinit, written only while being made; hence safe to share.
+    private let start: UnsafeMutableRawPointer
+    /// Bytes in it.
+    package let count: Int
+
+    /// Makes `count` secret bytes and lets `fill` write them.
+    package init<Failure: Error>(
+        count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
+    ) throws(Failure) {
+        Sodium.ensureInitialised()
+        guard let start = unsafe sodium_malloc(max(count, 1)) else {
+            preconditionFailure("no locked memory for \(count) secret bytes")
+        }
+        unsafe self.start = unsafe start
+        self.count = count
+        // SAFETY: `count` bytes were allocated just now and nobody else has them.
+        var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
+        do {
+            try fill(&span)
+        } catch {
+            unsafe sodium_free(start)
+            throw error
+        }
+    }
+
+    /// Fresh random bytes.
+    package static func random(count: Int) -> SecretBytes {
+        SecretBytes(count: count) { (span: inout MutableRawSpan) throws(Never) in
+            unsafe span.withPointer { unsafe randombytes_buf($0, $1) }
+        }
+    }
+
+    /// Takes a copy of bytes and wipes the original.
+    package init(moving bytes: inout [UInt8]) {
+        let source = bytes
+        self.init(count: source.count) { (span: inout MutableRawSpan) throws(Never) in
+            unsafe span.copyBytes(from: source.span.bytes)
+        }
+        SecretBytes.wipe(&bytes)
+    }
+
+    /// Takes a copy of bytes.
+    package init(copying bytes: RawSpan) {
+        self.init(count: bytes.byteCount) { (span: inout MutableRawSpan) throws(Never) in
+            span.copyBytes(from: bytes)
+        }
+    }
+
+    deinit {
+        unsafe sodium_free(start)
+    }
+
+    /// Lends the bytes for reading.
+    package func withBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+        return try unsafe body(bytes.bytes)
+    }
+
+    /// Compares in constant time.
+    package func isEqual(to other: borrowing SecretBytes) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe sodium_memcmp(start, other.start, count) == 0
+    }
+
+    /// Overwrites the bytes of an array with zeros, in place if nobody shares it.
+    package static func wipe(_ bytes: inout [UInt8]) {
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return }
+            unsafe sodium_memzero(base, buffer.count)
+        }
+    }
+}

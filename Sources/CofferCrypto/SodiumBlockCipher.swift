@@ -1,0 +1,34 @@
+/// The plain way, all of it libsodium: the reference that the fast way is checked against.
+package final class SodiumBlockCipher: BlockCipher {
+    private var key: SymmetricKey<ItemRole>?
+    private var prefix = NoncePrefix(low: 0, high: 0)
+
+    package init() {}
+
+    package func begin<Role: KeyRole>(_ key: borrowing SymmetricKey<Role>, _ prefix: NoncePrefix) {
+        self.key = SymmetricKey(key.bytes.withBytes { SecretBytes(copying: $0) })
+        self.prefix = prefix
+    }
+
+    package func end() {
+        key = nil
+    }
+
+    package func seal(
+        _ plaintext: RawSpan, number: UInt64, associated: RawSpan, into sealed: inout MutableRawSpan
+    ) {
+        guard let key = key?.duplicate() else { preconditionFailure("begin() comes first") }
+        RecordCipher.seal(
+            plaintext, key: key, nonce: Nonce(prefix: prefix, number: number), associated: associated,
+            into: &sealed)
+    }
+
+    package func open(
+        _ sealed: RawSpan, number: UInt64, associated: RawSpan, into plaintext: inout MutableRawSpan
+    ) throws(CryptoError) {
+        guard let key = key?.duplicate() else { preconditionFailure("begin() comes first") }
+        try RecordCipher.open(
+            sealed, key: key, nonce: Nonce(prefix: prefix, number: number), associated: associated,
+            into: &plaintext)
+    }
+}

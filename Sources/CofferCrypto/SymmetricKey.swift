@@ -1,0 +1,67 @@
+internal import CofferSystem
+
+/// What a key is for. A key never has two uses: the role is part of its type and of its derivation.
+package protocol KeyRole: Sendable {
+    /// The purpose string of docs/format.md, section "Key derivation".
+    static var purpose: String { get }
+}
+
+/// Comes out of Argon2id; wraps the profile key.
+package enum UnlockRole: KeyRole { package static let purpose = "unlock" }
+/// Proves that a passphrase is right, without touching anything else.
+package enum VerifierRole: KeyRole { package static let purpose = "verifier" }
+/// Keeps the passphrase's hint from plain sight.
+package enum HintRole: KeyRole { package static let purpose = "hint" }
+/// Random; the root of all that a profile holds.
+package enum ProfileRole: KeyRole { package static let purpose = "profile" }
+/// Seals the body of the profile file.
+package enum ProfileBodyRole: KeyRole { package static let purpose = "profile body" }
+/// Random, one per vault and device; the root of the local index.
+package enum StoreRole: KeyRole { package static let purpose = "store" }
+/// Seals the pages of an index.
+package enum IndexPageRole: KeyRole { package static let purpose = "index page" }
+/// Keys the multiset hash over the rows of an index.
+package enum RowDigestRole: KeyRole { package static let purpose = "row digest" }
+/// Random, one per vault and epoch; what members share.
+package enum VaultRole: KeyRole { package static let purpose = "vault" }
+/// The root of all content of one epoch.
+package enum ContentRole: KeyRole { package static let purpose = "content" }
+/// Seals the blocks of one item in one epoch.
+package enum ItemRole: KeyRole { package static let purpose = "item" }
+
+/// A 256-bit key with one role.
+package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
+    /// Bytes of every symmetric key.
+    package static var byteCount: Int { 32 }
+
+    package let bytes: SecretBytes
+
+    /// Takes over 32 secret bytes.
+    package init(_ bytes: consuming SecretBytes) {
+        precondition(bytes.count == Self.byteCount)
+        self.bytes = bytes
+    }
+
+    /// A fresh random key.
+    package static func random() -> SymmetricKey<Role> {
+        SymmetricKey(SecretBytes.random(count: byteCount))
+    }
+
+    /// The subkey for another role: keyed BLAKE2b-256 of "coffer/1/", the purpose, a zero byte, `context`.
+    ///
+    /// - Parameter context: The ids that the subkey belongs to; of a fixed length for each role.
+    package func derive<Subrole: KeyRole>(
+        _ role: Subrole.Type, context: RawSpan
+    ) -> SymmetricKey<Subrole> {
+        var input = Array("coffer/1/\(Subrole.purpose)\0".utf8)
+        for index in 0..<context.byteCount {
+            input.append(context.byte(at: index))
+        }
+        return unsafe SymmetricKey<Subrole>(Blake2b.secret(input.span.bytes, key: bytes))
+    }
+
+    /// A second owner of the same key, for another thread or object.
+    package func duplicate() -> SymmetricKey<Role> {
+        SymmetricKey(bytes.withBytes { SecretBytes(copying: $0) })
+    }
+}

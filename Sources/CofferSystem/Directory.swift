@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// Directories and whole small files, by path.
+package enum Directory {
+    /// The names in a directory but "." and "..", unordered.
+    package static func names(in path: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(path) else { throw .last("opendir", on: path) }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+                // SAFETY: d_name is NUL-terminated within its 256 bytes.
+                unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        if errno != 0 { throw .last("readdir", on: path) }
+        return names
+    }
+
+    /// Makes a directory; true if it was missing.
+    @discardableResult
+    package static func make(_ path: String, mode: UInt32 = 0o700) throws(SystemError) -> Bool {
+        if unsafe mkdir(path, mode) == 0 { return true }
+        if errno == EEXIST { return false }
+        throw .last("mkdir", on: path)
+    }
+
+    /// Makes a directory and those above it.
+    package static func makeAll(_ path: String, mode: UInt32 = 0o700) throws(SystemError) {
+        if exists(path) { return }
+        let parent = parent(of: path)
+        if parent != path { try makeAll(parent, mode: 0o700) }
+        try make(path, mode: mode)
+    }
+
+    /// The path without its last component.
+    package static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Whether anything is at `path`, a dangling symbolic link included.
+    package static func exists(_ path: String) -> Bool {
+        unsafe faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    }
+
+    /// Removes a directory with all that is in it; symbolic links are not followed.
+    package static func removeAll(_ path: String) throws(SystemError) {
+        for name in try names(in: path) {
+            let child = "\(path)/\(name)"
+            if unsafe unlink(child) == 0 { continue }
+            guard errno == EISDIR || errno == EPERM else { throw .last("unlink", on: child) }
+            try removeAll(child)
+        }
+        try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
+    }
+
+    /// The absolute path without symbolic links. As realpath(3).
+    package static func resolve(_ path: String) throws(SystemError) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { throw .last("realpath", on: path) }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// Removes an empty directory. As rmdir(2).
+    package static func removeEmpty(_ path: String) throws(SystemError) {
+        try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
+    }
+
+    /// Removes a name; a missing one is no error.
+    package static func removeFile(_ path: String) throws(SystemError) {
+        if unsafe unlink(path) != 0, errno != ENOENT { throw .last("unlink", on: path) }
+    }
+}

@@ -1,0 +1,32 @@
+internal import Glibc
+
+/// An exclusive advisory lock on a file, held until this value goes away. As flock(2).
+package struct FileLock: ~Copyable, Sendable {
+    private let descriptor: Descriptor
+    private let path: String
+
+    /// Takes the lock, or returns nil when another process holds it.
+    package static func take(_ path: String) throws(SystemError) -> FileLock? {
+        let descriptor = try Descriptor.open(path, [.readWrite, .create, .noFollow])
+        do throws(SystemError) {
+            try retryingInterrupted("flock", on: path) { flock(descriptor.number, LOCK_EX | LOCK_NB) }
+        } catch where error.code == EWOULDBLOCK {
+            return nil
+        }
+        return FileLock(descriptor: descriptor, path: path)
+    }
+
+    private init(descriptor: consuming Descriptor, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Leaves a note in the file for those who find it locked (who holds it, how to reach them).
+    package func setNote(_ note: String) throws(SystemError) {
+        try retryingInterrupted("truncate", on: path) { ftruncate(descriptor.number, 0) }
+        let bytes = Array(note.utf8)
+        try retryingInterrupted("write", on: path) {
+            unsafe pwrite(descriptor.number, bytes, bytes.count, 0)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+internal import CCofferSystem
+internal import Glibc
+
+/// A directory of the store on a real file system.
+package final class POSIXStorageDirectory: StorageDirectory {
+    private let path: String
+    private let descriptor: Descriptor
+
+    /// Opens an existing directory.
+    package init(path: String) throws(SystemError) {
+        self.path = path
+        descriptor = try Descriptor.open(path, [.readOnly, .directory])
+    }
+
+    package func open(_ name: String, create: Bool) throws(SystemError) -> any StorageFile {
+        try openFile(name, O_RDWR | O_NOFOLLOW | (create ? O_CREAT : 0))
+    }
+
+    package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {
+        do {
+            return try openFile(name, O_RDONLY | O_NOFOLLOW | coffer_O_DIRECT)
+        } catch where error.code == EINVAL {
+            return nil
+        }
+    }
+
+    private func openFile(_ name: String, _ flags: Int32) throws(SystemError) -> POSIXStorageFile {
+        let subject = "\(path)/\(name)"
+        let number = try checkingNegative("open", on: subject) {
+            unsafe coffer_open_at(descriptor.number, name, flags | O_CLOEXEC, 0o600)
+        }
+        return POSIXStorageFile(Descriptor(owning: number), subject: subject)
+    }
+
+    package func remove(_ name: String) throws(SystemError) {
+        try retryingInterrupted("unlink", on: "\(path)/\(name)") {
+            unsafe unlinkat(descriptor.number, name, 0)
+        }
+    }
+
+    package func contains(_ name: String) throws(SystemError) -> Bool {
+        if unsafe faccessat(descriptor.number, name, F_OK, 0) == 0 { return true }
+        if errno == ENOENT { return false }
+        throw .last("access", on: "\(path)/\(name)")
+    }
+
+    package func list() throws(SystemError) -> [String] {
+        try Directory.names(in: path)
+    }
+
+    package func sync() throws(SystemError) {
+        try retryingInterrupted("fsync", on: path) { fsync(descriptor.number) }
+    }
+
+    package func subdirectory(_ name: String) throws(SystemError) -> any StorageDirectory {
+        if unsafe mkdirat(descriptor.number, name, 0o700) == 0 {
+            try sync()
+        } else if errno != EEXIST {
+            throw .last("mkdir", on: "\(path)/\(name)")
+        }
+        return try POSIXStorageDirectory(path: "\(path)/\(name)")
+    }
+
+    package func space() throws(SystemError) -> StorageSpace {
+        var result = statvfs()
+        try retryingInterrupted("statvfs", on: path) { unsafe fstatvfs(descriptor.number, &result) }
+        let unit = Int(result.f_frsize)
+        return StorageSpace(
+            total: Int(result.f_blocks) * unit, free: Int(result.f_bfree) * unit,
+            available: Int(result.f_bavail) * unit,
+            files: Int(result.f_files), freeFiles: Int(result.f_favail))
+    }
+}
+
+/// An open file of the store on a real file system.
+package final class POSIXStorageFile: StorageFile {
+    private let descriptor: Descriptor
+    private let subject: String
+
+    init(_ descriptor: consuming Descriptor, subject: String) {
+        self.descriptor = descriptor
+        self.subject = subject
+    }
+
+    package func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int {
+        let number = descriptor.number
+        let subject = subject
+        var done = 0
+        let wanted = buffer.byteCount
+        while done < wanted {
+            let count = try unsafe buffer.withUnsafeMutableBytes { bytes throws(SystemError) -> Int in
+                // SAFETY: `done` < count of the buffer, which outlives the call.
+                try retryingInterrupted("read", on: subject) {
+                    unsafe pread(number, bytes.baseAddress?.advanced(by: done), wanted - done, offset + done)
+                }
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    package func write(_ bytes: RawSpan, at offset: Int) throws(SystemError) {
+        let number = descriptor.number
+        let subject = subject
+        var done = 0
+        while done < bytes.byteCount {
+            done += try unsafe bytes.withUnsafeBytes { raw throws(SystemError) -> Int in
+                // SAFETY: `done` < count of the buffer, which outlives the call.
+                try retryingInterrupted("write", on: subject) {
+                    unsafe pwrite(number, raw.baseAddress?.advanced(by: done), raw.count - done, offset + done)
+                }
+            }
+        }
+    }
+
+    package func size() throws(SystemError) -> Int {
+        var status = stat()
+        try retryingInterrupted("stat", on: subject) { unsafe fstat(descriptor.number, &status) }
+        return status.st_size
+    }
+
+    package func truncate(to size: Int) throws(SystemError) {
+        try retryingInterrupted("truncate", on: subject) { ftruncate(descriptor.number, size) }
+    }
+
+    package func dataSync() throws(SystemError) {
+        try retryingInterrupted("fdatasync", on: subject) { fdatasync(descriptor.number) }
+    }
+
+    package func startWriteback(at offset: Int, count: Int) {
+        _ = coffer_start_writeback(descriptor.number, offset, count)
+    }
+
+    package func punchHole(at offset: Int, count: Int) throws(SystemError) {
+        try checkingNegative("fallocate", on: subject) { coffer_punch_hole(descriptor.number, offset, count) }
+    }
+
+    package func preallocate(at offset: Int, count: Int) throws(SystemError) {
+        try checkingNegative("fallocate", on: subject) { coffer_preallocate(descriptor.number, offset, count) }
+    }
+}

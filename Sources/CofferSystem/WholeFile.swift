@@ -1,0 +1,61 @@
+internal import Glibc
+
+/// Small files, read and replaced as a whole.
+package enum WholeFile {
+    /// All bytes of a file.
+    ///
+    /// - Parameter limit: The most bytes to accept; a longer file throws EFBIG.
+    package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+        let descriptor = try Descriptor.open(path, .readOnly)
+        return try read(descriptor: descriptor.number, limit: limit, subject: path)
+    }
+
+    /// All bytes until the end of an open descriptor, which stays open.
+    package static func read(
+        descriptor: Int32, limit: Int, subject: String
+    ) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = try retryingInterrupted("read", on: subject) {
+                unsafe Glibc.read(descriptor, &chunk, chunk.count)
+            }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: chunk[..<count])
+            if bytes.count > limit { throw SystemError("read", code: EFBIG, on: subject) }
+        }
+    }
+
+    /// Replaces `path` by `bytes` so that after a crash it is wholly old or wholly new.
+    ///
+    /// Writes a temporary file beside it, syncs it, renames it, and syncs the directory.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let temporary = "\(path).new"
+        do throws(SystemError) {
+            let descriptor = try Descriptor.open(temporary, [.writeOnly, .create, .truncate, .noFollow])
+            try writeAll(bytes, to: descriptor.number, subject: temporary)
+            try retryingInterrupted("fsync", on: temporary) { fsync(descriptor.number) }
+            try retryingInterrupted("rename", on: path) { unsafe rename(temporary, path) }
+        } catch {
+            _ = unsafe unlink(temporary)
+            throw error
+        }
+        let directory = try Descriptor.open(Directory.parent(of: path), [.readOnly, .directory])
+        try retryingInterrupted("fsync", on: path) { fsync(directory.number) }
+    }
+
+    /// Writes all bytes to an open descriptor.
+    package static func writeAll(
+        _ bytes: [UInt8], to descriptor: Int32, subject: String
+    ) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            done += try retryingInterrupted("write", on: subject) {
+                // SAFETY: `done` is at most the count of the array, which is held for the call.
+                unsafe bytes.withUnsafeBytes { raw in
+                    unsafe write(descriptor, raw.baseAddress?.advanced(by: done), raw.count - done)
+                }
+            }
+        }
+    }
+}
