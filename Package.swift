@@ -11,6 +11,15 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Tests call C freely, so they go without strict memory safety.
+let testSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
@@ -20,7 +29,7 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)
 }
 
 // Targets stand in dependency order: a target imports only from rows above it (Tests/ArchitectureTests).
@@ -38,6 +47,27 @@ let package = Package(
 
         module("CofferSystem", ["CCofferSystem"]),
         module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
-        module("CofferFormat", []),
+        module("CofferFormat", ["CofferSystem"]),
+        module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat"]),
+        module("CofferVault", ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore"]),
+        module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
+        module(
+            "CofferClient",
+            ["CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE"]),
+        .executableTarget(
+            name: "coffer",
+            dependencies: [
+                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferVault", "CofferClient",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: settings),
+
+        .target(name: "CFilesystemCalls", path: "Tests/CFilesystemCalls"),
+        .target(
+            name: "FilesystemCases", dependencies: ["CFilesystemCalls"], path: "Tests/FilesystemCases",
+            swiftSettings: testSettings),
+        .executableTarget(
+            name: "filesystem-workload", dependencies: ["FilesystemCases"], path: "Tests/filesystem-workload",
+            swiftSettings: testSettings),
+        tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ]
 )

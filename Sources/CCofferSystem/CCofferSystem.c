@@ -2,12 +2,22 @@
 #include "CCofferSystem.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,3 +92,163 @@ int coffer_terminal_columns(int descriptor) {
 }
 
 void coffer_name_thread(unsigned long thread, const char *name) { pthread_setname_np(thread, name); }
+
+int coffer_set_immutable(int descriptor, int immutable) {
+    int flags = 0;
+    if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) == -1) return -errno;
+    flags = immutable ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    return result(ioctl(descriptor, FS_IOC_SETFLAGS, &flags));
+}
+
+int coffer_sync_file_system(int descriptor) { return result(syncfs(descriptor)); }
+
+static int open_null(posix_spawn_file_actions_t *actions, int descriptor, int flags) {
+    return posix_spawn_file_actions_addopen(actions, descriptor, "/dev/null", flags, 0);
+}
+
+static void default_signals(posix_spawnattr_t *attributes, short flags) {
+    sigset_t none, standard;
+    sigemptyset(&none);
+    sigemptyset(&standard);
+    sigaddset(&standard, SIGPIPE);
+    posix_spawnattr_init(attributes);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &standard);
+    posix_spawnattr_setflags(attributes, flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int copies[16];
+    pid_t child;
+    if (count > 16) return -EINVAL;
+    posix_spawn_file_actions_init(&actions);
+    default_signals(&attributes, POSIX_SPAWN_SETSID);
+    open_null(&actions, 0, O_RDONLY);
+    open_null(&actions, 1, O_WRONLY);
+    // First out of the way of 3 … 3 + count, then into place.
+    for (int i = 0; i < count; i++) copies[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count);
+    for (int i = 0; i < count; i++) posix_spawn_file_actions_adddup2(&actions, copies[i], 3 + i);
+    int error = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
+    for (int i = 0; i < count; i++) close(copies[i]);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return error ? -error : child;
+}
+
+int coffer_run(const char *name, char *const *arguments) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t child;
+    int status;
+    posix_spawn_file_actions_init(&actions);
+    default_signals(&attributes, 0);
+    open_null(&actions, 0, O_RDONLY);
+    open_null(&actions, 1, O_WRONLY);
+    int error = posix_spawnp(&child, name, &actions, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (error) return -error;
+    while (waitpid(child, &status, 0) == -1)
+        if (errno != EINTR) return -errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+const char *coffer_home_directory(void) {
+    struct passwd *user = getpwuid(geteuid());
+    return user ? user->pw_dir : NULL;
+}
+
+static void ending_signals(sigset_t *set) {
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+}
+
+int coffer_wait_for_signal(void) {
+    sigset_t set;
+    int signal = 0;
+    ending_signals(&set);
+    while (sigwait(&set, &signal) != 0) {}
+    return signal;
+}
+
+void coffer_block_signals(void) {
+    sigset_t set;
+    ending_signals(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+long coffer_read_secret(const char *prompt, char *buffer, size_t size) {
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal == -1) return -errno;
+    struct termios before, silent;
+    if (tcgetattr(terminal, &before) == -1) {
+        int error = errno;
+        close(terminal);
+        return -error;
+    }
+    silent = before;
+    silent.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+    silent.c_lflag |= ICANON;
+    long count = -EIO;
+    if (write(terminal, prompt, strlen(prompt)) >= 0 && tcsetattr(terminal, TCSAFLUSH, &silent) == 0) {
+        count = read(terminal, buffer, size);
+        if (count < 0) count = -errno;
+        tcsetattr(terminal, TCSAFLUSH, &before);
+        if (write(terminal, "\n", 1) < 0) count = -errno;
+    }
+    close(terminal);
+    // With ISIG off, ^C and ^D come as characters or as the end.
+    if (count > 0 && memchr(buffer, 3, (size_t)count)) return -EINTR;
+    if (count > 0 && buffer[count - 1] == '\n') count--;
+    return count;
+}
+
+static int local_address(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) return -ENAMETOOLONG;
+    strcpy(address->sun_path, path);
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+int coffer_listen(const char *path) {
+    struct sockaddr_un address;
+    int descriptor = local_address(path, &address);
+    if (descriptor < 0) return descriptor == -1 ? -errno : descriptor;
+    mode_t mask = umask(0177);
+    int bound = bind(descriptor, (struct sockaddr *)&address, sizeof address);
+    int error = errno;
+    umask(mask);
+    if (bound == -1 || listen(descriptor, 16) == -1) {
+        error = bound == -1 ? error : errno;
+        close(descriptor);
+        return -error;
+    }
+    return descriptor;
+}
+
+int coffer_connect(const char *path) {
+    struct sockaddr_un address;
+    int descriptor = local_address(path, &address);
+    if (descriptor < 0) return descriptor == -1 ? -errno : descriptor;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == -1) {
+        int error = errno;
+        close(descriptor);
+        return -error;
+    }
+    return descriptor;
+}
+
+int coffer_accept(int socket) { return result(accept4(socket, NULL, NULL, SOCK_CLOEXEC)); }
+
+void coffer_shut_down(int socket) { shutdown(socket, SHUT_RDWR); }
+
+void coffer_log_warning(const char *text) {
+    openlog("coffer", LOG_PID, LOG_DAEMON);
+    syslog(LOG_WARNING, "%s", text);
+}

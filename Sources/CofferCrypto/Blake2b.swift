@@ -10,9 +10,9 @@ package enum Blake2b {
         return output
     }
 
-    /// The hash keyed by a secret, as many bytes as `output` has.
-    package static func hash<Role: KeyRole>(
-        _ bytes: RawSpan, key: borrowing SymmetricKey<Role>, into output: inout MutableRawSpan
+    /// The hash keyed by a secret that derives no keys, as many bytes as `output` has.
+    package static func hash(
+        _ bytes: RawSpan, key: borrowing SymmetricKey<RowDigestRole>, into output: inout MutableRawSpan
     ) {
         key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
     }

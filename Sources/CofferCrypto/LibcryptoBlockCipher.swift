@@ -8,6 +8,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
     // SAFETY: two contexts that this object owns from init to deinit; one thread at a time by contract.
     private let sealing: OpaquePointer
     private let opening: OpaquePointer
+    private var hasKey = false
     private var nonce = [UInt8](repeating: 0, count: 12)
 
     package init() {
@@ -17,11 +18,19 @@ package final class LibcryptoBlockCipher: BlockCipher {
         }
         unsafe self.sealing = unsafe sealing
         unsafe self.opening = unsafe opening
+        prepare()
+    }
+
+    /// Makes both contexts anew; whatever was in them is wiped.
+    private func prepare() {
+        unsafe EVP_CIPHER_CTX_reset(sealing)
+        unsafe EVP_CIPHER_CTX_reset(opening)
         let cipher = unsafe EVP_chacha20_poly1305()
         let ready =
             unsafe EVP_EncryptInit_ex(sealing, cipher, nil, nil, nil) == 1
             && EVP_DecryptInit_ex(opening, cipher, nil, nil, nil) == 1
         precondition(ready, "libcrypto has no ChaCha20-Poly1305")
+        hasKey = false
     }
 
     deinit {
@@ -36,25 +45,24 @@ package final class LibcryptoBlockCipher: BlockCipher {
         key.bytes.withBytes { key in
             unsafe key.withPointer { key, _ in _ = unsafe crypto_core_hchacha20(&subkey, input, key, nil) }
         }
-        setKey(subkey)
+        let keyed =
+            unsafe EVP_EncryptInit_ex(sealing, nil, nil, subkey, nil) == 1
+            && EVP_DecryptInit_ex(opening, nil, nil, subkey, nil) == 1
+        precondition(keyed, "libcrypto refused a key")
         SecretBytes.wipe(&subkey)
+        hasKey = true
     }
 
     package func end() {
-        setKey([UInt8](repeating: 0, count: 32))
-    }
-
-    private func setKey(_ key: [UInt8]) {
-        let keyed =
-            unsafe EVP_EncryptInit_ex(sealing, nil, nil, key, nil) == 1
-            && EVP_DecryptInit_ex(opening, nil, nil, key, nil) == 1
-        precondition(keyed, "libcrypto refused a key")
+        prepare()
     }
 
     package func seal(
         _ plaintext: RawSpan, number: UInt64, associated: RawSpan, into sealed: inout MutableRawSpan
     ) {
+        precondition(hasKey, "begin() comes first")
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
+        precondition(sealed.byteCount <= Int(Int32.max) && associated.byteCount <= Int(Int32.max))
         let context = unsafe sealing
         setNonce(number)
         // SAFETY: the spans outlive the calls; `sealed` has room for the tag by the precondition.
@@ -77,7 +85,9 @@ package final class LibcryptoBlockCipher: BlockCipher {
     package func open(
         _ sealed: RawSpan, number: UInt64, associated: RawSpan, into plaintext: inout MutableRawSpan
     ) throws(CryptoError) {
+        precondition(hasKey, "begin() comes first")
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
+        precondition(sealed.byteCount <= Int(Int32.max) && associated.byteCount <= Int(Int32.max))
         let context = unsafe opening
         setNonce(number)
         // SAFETY: the spans outlive the calls; the tag is only read (libcrypto takes it as mutable).

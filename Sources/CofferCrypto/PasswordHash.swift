@@ -9,6 +9,9 @@ package struct PasswordHash: Sendable, Equatable {
     /// Memory that is accepted, in KiB: 64 MiB to 4 GiB.
     package static let memoryRange: ClosedRange<UInt32> = 65_536...4_194_304
 
+    /// The most memory times passes, in KiB: 16 GiB, about half a minute.
+    package static let workMax: UInt64 = 16 << 20
+
     /// Passes over the memory.
     package let passes: UInt32
     /// Memory in KiB.
@@ -16,7 +19,9 @@ package struct PasswordHash: Sendable, Equatable {
 
     /// - Throws: `.parametersOutOfRange`, so that a tampered file can neither weaken nor stall an unlock.
     package init(passes: UInt32, memory: UInt32) throws(CryptoError) {
-        guard Self.passesRange.contains(passes), Self.memoryRange.contains(memory) else {
+        guard Self.passesRange.contains(passes), Self.memoryRange.contains(memory),
+            UInt64(passes) * UInt64(memory) <= Self.workMax
+        else {
             throw .parametersOutOfRange
         }
         self.passes = passes

@@ -21,12 +21,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
         self.count = count
         // SAFETY: `count` bytes were allocated just now and nobody else has them.
         var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
-        do {
-            try fill(&span)
-        } catch {
-            unsafe sodium_free(start)
-            throw error
-        }
+        try fill(&span)
     }
 
     /// Fresh random bytes.
@@ -38,10 +33,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
 
     /// Takes a copy of bytes and wipes the original.
     package init(moving bytes: inout [UInt8]) {
-        let source = bytes
-        self.init(count: source.count) { (span: inout MutableRawSpan) throws(Never) in
-            unsafe span.copyBytes(from: source.span.bytes)
-        }
+        unsafe self.init(copying: bytes.span.bytes)
         SecretBytes.wipe(&bytes)
     }
 
@@ -62,6 +54,11 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     ) throws(Failure) -> Result {
         let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
         return try unsafe body(bytes.bytes)
+    }
+
+    /// A second copy, for another owner.
+    package func duplicate() -> SecretBytes {
+        withBytes { SecretBytes(copying: $0) }
     }
 
     /// Compares in constant time.

@@ -6,8 +6,10 @@ package protocol KeyRole: Sendable {
     static var purpose: String { get }
 }
 
-/// Comes out of Argon2id; wraps the profile key.
+/// Comes out of Argon2id; the root of the three below.
 package enum UnlockRole: KeyRole { package static let purpose = "unlock" }
+/// Wraps the profile key.
+package enum ProfileWrapRole: KeyRole { package static let purpose = "profile wrap" }
 /// Proves that a passphrase is right, without touching anything else.
 package enum VerifierRole: KeyRole { package static let purpose = "verifier" }
 /// Keeps the passphrase's hint from plain sight.

@@ -59,7 +59,7 @@ extension MutableRawSpan {
         }
     }
 
-    /// Overwrites all bytes with zeros.
+    /// Overwrites all bytes with zeros. Not for wiping secrets: the optimiser may drop it.
     package mutating func zero() {
         // SAFETY: the span is in bounds of itself.
         unsafe withUnsafeMutableBytes { target in

@@ -21,6 +21,15 @@ package struct FileLock: ~Copyable, Sendable {
         self.path = path
     }
 
+    /// Takes over a lock that came with a descriptor from the process that started this one.
+    package init(owning descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+        path = "lock"
+    }
+
+    /// The descriptor that the lock hangs on: whoever inherits it holds the lock too.
+    package var number: Int32 { descriptor.number }
+
     /// Leaves a note in the file for those who find it locked (who holds it, how to reach them).
     package func setNote(_ note: String) throws(SystemError) {
         try retryingInterrupted("truncate", on: path) { ftruncate(descriptor.number, 0) }

@@ -38,3 +38,30 @@ void coffer_advise_private(void *start, size_t length);
 int coffer_terminal_columns(int descriptor);
 /// pthread_setname_np(3).
 void coffer_name_thread(unsigned long thread, const char *name);
+/// FS_IOC_SETFLAGS: FS_IMMUTABLE_FL set or cleared.
+int coffer_set_immutable(int descriptor, int immutable);
+/// syncfs(2).
+int coffer_sync_file_system(int descriptor);
+/// Starts a program in a session of its own: standard input and output from and to /dev/null, standard
+/// error as it is, `descriptors[i]` as 3 + i. Returns its process id, or -errno.
+int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count);
+/// Runs a program found in PATH, standard input and output from and to /dev/null; returns its exit status, or -errno.
+int coffer_run(const char *name, char *const *arguments);
+/// The path of the user's home directory, as getpwuid(3) has it, or null.
+const char *coffer_home_directory(void);
+/// Blocks until one of SIGTERM, SIGINT and SIGHUP comes, all of which must be blocked; returns which.
+int coffer_wait_for_signal(void);
+/// Blocks SIGTERM, SIGINT and SIGHUP in this thread and those that it starts; ignores SIGPIPE.
+void coffer_block_signals(void);
+/// Reads a line from the terminal without showing it; returns its length without the newline, or -errno.
+long coffer_read_secret(const char *prompt, char *buffer, size_t size);
+/// Makes, binds and listens on a Unix socket of mode 0600; returns its descriptor or -errno.
+int coffer_listen(const char *path);
+/// Connects to a Unix socket; returns a descriptor or -errno.
+int coffer_connect(const char *path);
+/// accept4(2) with SOCK_CLOEXEC.
+int coffer_accept(int socket);
+/// shutdown(2) of both directions.
+void coffer_shut_down(int socket);
+/// syslog(3), facility daemon, level warning.
+void coffer_log_warning(const char *text);

@@ -1,0 +1,23 @@
+internal import CofferStore
+internal import CofferVault
+
+/// The exit codes of coffer, from sysexits.h; documented in the manual.
+extension ProfileError {
+    package var exitCode: Int32 {
+        switch self {
+        case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM
+        case .tooManyAttempts, .locked: 75  // EX_TEMPFAIL
+        case .noProfile, .noSuchVault: 66  // EX_NOINPUT
+        case .profileExists, .vaultExists, .vaultNotEmpty: 73  // EX_CANTCREAT
+        case .damagedProfile, .newerProfile: 65  // EX_DATAERR
+        case .invalidVaultName: 64  // EX_USAGE
+        case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL
+        case .mountPoint, .notMounted: 72  // EX_OSFILE
+        case .noFUSE: 69  // EX_UNAVAILABLE
+        case .noMemory: 71  // EX_OSERR
+        case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
+        case .system, .store, .vault: 74  // EX_IOERR
+        case .control: 76  // EX_PROTOCOL
+        }
+    }
+}

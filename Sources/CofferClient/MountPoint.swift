@@ -1,0 +1,130 @@
+internal import CCofferSystem
+package import CofferSystem
+internal import Glibc
+
+/// The directory that the vaults are mounted on.
+package struct MountPoint: Sendable {
+    /// Absolute, without symbolic links.
+    package let path: String
+
+    /// A directory that is ready to be mounted on; made if only it is missing, mended if a mount died on it.
+    ///
+    /// - Returns: The mount point, and what was done to it, for the user to know.
+    /// - Throws: `.mountPoint`.
+    package static func prepare(_ path: String) throws(ProfileError) -> (point: MountPoint, notes: [String]) {
+        var notes: [String] = []
+        if try mend(path) { notes.append("\(path): a mount that had died here was removed.") }
+        if !Directory.exists(path) {
+            do throws(SystemError) {
+                try Directory.make(path)
+            } catch where error.code == ENOENT || error.code == ENOTDIR {
+                throw .mountPoint(path: path, .missing)
+            } catch {
+                throw .system(error)
+            }
+            notes.append("\(path): made, as it did not exist.")
+        }
+        let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(path) }
+        var status = stat()
+        guard unsafe stat(resolved, &status) == 0 else { throw .mountPoint(path: path, .missing) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .mountPoint(path: path, .notDirectory) }
+        if try isMounted(resolved) { throw .mountPoint(path: path, .inUse) }
+        if geteuid() != 0, status.st_uid != geteuid() { throw .mountPoint(path: path, .notOurs) }
+        let names = try systemCalls { () throws(SystemError) in try Directory.names(in: resolved) }
+        guard names.isEmpty else { throw .mountPoint(path: path, .notEmpty) }
+        return (MountPoint(path: resolved), notes)
+    }
+
+    /// Takes away a mount whose process is gone.
+    ///
+    /// - Returns: Whether there was one.
+    private static func mend(_ path: String) throws(ProfileError) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) != 0, errno == ENOTCONN || errno == ECONNABORTED else { return false }
+        try systemCalls { () throws(SystemError) in try detach(path, lazily: true) }
+        return true
+    }
+
+    /// Keeps programs from writing into the directory while nothing is mounted on it.
+    ///
+    /// Its owner loses the right to write; for root, who needs none, it becomes immutable (chattr(1) +i),
+    /// where the file system knows that.
+    package func protect() {
+        guard chmodWithoutWriting(), geteuid() == 0 else { return }
+        setImmutable(true)
+    }
+
+    private func chmodWithoutWriting() -> Bool {
+        setImmutable(false)
+        return unsafe chmod(path, 0o500) == 0
+    }
+
+    private func setImmutable(_ immutable: Bool) {
+        guard geteuid() == 0, let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
+        _ = coffer_set_immutable(directory.number, immutable ? 1 : 0)
+    }
+
+    // MARK: Mounted file systems
+
+    /// Whether anything is mounted at exactly this path.
+    package static func isMounted(_ path: String) throws(ProfileError) -> Bool {
+        try mounts().contains { $0.path == path }
+    }
+
+    /// Whether vaults are mounted at exactly this path.
+    package static func hasVaults(_ path: String) throws(ProfileError) -> Bool {
+        try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
+    }
+
+    /// What /proc/self/mountinfo says, see proc(5).
+    private static func mounts() throws(ProfileError) -> [(path: String, type: String)] {
+        let bytes = try systemCalls { () throws(SystemError) in
+            try WholeFile.read("/proc/self/mountinfo", limit: 64 << 20)
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { return nil }
+            return (unescape(fields[4]), String(fields[dash + 1]))
+        }
+    }
+
+    /// Space, tab, newline and backslash stand there in octal.
+    private static func unescape(_ field: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(field.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Unmounts. As umount2(2), or by fusermount3(1) for users other than root.
+    ///
+    /// - Parameter lazily: Whether to take the mount away from its place now, and let it end when nobody
+    ///   uses it any more.
+    /// - Throws: EBUSY where it is in use.
+    package static func detach(_ path: String, lazily: Bool) throws(SystemError) {
+        if geteuid() == 0 {
+            guard unsafe umount2(path, lazily ? Int32(MNT_DETACH) : 0) == 0 else {
+                throw SystemError("umount", code: errno, on: path)
+            }
+            return
+        }
+        let status = try ChildProcess.run("fusermount3", lazily ? ["-uzq", "--", path] : ["-uq", "--", path])
+        guard status == 0 else { throw SystemError("umount", code: EBUSY, on: path) }
+    }
+
+    /// Writes what the kernel has cached for a mount. As syncfs(2).
+    package static func sync(_ path: String) {
+        guard let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
+        _ = coffer_sync_file_system(directory.number)
+    }
+}

@@ -1,0 +1,100 @@
+internal import CCofferSystem
+internal import CofferFUSE
+internal import CofferSystem
+internal import CofferVault
+internal import Glibc
+
+/// A running mount: all vaults of a profile served below one directory, until it is unmounted.
+package final class MountService: Sendable {
+    /// How to mount.
+    package struct Options: Sendable {
+        /// For the kernel and libfuse.
+        package var mount: [String]
+        package var isReadOnly: Bool
+        package var keepsAccessTimes: Bool
+        /// Whether the bare mount point is made unwritable.
+        package var protects: Bool
+
+        package init(mount: [String], isReadOnly: Bool, keepsAccessTimes: Bool, protects: Bool) {
+            self.mount = mount
+            self.isReadOnly = isReadOnly
+            self.keepsAccessTimes = keepsAccessTimes
+            self.protects = protects
+        }
+    }
+
+    /// How long programs have to let go of a mount that was told to end, in nanoseconds.
+    private static let grace: Int64 = 3_000_000_000
+
+    private let vaults: OpenVaults
+    private let point: MountPoint
+    private let session: Session
+    private let server: ControlServer
+    private let ended = Condition(false)
+
+    /// Mounts and serves until the mount is gone; then everything is stored.
+    ///
+    /// - Parameters:
+    ///   - serving: Called when the mount answers requests.
+    ///   - report: Told of each problem, at once.
+    package static func run(
+        _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
+        serving: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void
+    ) throws(ProfileError) {
+        coffer_block_signals()
+        let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
+        defer { vaults.close() }
+        let service = try MountService(vaults, point, options, environment, serving)
+        try service.serve()
+    }
+
+    private init(
+        _ vaults: OpenVaults, _ point: MountPoint, _ options: Options, _ environment: (String) -> String?,
+        _ serving: @escaping @Sendable () -> Void
+    ) throws(ProfileError) {
+        self.vaults = vaults
+        self.point = point
+        let session = try systemCalls { () throws(SystemError) in
+            try Session(root: vaults, keepsAccessTimes: options.keepsAccessTimes, serving: serving)
+        }
+        self.session = session
+        let handler = ControlHandler(vaults, mountPoint: point.path) { name in
+            session.forgetRootEntry(Array(name.utf8))
+        }
+        let socket = "\(try RuntimeDirectory.make(environment))/\(vaults.profile.id.prefix(16)).socket"
+        server = try systemCalls { () throws(SystemError) in try ControlServer(at: socket, handler) }
+        try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: point.path, socket: socket))
+        if options.protects { point.protect() }
+        do throws(SystemError) {
+            try session.mount(at: point.path, options: options.mount)
+        } catch {
+            server.stop()
+            throw .noFUSE(error)
+        }
+    }
+
+    private func serve() throws(ProfileError) {
+        try systemCalls { () throws(SystemError) in
+            try server.start()
+            _ = try Thread.start("coffer-signals") { [self] in endOnSignal() }
+        }
+        session.run()
+        ended.update { $0 = true }
+        server.stop()
+    }
+
+    /// Waits for SIGTERM and its like, and unmounts: at once if nobody uses the mount, else as soon as those
+    /// who do let go, or the grace is over.
+    private func endOnSignal() {
+        while true {
+            _ = coffer_wait_for_signal()
+            MountPoint.sync(point.path)
+            do throws(SystemError) {
+                try MountPoint.detach(point.path, lazily: false)
+            } catch {
+                do throws(SystemError) { try MountPoint.detach(point.path, lazily: true) } catch { session.end() }
+                if ended.wait(nanoseconds: Self.grace, for: { $0 ? true : nil }) == nil { session.end() }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+internal import CofferFUSE
+internal import CofferStore
+internal import CofferSystem
+internal import CofferVault
+
+/// The vaults of a profile, opened: the root directory of a mount, and what commands work on.
+final class OpenVaults: VaultDirectory {
+    let profile: Profile
+    let problems: ProblemLog
+    private let isReadOnly: Bool
+    private let state: Condition<State>
+
+    private struct State {
+        var open: [UInt16: MountedVault] = [:]
+        var changed: Int64
+    }
+
+    /// Opens all vaults; one that cannot be opened is left out, and named in `problems`.
+    init(_ profile: Profile, problems: ProblemLog, isReadOnly: Bool) {
+        self.profile = profile
+        self.problems = problems
+        self.isReadOnly = isReadOnly
+        state = Condition(State(changed: Clock.realTime))
+        for record in profile.vaults {
+            do throws(ProfileError) {
+                let vault = try open(record)
+                state.withLock { $0.open[record.slot] = vault }
+            } catch {
+                problems.add("The vault “\(record.name)” cannot be opened: \(error)")
+            }
+        }
+    }
+
+    private func open(_ record: VaultRecord) throws(ProfileError) -> MountedVault {
+        guard let keys = ContentKeys(vault: record.id, record.keys) else {
+            throw .damagedProfile(path: profile.location.path)
+        }
+        let path = profile.directory(of: record)
+        let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
+        let vault: Vault
+        do throws(StoreError) {
+            vault = try Vault(
+                in: directory, id: record.id, store: record.store, keys: keys, problems: problems,
+                isReadOnly: isReadOnly)
+        } catch {
+            throw .store(error)
+        }
+        do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
+        return MountedVault(slot: record.slot, name: record.name, vault: vault)
+    }
+
+    /// Stores everything and closes all vaults.
+    func close() {
+        let open = state.withLock { state in
+            defer { state.open = [:] }
+            return state.open
+        }
+        for mounted in open.values {
+            do throws(FileSystemError) {
+                try mounted.vault.close()
+            } catch {
+                problems.add("The vault “\(mounted.name)” could not be stored: \(ProfileError.vault(error))")
+            }
+        }
+    }
+
+    // MARK: VaultDirectory
+
+    var vaults: [MountedVault] {
+        state.withLock { $0.open.values.sorted { $0.slot < $1.slot } }
+    }
+
+    func vault(slot: UInt16) -> MountedVault? {
+        state.withLock { $0.open[slot] }
+    }
+
+    func vault(named name: [UInt8]) -> MountedVault? {
+        vaults.first { Array($0.name.utf8) == name }
+    }
+
+    var owner: (user: UInt32, group: UInt32) { (Caller.current.user, Caller.current.group) }
+
+    var changed: Int64 { state.withLock { $0.changed } }
+
+    func createVault(named name: [UInt8], by caller: Caller) throws(FileSystemError) -> MountedVault {
+        if isReadOnly { throw .readOnly }
+        guard let text = String(validating: name, as: UTF8.self) else { throw .invalidArgument }
+        do throws(ProfileError) {
+            return try create(text, owner: caller)
+        } catch {
+            throw Self.fileSystemError(error)
+        }
+    }
+
+    func renameVault(_ name: [UInt8], to newName: [UInt8]) throws(FileSystemError) {
+        if isReadOnly { throw .readOnly }
+        guard let old = String(validating: name, as: UTF8.self),
+            let new = String(validating: newName, as: UTF8.self)
+        else { throw .invalidArgument }
+        do throws(ProfileError) { try rename(old, to: new) } catch { throw Self.fileSystemError(error) }
+    }
+
+    func removeEmptyVault(named name: [UInt8]) throws(FileSystemError) {
+        if isReadOnly { throw .readOnly }
+        guard let mounted = vault(named: name) else { throw .notFound }
+        let entries = try mounted.vault.readDirectory(Vault.rootNumber, after: 2, limit: 1, attributes: false)
+        guard entries.isEmpty else { throw .directoryNotEmpty }
+        do throws(ProfileError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
+    }
+
+    private static func fileSystemError(_ error: ProfileError) -> FileSystemError {
+        switch error {
+        case .vaultExists: .alreadyExists
+        case .noSuchVault: .notFound
+        case .invalidVaultName: .invalidArgument
+        case .system(let error) where error.isNoSpace: .noSpace
+        case .store(.noSpace): .noSpace
+        case .store(let error): .store(error)
+        case .system(let error): .store(.system(error))
+        default: .notPermitted
+        }
+    }
+
+    // MARK: Changing
+
+    func create(_ name: String, owner: Caller) throws(ProfileError) -> MountedVault {
+        let mounted = try open(try profile.createVault(named: name, owner: owner))
+        note { $0.open[mounted.slot] = mounted }
+        return mounted
+    }
+
+    func rename(_ name: String, to newName: String) throws(ProfileError) {
+        try profile.renameVault(name, to: newName)
+        note { state in
+            for (slot, mounted) in state.open where mounted.name == name {
+                state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
+            }
+        }
+    }
+
+    func delete(_ name: String) throws(ProfileError) {
+        guard let record = profile.vaults.first(where: { $0.name == name }) else { throw .noSuchVault(name: name) }
+        let mounted = state.withLock { $0.open[record.slot] }
+        note { $0.open[record.slot] = nil }
+        if let mounted {
+            do throws(FileSystemError) { try mounted.vault.close() } catch { throw .vault(error) }
+        }
+        try profile.deleteVault(record)
+    }
+
+    private func note(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            state.changed = Clock.realTime
+        }
+    }
+}

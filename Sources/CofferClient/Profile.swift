@@ -1,0 +1,307 @@
+package import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+package import CofferSystem
+internal import CofferVault
+
+/// An unlocked profile: the keys of a person, of this device, and of the vaults.
+///
+/// Whoever has one holds the profile's lock. Changes are written to disk before they are seen.
+package final class Profile: Sendable {
+    package let location: ProfileLocation
+    private let lock: FileLock
+    private let key: SymmetricKey<ProfileRole>
+    private let state: Condition<State>
+
+    private final class State {
+        var record: ProfileRecord
+        var body: ProfileBody
+
+        init(_ record: ProfileRecord, _ body: consuming ProfileBody) {
+            self.record = record
+            self.body = body
+        }
+    }
+
+    /// What a new profile is made of.
+    package struct Settings: Sendable {
+        package var name: String
+        package var device: String
+        package var hint: String?
+        package var strength: PasswordHash
+        package var firstVault: String
+
+        package init(name: String, device: String, hint: String?, strength: PasswordHash, firstVault: String) {
+            self.name = name
+            self.device = device
+            self.hint = hint
+            self.strength = strength
+            self.firstVault = firstVault
+        }
+    }
+
+    private init(
+        _ location: ProfileLocation, _ lock: consuming FileLock, _ key: consuming SymmetricKey<ProfileRole>,
+        _ state: sending State
+    ) {
+        self.location = location
+        self.lock = lock
+        self.key = key
+        self.state = Condition(state)
+    }
+
+    // MARK: Making and opening
+
+    /// Makes a profile with a first vault. It exists once its file does, which is written last.
+    ///
+    /// - Throws: `.profileExists`, `.emptyPassphrase`.
+    package static func create(
+        at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
+    ) throws(ProfileError) {
+        if location.exists { throw .profileExists(path: location.path) }
+        guard passphrase.count > 0 else { throw .emptyPassphrase }
+        try systemCalls { () throws(SystemError) in
+            try Directory.makeAll(location.path)
+            try Directory.make(location.vaults)
+        }
+        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) }) else {
+            throw .locked(location.lockNote)
+        }
+        let id = ProfileID(low: Random.number(), high: Random.number())
+        let key = SymmetricKey<ProfileRole>.random()
+        let method = try PassphraseUnlock.makeRecord(
+            profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
+        let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
+        let body = ProfileBody(identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
+        let profile = Profile(location, lock, key, State(record, body))
+        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+    }
+
+    /// Unlocks a profile by its passphrase. Takes the time of Argon2id.
+    ///
+    /// - Throws: `.wrongPassphrase` with the hint from the third time on, `.tooManyAttempts`.
+    package static func unlock(
+        _ location: ProfileLocation, _ lock: consuming FileLock, passphrase: borrowing SecretBytes
+    ) throws(ProfileError) -> Profile {
+        let record = try readRecord(location)
+        let key = try open(record, location, passphrase)
+        return try Profile(location, lock, record, key)
+    }
+
+    /// Opens a profile whose key is at hand.
+    package static func open(
+        _ location: ProfileLocation, _ lock: consuming FileLock, key: consuming SecretBytes
+    ) throws(ProfileError) -> Profile {
+        let record = try readRecord(location)
+        return try Profile(location, lock, record, SymmetricKey(key))
+    }
+
+    private convenience init(
+        _ location: ProfileLocation, _ lock: consuming FileLock, _ record: ProfileRecord,
+        _ key: consuming SymmetricKey<ProfileRole>
+    ) throws(ProfileError) {
+        let body = try Self.openBody(record, key, location)
+        self.init(location, lock, key, State(record, body))
+    }
+
+    /// Checks that a profile can be opened by this program, before anybody is asked for a passphrase.
+    package static func check(_ location: ProfileLocation) throws(ProfileError) {
+        _ = try readRecord(location)
+    }
+
+    private static func readRecord(_ location: ProfileLocation) throws(ProfileError) -> ProfileRecord {
+        guard location.exists else { throw .noProfile(path: location.path) }
+        let bytes = try systemCalls { () throws(SystemError) in
+            try WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
+        }
+        do throws(FormatError) {
+            return try unsafe ProfileRecord(bytes.span.bytes)
+        } catch {
+            if case .newerVersion(let found, let supported) = error {
+                throw .newerProfile(path: location.profile, found: found, supported: supported)
+            }
+            throw .damagedProfile(path: location.profile)
+        }
+    }
+
+    /// Tries a passphrase, counting the attempt.
+    private static func open(
+        _ record: ProfileRecord, _ location: ProfileLocation, _ passphrase: borrowing SecretBytes
+    ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
+        guard passphrase.count > 0 else { throw .emptyPassphrase }
+        let limiter = AttemptLimiter(path: location.attempts)
+        try limiter.begin()
+        for method in record.unlockMethods {
+            do throws(ProfileError) {
+                let key = try PassphraseUnlock.open(
+                    method, profile: record.id, passphrase: passphrase, path: location.profile)
+                try limiter.succeed()
+                return key
+            } catch {
+                guard case .wrongPassphrase = error else { throw error }
+            }
+        }
+        let hint = record.unlockMethods.first.flatMap { PassphraseUnlock.hint($0, profile: record.id) }
+        throw .wrongPassphrase(hint: limiter.count >= 3 ? hint : nil)
+    }
+
+    private static func openBody(
+        _ record: ProfileRecord, _ key: borrowing SymmetricKey<ProfileRole>, _ location: ProfileLocation
+    ) throws(ProfileError) -> ProfileBody {
+        let associated = record.associatedData
+        do throws(CryptoError) {
+            let bytes = try unsafe RecordCipher.openSecret(
+                record.sealedBody.span.bytes,
+                key: key.derive(ProfileBodyRole.self, context: record.id.bytes.span.bytes),
+                associated: associated.span.bytes)
+            do throws(FormatError) {
+                return try bytes.withBytes { bytes throws(FormatError) in try ProfileBody(bytes) }
+            } catch {
+                throw CryptoError.authenticationFailed
+            }
+        } catch {
+            throw .damagedProfile(path: location.profile)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Names the profile.
+    package var id: String { state.withLock { $0.record.id.description } }
+
+    /// The person's name.
+    package var name: String { state.withLock { $0.body.identity.name } }
+
+    /// This machine's name.
+    package var device: String { state.withLock { $0.body.device.label } }
+
+    var vaults: [VaultRecord] { state.withLock { $0.body.vaults } }
+
+    /// The profile key, for a process that takes over.
+    package func copyKey() -> SecretBytes {
+        key.bytes.withBytes { SecretBytes(copying: $0) }
+    }
+
+    /// The lock's descriptor, for a process that takes over.
+    package var lockDescriptor: Int32 { lock.number }
+
+    /// Tells others who find the profile locked where it is mounted.
+    package func setLockNote(_ note: LockNote) throws(ProfileError) {
+        try systemCalls { () throws(SystemError) in try lock.setNote(note.text) }
+    }
+
+    // MARK: Changing
+
+    /// Changes the body and stores it; nothing changes if it cannot be stored.
+    private func change(_ edit: (State) throws(ProfileError) -> Void) throws(ProfileError) {
+        try state.withLock { state throws(ProfileError) in
+            let vaults = state.body.vaults
+            let nextSlot = state.body.nextSlot
+            let record = state.record
+            do throws(ProfileError) {
+                try edit(state)
+                try store(state)
+            } catch {
+                state.body.vaults = vaults
+                state.body.nextSlot = nextSlot
+                state.record = record
+                throw error
+            }
+        }
+    }
+
+    private func store(_ state: State) throws(ProfileError) {
+        var bytes = state.body.encoded()
+        let associated = state.record.associatedData
+        let bodyKey = unsafe key.derive(ProfileBodyRole.self, context: state.record.id.bytes.span.bytes)
+        state.record.sealedBody = unsafe RecordCipher.seal(
+            bytes.span.bytes, key: bodyKey, associated: associated.span.bytes)
+        SecretBytes.wipe(&bytes)
+        let file = state.record.bytes
+        try systemCalls { () throws(SystemError) in try WholeFile.replace(location.profile, with: file) }
+    }
+
+    /// Replaces the passphrase, once the present one is proven.
+    package func changePassphrase(
+        from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
+    ) throws(ProfileError) {
+        guard new.count > 0 else { throw .emptyPassphrase }
+        let record = state.withLock { $0.record }
+        _ = try Self.open(record, location, old)
+        let method = try PassphraseUnlock.makeRecord(
+            profile: record.id, key: key, passphrase: new, strength: strength, hint: hint)
+        try change { state throws(ProfileError) in state.record.unlockMethods = [method] }
+    }
+
+    /// Makes a vault: its store first, then its record.
+    func createVault(named name: String, owner: Caller) throws(ProfileError) -> VaultRecord {
+        try Self.validate(vaultName: name)
+        let slot = try state.withLock { state throws(ProfileError) in
+            guard !state.body.vaults.contains(where: { $0.name == name }) else { throw .vaultExists(name: name) }
+            return state.body.nextSlot
+        }
+        let vault = VaultRecord(slot: slot, name: name)
+        let path = directory(of: vault)
+        do throws(ProfileError) {
+            try makeStore(of: vault, at: path, owner)
+            try change { state throws(ProfileError) in
+                guard !state.body.vaults.contains(where: { $0.name == name }), state.body.nextSlot == slot,
+                    slot < UInt16.max
+                else { throw .vaultExists(name: name) }
+                state.body.vaults.append(vault)
+                state.body.nextSlot = slot + 1
+            }
+        } catch {
+            // What was made of it holds nothing yet.
+            try? Directory.removeAll(path)
+            throw error
+        }
+        return vault
+    }
+
+    private func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ProfileError) {
+        let directory = try systemCalls { () throws(SystemError) in
+            try Directory.make(path)
+            return try POSIXStorageDirectory(path: path)
+        }
+        do throws(StoreError) {
+            try Vault.create(in: directory, id: vault.id, store: vault.store, owner: owner)
+        } catch {
+            throw .store(error)
+        }
+        try systemCalls { () throws(SystemError) in
+            try POSIXStorageDirectory(path: location.vaults).sync()
+        }
+    }
+
+    func renameVault(_ name: String, to newName: String) throws(ProfileError) {
+        try Self.validate(vaultName: newName)
+        try change { state throws(ProfileError) in
+            guard let index = state.body.vaults.firstIndex(where: { $0.name == name }) else {
+                throw .noSuchVault(name: name)
+            }
+            if name == newName { return }
+            guard !state.body.vaults.contains(where: { $0.name == newName }) else {
+                throw .vaultExists(name: newName)
+            }
+            state.body.vaults[index] = state.body.vaults[index].renamed(to: newName)
+        }
+    }
+
+    /// Forgets a vault and its keys, then removes its store, which nobody can read from then on.
+    func deleteVault(_ vault: VaultRecord) throws(ProfileError) {
+        try change { state throws(ProfileError) in state.body.vaults.removeAll { $0.id == vault.id } }
+        try systemCalls { () throws(SystemError) in try Directory.removeAll(directory(of: vault)) }
+    }
+
+    func directory(of vault: VaultRecord) -> String {
+        "\(location.vaults)/\(vault.id)"
+    }
+
+    private static func validate(vaultName name: String) throws(ProfileError) {
+        let bytes = Array(name.utf8)
+        guard (1...Vault.nameByteCountMax).contains(bytes.count), !bytes.contains(UInt8(ascii: "/")),
+            !bytes.contains(0), name != ".", name != ".."
+        else { throw .invalidVaultName(name: name) }
+    }
+}

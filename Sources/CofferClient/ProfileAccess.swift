@@ -1,0 +1,81 @@
+internal import CCofferSystem
+package import CofferCrypto
+internal import CofferSystem
+internal import CofferVault
+
+/// A profile as commands use it: through its mount if there is one, else opened for the command alone.
+package final class ProfileAccess: Sendable {
+    private enum Way: Sendable {
+        case mount(socket: String)
+        case alone(ControlHandler, OpenVaults)
+    }
+
+    private let way: Way
+
+    /// Opens the profile.
+    ///
+    /// - Parameter passphrase: Asked for the passphrase if the profile is not mounted.
+    package static func open(
+        _ location: ProfileLocation, passphrase: () throws(ProfileError) -> SecretBytes
+    ) throws(ProfileError) -> ProfileAccess {
+        try Profile.check(location)
+        do throws(ProfileError) {
+            let lock = try location.takeLock()
+            let profile = try Profile.unlock(location, lock, passphrase: try passphrase())
+            let vaults = OpenVaults(profile, problems: ProblemLog(), isReadOnly: false)
+            return ProfileAccess(.alone(ControlHandler(vaults, mountPoint: nil) { _ in }, vaults))
+        } catch {
+            guard case .locked(let note) = error, let note, !note.socket.isEmpty else { throw error }
+            return ProfileAccess(.mount(socket: note.socket))
+        }
+    }
+
+    private init(_ way: Way) {
+        self.way = way
+    }
+
+    /// Whether the profile is mounted.
+    package var isMounted: Bool {
+        if case .mount = way { true } else { false }
+    }
+
+    /// Does what is asked.
+    ///
+    /// - Parameter progress: Hears from long work.
+    package func perform(
+        _ request: ControlRequest, progress: @escaping (Progress) -> Void = { _ in }
+    ) throws(ProfileError) -> ControlResponse {
+        switch way {
+        case .alone(let handler, _): return try handler.answer(request, progress: progress)
+        case .mount(let socket): return try Self.ask(socket, request, progress)
+        }
+    }
+
+    /// Stores everything, if the profile was opened for this.
+    package func close() {
+        if case .alone(_, let vaults) = way { vaults.close() }
+    }
+
+    private static func ask(
+        _ socket: String, _ request: ControlRequest, _ progress: (Progress) -> Void
+    ) throws(ProfileError) -> ControlResponse {
+        let number = unsafe coffer_connect(socket)
+        guard number >= 0 else {
+            throw .control("The mount of this profile does not answer (\(SystemError("connect", code: -number)).")
+        }
+        let connection = Descriptor(owning: number)
+        let bytes = try ControlCoding.encode(request)
+        try systemCalls { () throws(SystemError) in
+            try WholeFile.writeAll(bytes, to: connection.number, subject: "control socket")
+        }
+        while true {
+            let line = try systemCalls { () throws(SystemError) in
+                try LineReader.read(from: connection.number, limit: 64 << 20)
+            }
+            guard let line else { throw .control("The mount ended before it answered.") }
+            let response = try ControlCoding.decode(ControlResponse.self, line)
+            guard case .progress(let state) = response else { return response }
+            progress(state)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package import CofferStore
+package import CofferSystem
+package import CofferVault
+
+/// Why the profile, or something in it, could not be used; with what a user can do about it.
+package enum ProfileError: Error {
+    case noProfile(path: String)
+    case profileExists(path: String)
+    case damagedProfile(path: String)
+    case newerProfile(path: String, found: UInt32, supported: UInt32)
+    case wrongPassphrase(hint: String?)
+    case tooManyAttempts(seconds: Int64)
+    case emptyPassphrase
+    case noMemory
+    case locked(LockNote?)
+    case noSuchVault(name: String)
+    case vaultExists(name: String)
+    case invalidVaultName(name: String)
+    case vaultNotEmpty(name: String)
+    case mountPoint(path: String, MountPointProblem)
+    case noFUSE(SystemError)
+    case notMounted(path: String)
+    case system(SystemError)
+    case store(StoreError)
+    case vault(FileSystemError)
+    /// The mount answered something that this program does not understand.
+    case control(String)
+
+    /// What is wrong with a mount point.
+    package enum MountPointProblem: Sendable, Equatable {
+        case missing
+        case notDirectory
+        case notEmpty
+        case notOurs
+        case inUse
+        case busy
+    }
+}
+
+extension ProfileError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
+        case .profileExists(let path): "There is a profile in \(path) already."
+        case .damagedProfile(let path): "The profile file \(path) is damaged or not a profile."
+        case .newerProfile(let path, let found, let supported):
+            "The profile file \(path) has format \(found); this coffer reads up to \(supported). Update coffer."
+        case .wrongPassphrase(let hint):
+            "The passphrase is wrong." + (hint.map { " Your hint: \($0)" } ?? "")
+        case .tooManyAttempts(let seconds):
+            "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
+        case .emptyPassphrase: "The passphrase is empty."
+        case .noMemory: "There is not enough memory to check the passphrase."
+        case .locked(let note):
+            if let note { "The profile is in use by process \(note.process)\(note.place)." } else { "The profile is in use by another process." }
+        case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
+        case .vaultExists(let name): "There is a vault named “\(name)” already."
+        case .invalidVaultName(let name):
+            "“\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and not “.” or “..”."
+        case .vaultNotEmpty(let name): "The vault “\(name)” is not empty. Remove it with: coffer vault delete"
+        case .mountPoint(let path, let problem): "\(path): \(problem.text)"
+        case .noFUSE(let error): "FUSE cannot be used: \(error)."
+        case .notMounted(let path): "\(path): no vaults are mounted here."
+        case .system(let error): "\(error)."
+        case .store(let error): "\(error)."
+        case .vault(let error): "\(error.text)."
+        case .control(let text): text
+        }
+    }
+}
+
+extension ProfileError.MountPointProblem {
+    var text: String {
+        switch self {
+        case .missing: "the mount point does not exist, nor does the directory above it."
+        case .notDirectory: "the mount point is not a directory."
+        case .notEmpty: "the mount point is not empty; what is in it would be hidden. Move it away first."
+        case .notOurs: "the mount point belongs to another user."
+        case .inUse: "something is mounted here already."
+        case .busy: "the mount is in use; close what is open in it and try again."
+        }
+    }
+}
+
+extension FileSystemError {
+    /// A sentence's worth of the error, for a user.
+    var text: String {
+        switch self {
+        case .damaged(let place): "\(place) is damaged"
+        case .store(let error): "\(error)"
+        case .noSpace: "no space left on the disk that holds the profile"
+        default: "\(self)"
+        }
+    }
+}
+
+/// What the holder of a profile's lock tells those who find it taken.
+package struct LockNote: Sendable, Equatable {
+    package let process: Int32
+    /// Where the vaults are mounted, and the socket of the mount; empty if they are not.
+    package let mountPoint: String
+    package let socket: String
+
+    package init(process: Int32, mountPoint: String, socket: String) {
+        self.process = process
+        self.mountPoint = mountPoint
+        self.socket = socket
+    }
+
+    init?(_ text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count >= 3, let process = Int32(lines[0]) else { return nil }
+        self.init(process: process, mountPoint: String(lines[1]), socket: String(lines[2]))
+    }
+
+    var text: String { "\(process)\n\(mountPoint)\n\(socket)\n" }
+
+    var place: String { mountPoint.isEmpty ? "" : ", mounted at \(mountPoint)" }
+}
+
+/// Runs system calls and turns what they throw into the profile's errors.
+func systemCalls<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ProfileError) -> Result {
+    do throws(SystemError) { return try body() } catch { throw .system(error) }
+}

@@ -1,0 +1,51 @@
+package import CofferSystem
+
+/// Where a profile lies, and the files in it.
+package struct ProfileLocation: Sendable {
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// The place that the environment or the system's convention gives: COFFER_HOME, else
+    /// XDG_DATA_HOME/coffer, else ~/.local/share/coffer.
+    package static func standard(_ environment: (String) -> String?) -> ProfileLocation? {
+        if let path = environment("COFFER_HOME"), !path.isEmpty { return ProfileLocation(path: path) }
+        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
+            return ProfileLocation(path: "\(data)/coffer")
+        }
+        guard let home = environment("HOME"), !home.isEmpty else { return nil }
+        return ProfileLocation(path: "\(home)/.local/share/coffer")
+    }
+
+    var profile: String { "\(path)/profile" }
+    var lock: String { "\(path)/lock" }
+    var attempts: String { "\(path)/attempts" }
+    var vaults: String { "\(path)/vaults" }
+
+    /// Whether a profile is there.
+    package var exists: Bool { Directory.exists(profile) }
+
+    /// Takes the profile for this process.
+    ///
+    /// - Throws: `.noProfile`, `.locked`.
+    package func takeLock() throws(ProfileError) -> FileLock {
+        guard exists else { throw .noProfile(path: path) }
+        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(lock) }) else {
+            throw .locked(lockNote)
+        }
+        return lock
+    }
+
+    /// What the holder of the lock, past or present, left there.
+    package var lockNote: LockNote? {
+        guard let bytes = try? WholeFile.read(lock, limit: 16_384) else { return nil }
+        return LockNote(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Whether somebody holds the lock now.
+    package var isLocked: Bool {
+        do throws(SystemError) { return try FileLock.take(lock) == nil } catch { return false }
+    }
+}

@@ -1,0 +1,134 @@
+internal import CofferStore
+internal import CofferSystem
+internal import CofferVault
+internal import Glibc
+
+/// The whole mount as one tree: the vaults' directories below a root.
+///
+/// Each operation finds the vault that a node is in; what concerns the root alone is answered here.
+struct FileSystem: Sendable {
+    let root: any VaultDirectory
+    /// The mount options noatime and nodiratime leave times of access alone.
+    let keepsAccessTimes: Bool
+
+    /// The vault of a node.
+    func vault(_ node: Node) throws(FileSystemError) -> Vault {
+        guard !node.isRoot else { throw .notPermitted }
+        guard let mounted = root.vault(slot: node.slot) else { throw .stale }
+        return mounted.vault
+    }
+
+    private func vaultNode(_ mounted: MountedVault) -> Node {
+        Node(slot: mounted.slot, item: Vault.rootNumber)
+    }
+
+    private var rootAttributes: Attributes {
+        Attributes(
+            root: UInt32(root.vaults.count), user: root.owner.user, group: root.owner.group,
+            changed: root.changed)
+    }
+
+    func attributes(of node: Node) throws(FileSystemError) -> Attributes {
+        node.isRoot ? rootAttributes : try vault(node).attributes(of: node.item)
+    }
+
+    func lookup(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> (Node, Attributes) {
+        if parent.isRoot {
+            if name == [46] || name == [46, 46] { return (.root, rootAttributes) }
+            guard name.count <= Vault.nameByteCountMax else { throw .nameTooLong }
+            guard let mounted = root.vault(named: name) else { throw .notFound }
+            return (vaultNode(mounted), try mounted.vault.attributes(of: Vault.rootNumber))
+        }
+        if name == [46, 46], parent.item == Vault.rootNumber { return (.root, rootAttributes) }
+        let attributes = try vault(parent).lookup(name, in: parent.item)
+        return (Node(slot: parent.slot, item: attributes.number), attributes)
+    }
+
+    func create(
+        _ item: Vault.NewItem, named name: [UInt8], in parent: Node, by caller: Caller
+    ) throws(FileSystemError) -> (Node, Attributes) {
+        if parent.isRoot {
+            guard root.vault(named: name) == nil else { throw .alreadyExists }
+            guard FileType(mode: item.mode) == .directory else { throw .notPermitted }
+            let mounted = try root.createVault(named: name, by: caller)
+            return (vaultNode(mounted), try mounted.vault.attributes(of: Vault.rootNumber))
+        }
+        let attributes = try vault(parent).create(item, named: name, in: parent.item, by: caller)
+        return (Node(slot: parent.slot, item: attributes.number), attributes)
+    }
+
+    func link(_ node: Node, as name: [UInt8], in parent: Node) throws(FileSystemError) -> Attributes {
+        if parent.isRoot { throw .notPermitted }
+        guard node.slot == parent.slot else { throw .crossVault }
+        return try vault(node).link(node.item, as: name, in: parent.item)
+    }
+
+    func unlink(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
+        if parent.isRoot { throw root.vault(named: name) == nil ? .notFound : .isDirectory }
+        try vault(parent).unlink(name, in: parent.item)
+    }
+
+    func removeDirectory(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
+        if parent.isRoot { return try root.removeEmptyVault(named: name) }
+        try vault(parent).removeDirectory(name, in: parent.item)
+    }
+
+    func rename(
+        _ name: [UInt8], in parent: Node, to newName: [UInt8], in newParent: Node, _ mode: Vault.RenameMode
+    ) throws(FileSystemError) {
+        guard parent.slot == newParent.slot else { throw .crossVault }
+        if !parent.isRoot {
+            try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
+            return
+        }
+        if mode == .exchange { throw .notSupported }
+        if root.vault(named: newName) != nil, name != newName { throw .alreadyExists }
+        try root.renameVault(name, to: newName)
+    }
+
+    func readDirectory(
+        _ node: Node, after cookie: Int64, limit: Int, attributes: Bool
+    ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
+        if node.isRoot { return try readRoot(after: cookie, attributes: attributes) }
+        let entries = try vault(node).readDirectory(
+            node.item, after: cookie, limit: limit, attributes: attributes)
+        return entries.map { entry in
+            let isAboveVault = node.item == Vault.rootNumber && entry.name == [46, 46]
+            return (entry, isAboveVault ? .root : Node(slot: node.slot, item: entry.item))
+        }
+    }
+
+    /// The root's entries have the slots behind 2 as cookies.
+    private func readRoot(
+        after cookie: Int64, attributes: Bool
+    ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
+        let type = FileType.directory.rawValue
+        var entries: [(entry: Vault.Entry, node: Node)] = []
+        for (position, name) in [[46], [46, 46]].enumerated() where cookie <= position {
+            let entry = Vault.Entry(
+                name: name.map { UInt8($0) }, item: 1, type: type, cookie: Int64(position + 1), attributes: nil)
+            entries.append((entry, .root))
+        }
+        for mounted in root.vaults where Int64(mounted.slot) + 2 > cookie {
+            let entry = Vault.Entry(
+                name: Array(mounted.name.utf8), item: Vault.rootNumber, type: type,
+                cookie: Int64(mounted.slot) + 2,
+                attributes: attributes ? try mounted.vault.attributes(of: Vault.rootNumber) : nil)
+            entries.append((entry, vaultNode(mounted)))
+        }
+        return entries
+    }
+
+    /// Space as any vault sees it: all lie on one disk.
+    func space() throws(FileSystemError) -> StorageSpace {
+        guard let mounted = root.vaults.first else {
+            return StorageSpace(total: 0, free: 0, available: 0, files: 0, freeFiles: 0)
+        }
+        return try mounted.vault.space()
+    }
+
+    /// Everything to disk, for fsync(2) on the root.
+    func commitAll() throws(FileSystemError) {
+        for mounted in root.vaults { try mounted.vault.commit() }
+    }
+}

@@ -1,0 +1,34 @@
+internal import CofferStore
+package import CofferVault
+internal import Glibc
+
+extension FileSystemError {
+    /// The errno that a program sees. The only place where one is chosen.
+    package var errno: Int32 {
+        switch self {
+        case .notFound: ENOENT
+        case .alreadyExists: EEXIST
+        case .notDirectory: ENOTDIR
+        case .isDirectory: EISDIR
+        case .directoryNotEmpty: ENOTEMPTY
+        case .nameTooLong: ENAMETOOLONG
+        case .invalidArgument: EINVAL
+        case .notPermitted: EPERM
+        case .accessDenied: EACCES
+        case .readOnly: EROFS
+        case .crossVault: EXDEV
+        case .busy: EBUSY
+        case .noSpace: ENOSPC
+        case .fileTooLarge: EFBIG
+        case .tooManyLinks: EMLINK
+        case .attributeNotFound: ENODATA
+        case .attributeTooLarge: E2BIG
+        case .bufferTooSmall: ERANGE
+        case .notSupported: EOPNOTSUPP
+        case .beyondEnd: ENXIO
+        case .stale: ESTALE
+        case .damaged: EIO
+        case .store: EIO
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// A node as the kernel numbers it, which is also the inode number that programs see.
+///
+/// The upper 16 bits are the vault's slot in the profile, the lower 48 the item's number in the vault. The
+/// root of the mount is 1, in slot 0. So a number means the same after a remount.
+package struct Node: Hashable, Sendable {
+    package static let root = Node(slot: 0, item: 1)
+    private static let itemBits: UInt64 = 48
+
+    package let slot: UInt16
+    package let item: Int64
+
+    package init(slot: UInt16, item: Int64) {
+        self.slot = slot
+        self.item = item
+    }
+
+    package init(number: UInt64) {
+        slot = UInt16(truncatingIfNeeded: number >> Self.itemBits)
+        item = Int64(number & (1 << Self.itemBits - 1))
+    }
+
+    package var number: UInt64 {
+        UInt64(slot) << Self.itemBits | UInt64(item)
+    }
+
+    var isRoot: Bool { self == .root }
+}

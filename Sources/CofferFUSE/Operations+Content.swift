@@ -1,0 +1,151 @@
+internal import CFuse3
+internal import CofferSystem
+internal import CofferVault
+internal import Glibc
+
+// Requests about attributes and content.
+extension Operations {
+    static func attributes(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.attributes(of: node)
+        }) { reply, attributes in reply.attributes(attributes, of: node) }
+    }
+
+    static func setAttributes(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ status: UnsafeMutablePointer<stat>?, _ fields: Int32,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request), let status = unsafe status?.pointee else { return }
+        let node = Node(number: number)
+        var changes = AttributeChanges()
+        func isSet(_ field: Int32) -> Bool { fields & field != 0 }
+        if isSet(FUSE_SET_ATTR_MODE) { changes.mode = status.st_mode }
+        if isSet(FUSE_SET_ATTR_UID) { changes.user = status.st_uid }
+        if isSet(FUSE_SET_ATTR_GID) { changes.group = status.st_gid }
+        if isSet(FUSE_SET_ATTR_SIZE) { changes.size = Int64(status.st_size) }
+        if isSet(FUSE_SET_ATTR_ATIME_NOW) {
+            changes.accessed = .now
+        } else if isSet(FUSE_SET_ATTR_ATIME) {
+            changes.accessed = .at(StatusRecord.nanoseconds(status.st_atim))
+        }
+        if isSet(FUSE_SET_ATTR_MTIME_NOW) {
+            changes.modified = .now
+        } else if isSet(FUSE_SET_ATTR_MTIME) {
+            changes.modified = .at(StatusRecord.nanoseconds(status.st_mtim))
+        }
+        if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
+        changes.dropPrivileges = session.requestDropsPrivileges
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
+        }) { reply, attributes in reply.attributes(attributes, of: node) }
+    }
+
+    static func read(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int, _ offset: off_t,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let buffer = session.buffer
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.vault(node).read(
+                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer)
+        }) { reply, count in reply.bytes(buffer, count) }
+        session.noteAccess(node)
+    }
+
+    static func write(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ bytes: UnsafePointer<CChar>?, _ size: Int,
+        _ offset: off_t, _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        // Pages from the kernel's cache come with times of their own, in a SETATTR.
+        let isCached = unsafe file?.pointee.writepage != 0
+        let drops = session.requestDropsPrivileges
+        // SAFETY: libfuse lends `size` bytes until the request is answered.
+        let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: size)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try unsafe session.fileSystem.vault(node).write(
+                buffer.bytes, to: node.item, at: Int64(offset), touches: !isCached, dropsPrivileges: drops)
+        }) { reply, _ in reply.written(size) }
+    }
+
+    static func sync(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ dataOnly: Int32,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            if node.isRoot { return try session.fileSystem.commitAll() }
+            try session.fileSystem.vault(node).commit()
+        }
+    }
+
+    static func space(_ request: fuse_req_t?, _ number: fuse_ino_t) {
+        guard let session = unsafe session(request) else { return }
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in try session.fileSystem.space() }) {
+            reply, space in reply.space(space, nameMax: Vault.nameByteCountMax)
+        }
+    }
+
+    static func allocate(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ mode: Int32, _ offset: off_t, _ length: off_t,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let keepSize: Int32 = 1
+        let punchHole: Int32 = 2
+        let zeroRange: Int32 = 16
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            let allocation: Vault.Allocation
+            switch mode {
+            case 0: allocation = .reserve(keepsSize: false)
+            case keepSize: allocation = .reserve(keepsSize: true)
+            case punchHole | keepSize: allocation = .punchHole
+            case zeroRange: allocation = .zero(keepsSize: false)
+            case zeroRange | keepSize: allocation = .zero(keepsSize: true)
+            default: throw .notSupported
+            }
+            guard offset >= 0, length > 0 else { throw .invalidArgument }
+            let (end, overflows) = Int64(offset).addingReportingOverflow(Int64(length))
+            guard !overflows else { throw .fileTooLarge }
+            try session.fileSystem.vault(node).allocate(allocation, of: node.item, Int64(offset)..<end)
+        }
+    }
+
+    static func seek(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ offset: off_t, _ whence: Int32,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let toData: Int32 = 3
+        let toHole: Int32 = 4
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            guard whence == toData || whence == toHole else { throw .invalidArgument }
+            return try session.fileSystem.vault(node).seek(node.item, from: Int64(offset), toData: whence == toData)
+        }) { reply, position in reply.position(position) }
+    }
+
+    static func copyRange(
+        _ request: fuse_req_t?, _ source: fuse_ino_t, _ offset: off_t,
+        _ sourceFile: UnsafeMutablePointer<fuse_file_info>?, _ target: fuse_ino_t, _ targetOffset: off_t,
+        _ targetFile: UnsafeMutablePointer<fuse_file_info>?, _ count: Int, _ flags: Int32
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let (from, to) = (Node(number: source), Node(number: target))
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            guard flags == 0 else { throw .invalidArgument }
+            guard from.slot == to.slot else { throw .crossVault }
+            return try session.fileSystem.vault(from).copy(
+                from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count)
+        }) { reply, count in reply.written(count) }
+    }
+}

@@ -1,0 +1,63 @@
+internal import CFuse3
+internal import CofferVault
+internal import Glibc
+
+// Requests about extended attributes.
+extension Operations {
+    private static let create: Int32 = 1
+    private static let replace: Int32 = 2
+
+    static func setAttribute(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ name: UnsafePointer<CChar>?,
+        _ value: UnsafePointer<CChar>?, _ size: Int, _ flags: Int32
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let name = unsafe self.name(name)
+        // SAFETY: libfuse lends `size` bytes until the request is answered.
+        let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : size))
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            if node.isRoot { throw .notSupported }
+            let mode: Vault.AttributeMode = flags == create ? .create : flags == replace ? .replace : .any
+            try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode)
+        }
+    }
+
+    static func attribute(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ size: Int
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let name = unsafe self.name(name)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            if node.isRoot { throw .attributeNotFound }
+            return try session.fileSystem.vault(node).extendedAttribute(name, of: node.item)
+        }) { reply, value in give(value, size, reply) }
+    }
+
+    static func listAttributes(_ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) -> [[UInt8]] in
+            if node.isRoot { return [] }
+            return try session.fileSystem.vault(node).extendedAttributeNames(of: node.item)
+        }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
+    }
+
+    /// Gives the bytes, or how many there are if the caller has no room for any.
+    private static func give(_ bytes: [UInt8], _ size: Int, _ reply: consuming Reply) {
+        if size == 0 { return reply.attributeByteCount(bytes.count) }
+        guard bytes.count <= size else { return reply.failure(.bufferTooSmall) }
+        unsafe reply.bytes(bytes.span.bytes)
+    }
+
+    static func removeAttribute(_ request: fuse_req_t?, _ number: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: number)
+        let name = unsafe self.name(name)
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            if node.isRoot { throw .attributeNotFound }
+            try session.fileSystem.vault(node).removeExtendedAttribute(name, of: node.item)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import CFuse3
+
+extension Operations {
+    /// What the kernel is asked to do for us.
+    private static let wanted: [Int32] = [
+        FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO, FUSE_CAP_EXPORT_SUPPORT, FUSE_CAP_DONT_MASK,
+        FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_WRITEBACK_CACHE,
+        FUSE_CAP_NO_OPEN_SUPPORT, FUSE_CAP_NO_OPENDIR_SUPPORT, FUSE_CAP_PARALLEL_DIROPS,
+        FUSE_CAP_POSIX_ACL, FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPLICIT_INVAL_DATA,
+    ]
+
+    /// What libfuse would ask for by itself. Truncation on open is lost where open needs no round trip;
+    /// splicing and looking at times on each read cost more than they bring.
+    private static let unwanted: [Int32] = [
+        FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
+        FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_HANDLE_KILLPRIV,
+    ]
+
+    static func initialise(_ data: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?) {
+        guard let data = unsafe data, let connection = unsafe connection else { return }
+        for capability in wanted {
+            unsafe connection.pointee.want |= connection.pointee.capable & UInt32(bitPattern: capability)
+        }
+        for capability in unwanted {
+            unsafe connection.pointee.want &= ~UInt32(bitPattern: capability)
+        }
+        unsafe connection.pointee.max_write = UInt32(Session.requestByteCountMax)
+        unsafe connection.pointee.max_readahead = UInt32(Session.requestByteCountMax)
+        unsafe connection.pointee.max_background = 64
+        unsafe connection.pointee.congestion_threshold = 48
+        unsafe connection.pointee.time_gran = 1
+        // SAFETY: as in `session(_:)`.
+        unsafe Unmanaged<Session>.fromOpaque(data).takeUnretainedValue().noteServing()
+    }
+}

@@ -1,0 +1,163 @@
+internal import CFuse3
+internal import CofferVault
+internal import Glibc
+
+// Requests that find, make, move and remove names.
+extension Operations {
+    static func lookup(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+        guard let session = unsafe session(request), let reply = unsafe Reply(request) else { return }
+        let name = unsafe self.name(name)
+        do throws(FileSystemError) {
+            let (node, attributes) = try session.fileSystem.lookup(name, in: Node(number: parent))
+            reply.entry(attributes, of: node, session.lookups)
+        } catch {
+            if case .notFound = error { reply.noEntry() } else { reply.failure(error) }
+        }
+    }
+
+    static func forget(_ request: fuse_req_t?, _ node: fuse_ino_t, _ count: UInt64) {
+        unsafe session(request)?.forget(Node(number: node), count)
+        unsafe fuse_reply_none(request)
+    }
+
+    static func forgetMany(
+        _ request: fuse_req_t?, _ count: Int, _ forgets: UnsafeMutablePointer<fuse_forget_data>?
+    ) {
+        if let session = unsafe session(request), let forgets = unsafe forgets {
+            for index in 0..<count {
+                let forget = unsafe forgets[index]
+                session.forget(Node(number: forget.ino), forget.nlookup)
+            }
+        }
+        unsafe fuse_reply_none(request)
+    }
+
+    private static func make(
+        _ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ item: Vault.NewItem
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let (name, caller) = unsafe (self.name(name), caller(request))
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
+        }) { reply, made in reply.entry(made.1, of: made.0, session.lookups) }
+    }
+
+    static func makeNode(
+        _ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t,
+        _ device: dev_t
+    ) {
+        unsafe make(request, parent, name, Vault.NewItem(mode: mode, device: UInt64(device)))
+    }
+
+    static func makeDirectory(
+        _ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t
+    ) {
+        let mode = FileType.directory.modeBits | mode & ModeBits.permissions
+        unsafe make(request, parent, name, Vault.NewItem(mode: mode))
+    }
+
+    static func makeSymbolicLink(
+        _ request: fuse_req_t?, _ target: UnsafePointer<CChar>?, _ parent: fuse_ino_t,
+        _ name: UnsafePointer<CChar>?
+    ) {
+        let mode = FileType.symbolicLink.modeBits | 0o777
+        unsafe make(request, parent, name, Vault.NewItem(mode: mode, target: self.name(target)))
+    }
+
+    static func create(
+        _ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let (name, caller) = unsafe (self.name(name), caller(request))
+        let item = Vault.NewItem(mode: FileType.regular.modeBits | mode & ModeBits.permissions)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
+        }) { reply, made in unsafe reply.created(made.1, of: made.0, session.lookups, file) }
+    }
+
+    static func link(
+        _ request: fuse_req_t?, _ node: fuse_ino_t, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let name = unsafe self.name(name)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.link(Node(number: node), as: name, in: Node(number: parent))
+        }) { reply, attributes in reply.entry(attributes, of: Node(number: node), session.lookups) }
+    }
+
+    static func unlink(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+        guard let session = unsafe session(request) else { return }
+        let name = unsafe self.name(name)
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            try session.fileSystem.unlink(name, in: Node(number: parent))
+        }
+    }
+
+    static func removeDirectory(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+        guard let session = unsafe session(request) else { return }
+        let name = unsafe self.name(name)
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            try session.fileSystem.removeDirectory(name, in: Node(number: parent))
+        }
+    }
+
+    private static let noReplace: UInt32 = 1
+    private static let exchange: UInt32 = 2
+
+    static func rename(
+        _ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ newParent: fuse_ino_t,
+        _ newName: UnsafePointer<CChar>?, _ flags: UInt32
+    ) {
+        guard let session = unsafe session(request) else { return }
+        let (name, newName) = unsafe (self.name(name), self.name(newName))
+        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            let mode: Vault.RenameMode
+            switch flags {
+            case 0: mode = .replace
+            case noReplace: mode = .keep
+            case exchange: mode = .exchange
+            default: throw .invalidArgument
+            }
+            try session.fileSystem.rename(
+                name, in: Node(number: parent), to: newName, in: Node(number: newParent), mode)
+        }
+    }
+
+    static func readLink(_ request: fuse_req_t?, _ node: fuse_ino_t) {
+        guard let session = unsafe session(request) else { return }
+        let node = Node(number: node)
+        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            try session.fileSystem.vault(node).readLink(node.item)
+        }) { reply, target in reply.link(target) }
+    }
+
+    /// Entries that one look at the index brings.
+    private static let batchCount = 128
+
+    static func readDirectory(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int, _ offset: off_t, plus: Bool
+    ) {
+        guard let session = unsafe session(request), let reply = unsafe Reply(request) else { return }
+        let node = Node(number: number)
+        var listing = DirectoryListing(byteCount: size)
+        do throws(FileSystemError) {
+            var cookie = Int64(offset)
+            reading: while true {
+                let batch = try session.fileSystem.readDirectory(
+                    node, after: cookie, limit: batchCount, attributes: plus)
+                for (entry, child) in batch {
+                    let added = unsafe reply.withRequest { unsafe listing.add(entry, child, plus: plus, to: $0) }
+                    if !added { break reading }
+                    if plus, entry.attributes != nil { session.lookups.add(child) }
+                    cookie = entry.cookie
+                }
+                if batch.count < batchCount { break }
+            }
+        } catch {
+            if listing.isEmpty { return reply.failure(error) }
+        }
+        session.noteAccess(node)
+        reply.listing(listing)
+    }
+}

@@ -1,0 +1,155 @@
+internal import CFuse3
+internal import CofferSystem
+internal import CofferVault
+internal import Glibc
+
+/// One answer owed to the kernel. Consumed exactly once; if dropped, answers EIO.
+@safe
+struct Reply: ~Copyable {
+    // SAFETY: libfuse keeps the request until it is answered, which each way out of here does once.
+    private let request: fuse_req_t
+
+    init?(_ request: fuse_req_t?) {
+        guard let request = unsafe request else { return nil }
+        unsafe self.request = unsafe request
+    }
+
+    deinit {
+        unsafe fuse_reply_err(request, EIO)
+    }
+
+    /// Answers with what `body` finds out, or with its error.
+    consuming func answer<Value>(
+        _ body: () throws(FileSystemError) -> Value, _ success: (consuming Reply, Value) -> Void
+    ) {
+        let value: Value
+        do throws(FileSystemError) {
+            value = try body()
+        } catch {
+            return failure(error)
+        }
+        success(self, value)
+    }
+
+    /// Answers success, or the error of `body`.
+    consuming func confirm(_ body: () throws(FileSystemError) -> Void) {
+        answer(body) { reply, _ in reply.code(0) }
+    }
+
+    consuming func failure(_ error: FileSystemError) {
+        code(error.errno)
+    }
+
+    /// Answers an errno; 0 is success.
+    consuming func code(_ code: Int32) {
+        unsafe fuse_reply_err(request, code)
+        discard self
+    }
+
+    /// Answers attributes that stay right until the kernel is told otherwise.
+    consuming func attributes(_ attributes: Attributes, of node: Node) {
+        var status = StatusRecord.make(attributes, node)
+        unsafe fuse_reply_attr(request, &status, StatusRecord.timeout)
+        discard self
+    }
+
+    /// Answers an entry; tells `lookups` that the kernel now knows the node.
+    consuming func entry(_ attributes: Attributes, of node: Node, _ lookups: LookupTable) {
+        var entry = StatusRecord.entry(attributes, node)
+        lookups.add(node)
+        if unsafe fuse_reply_entry(request, &entry) != 0 { _ = lookups.subtract(1, from: node) }
+        discard self
+    }
+
+    /// Answers that a name does not exist, which the kernel may remember.
+    consuming func noEntry() {
+        var entry = fuse_entry_param()
+        entry.entry_timeout = StatusRecord.timeout
+        unsafe fuse_reply_entry(request, &entry)
+        discard self
+    }
+
+    /// Answers a file that was made and is open.
+    consuming func created(
+        _ attributes: Attributes, of node: Node, _ lookups: LookupTable,
+        _ file: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        var entry = StatusRecord.entry(attributes, node)
+        unsafe file?.pointee.keep_cache = 1
+        lookups.add(node)
+        if unsafe fuse_reply_create(request, &entry, file) != 0 { _ = lookups.subtract(1, from: node) }
+        discard self
+    }
+
+    /// Answers bytes.
+    consuming func bytes(_ bytes: RawSpan) {
+        send(bytes)
+        discard self
+    }
+
+    /// Answers the entries of a directory.
+    consuming func listing(_ listing: DirectoryListing) {
+        listing.withBytes { send($0) }
+        discard self
+    }
+
+    /// Answers the first bytes of a buffer.
+    consuming func bytes(_ buffer: AlignedBuffer, _ count: Int) {
+        buffer.withBytes(0..<count) { send($0) }
+        discard self
+    }
+
+    private borrowing func send(_ bytes: RawSpan) {
+        // SAFETY: libfuse has written the bytes to the kernel when the call returns.
+        unsafe bytes.withUnsafeBytes { raw in
+            _ = unsafe fuse_reply_buf(request, raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count)
+        }
+    }
+
+    /// Answers a number of bytes that were taken.
+    consuming func written(_ count: Int) {
+        unsafe fuse_reply_write(request, count)
+        discard self
+    }
+
+    /// Answers how many bytes the value of an attribute has.
+    consuming func attributeByteCount(_ count: Int) {
+        unsafe fuse_reply_xattr(request, count)
+        discard self
+    }
+
+    /// Answers a position in a file.
+    consuming func position(_ offset: Int64) {
+        unsafe fuse_reply_lseek(request, Int(offset))
+        discard self
+    }
+
+    /// Answers the target of a symbolic link.
+    consuming func link(_ target: [UInt8]) {
+        unsafe (target + [0]).withUnsafeBytes { raw in
+            _ = unsafe fuse_reply_readlink(request, raw.baseAddress?.assumingMemoryBound(to: CChar.self))
+        }
+        discard self
+    }
+
+    /// Answers the space of the file system.
+    consuming func space(_ space: StorageSpace, nameMax: Int) {
+        var record = statvfs()
+        record.f_bsize = 4096
+        record.f_frsize = 4096
+        record.f_blocks = UInt(space.total / 4096)
+        record.f_bfree = UInt(space.free / 4096)
+        record.f_bavail = UInt(space.available / 4096)
+        record.f_files = UInt(space.files)
+        record.f_ffree = UInt(space.freeFiles)
+        record.f_favail = UInt(space.freeFiles)
+        record.f_namemax = UInt(nameMax)
+        unsafe fuse_reply_statfs(request, &record)
+        discard self
+    }
+
+    /// Lets libfuse's own helpers see the request.
+    borrowing func withRequest<Result>(_ body: (fuse_req_t) -> Result) -> Result {
+        unsafe body(request)
+    }
+}

@@ -1,0 +1,47 @@
+/// A record that is being written, field by field; all numbers are little-endian.
+package struct ByteWriter {
+    /// What was written so far.
+    package private(set) var bytes: [UInt8] = []
+
+    /// - Parameter capacity: Bytes that will be written; memory does not move below that, so that no
+    ///   copies of secrets are left behind.
+    package init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    package mutating func number<Number: FixedWidthInteger>(_ number: Number) {
+        var rest = number
+        for _ in 0..<Number.bitWidth / 8 {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+
+    package mutating func append(_ more: RawSpan) {
+        for index in more.byteOffsets {
+            // SAFETY: the index is one of the span's own.
+            bytes.append(unsafe more.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+        }
+    }
+
+    /// Text with a 16-bit length in front.
+    package mutating func text(_ text: String) {
+        let utf8 = Array(text.utf8.prefix(Int(UInt16.max)))
+        number(UInt16(utf8.count))
+        append(utf8)
+    }
+
+    package mutating func identifier<Kind>(_ identifier: Identifier<Kind>) {
+        number(identifier.low)
+        number(identifier.high)
+    }
+
+    /// Gives the bytes away.
+    package consuming func finish() -> [UInt8] {
+        bytes
+    }
+}

@@ -1,0 +1,72 @@
+/// A random 128-bit identifier of one kind of thing; stored as 16 bytes.
+package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package static var byteCount: Int { 16 }
+
+    /// Bytes 0 to 7 and 8 to 15, each as a little-endian number.
+    package let low: UInt64, high: UInt64
+
+    package init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    /// Reads 16 bytes.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        low = Self.number(bytes[0..<8])
+        high = Self.number(bytes[8..<16])
+    }
+
+    /// Reads 32 hexadecimal digits.
+    package init?(hexadecimal: String) {
+        let digits = hexadecimal.utf8.map { UInt8(truncatingIfNeeded: hexValue($0) ?? 255) }
+        guard digits.count == 32, !digits.contains(255) else { return nil }
+        self.init(bytes: (0..<16).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The 16 bytes.
+    package var bytes: [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * UInt64($0))) }
+            + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * UInt64($0))) }
+    }
+
+    /// 32 lower-case hexadecimal digits, in the order of the bytes.
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+private func hexValue(_ digit: UInt8) -> Int? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(digit) - 48
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(digit) - 87
+    default: nil
+    }
+}
+
+package enum ProfileKind {}
+package enum VaultKind {}
+package enum ItemKind {}
+package enum PackKind {}
+package enum DeviceKind {}
+
+/// Names a profile.
+package typealias ProfileID = Identifier<ProfileKind>
+/// Names a vault, for all its members.
+package typealias VaultID = Identifier<VaultKind>
+/// Names an item, whatever its name and place.
+package typealias ItemID = Identifier<ItemKind>
+/// Names a pack.
+package typealias PackID = Identifier<PackKind>
+/// Names a device.
+package typealias DeviceID = Identifier<DeviceKind>

@@ -1,0 +1,44 @@
+internal import CofferSystem
+
+/// The first 32 bytes of a pack.
+///
+///     offset  bytes  field
+///          0      8  "COFFERPK"
+///          8      4  format version, 1
+///         12     16  vault id
+///         28      4  zero
+package struct PackHeader: Equatable {
+    package static let byteCount = 32
+    package static let version: UInt32 = 1
+    private static let magic = Array("COFFERPK".utf8)
+
+    package let vault: VaultID
+
+    package init(vault: VaultID) {
+        self.vault = vault
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.append(Self.magic)
+        writer.number(Self.version)
+        writer.identifier(vault)
+        writer.number(UInt32(0))
+        return writer.finish()
+    }
+
+    /// Reads a header.
+    ///
+    /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
+    package init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        guard try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
+        let version = try cursor.number(UInt32.self, from: bytes)
+        guard version == Self.version else {
+            throw version > Self.version
+                ? .newerVersion(found: version, supported: Self.version) : .invalid(field: "version")
+        }
+        vault = try cursor.identifier(VaultID.self, from: bytes)
+        guard try cursor.number(UInt32.self, from: bytes) == 0 else { throw .invalid(field: "reserved") }
+    }
+}

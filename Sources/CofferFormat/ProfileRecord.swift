@@ -1,0 +1,160 @@
+/// The profile file: how to unlock, and a sealed body (docs/format.md, "Profile").
+///
+///     offset  bytes  field
+///          0      8  "COFFERPF"
+///          8      4  format version, 1
+///         12     16  profile id
+///         28      8  created, nanoseconds since 1970
+///         36      2  number of unlock methods, 1 to 16
+///         38      …  each method: kind (2), length (4), as many bytes
+///          …      4  length of the sealed body, then the body
+package struct ProfileRecord: Equatable {
+    package static let version: UInt32 = 1
+    /// The most bytes that a profile file may have.
+    package static let byteCountMax = 16 << 20
+    private static let magic = Array("COFFERPF".utf8)
+    private static let passphraseKind: UInt16 = 1
+
+    package let id: ProfileID
+    package let created: Int64
+    package var unlockMethods: [PassphraseRecord]
+    /// Nonce, ciphertext, tag.
+    package var sealedBody: [UInt8]
+
+    package init(id: ProfileID, created: Int64, unlockMethods: [PassphraseRecord], sealedBody: [UInt8]) {
+        self.id = id
+        self.created = created
+        self.unlockMethods = unlockMethods
+        self.sealedBody = sealedBody
+    }
+
+    /// The associated data of the body: magic, version, profile id and creation date, 36 bytes.
+    package var associatedData: [UInt8] {
+        var writer = ByteWriter(capacity: 36)
+        writer.append(Self.magic)
+        writer.number(Self.version)
+        writer.identifier(id)
+        writer.number(created)
+        return writer.finish()
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(associatedData)
+        writer.number(UInt16(unlockMethods.count))
+        for method in unlockMethods {
+            let bytes = method.bytes
+            writer.number(Self.passphraseKind)
+            writer.number(UInt32(bytes.count))
+            writer.append(bytes)
+        }
+        writer.number(UInt32(sealedBody.count))
+        writer.append(sealedBody)
+        return writer.finish()
+    }
+
+    /// Reads a whole file.
+    ///
+    /// - Throws: any `FormatError`.
+    package init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        guard bytes.byteCount >= 8, try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
+        let version = try cursor.number(UInt32.self, from: bytes)
+        guard version <= Self.version else { throw .newerVersion(found: version, supported: Self.version) }
+        guard version == Self.version else { throw .invalid(field: "version") }
+        id = try cursor.identifier(ProfileID.self, from: bytes)
+        created = try cursor.number(Int64.self, from: bytes)
+        let count = try cursor.number(UInt16.self, from: bytes)
+        guard (1...16).contains(count) else { throw .invalid(field: "number of unlock methods") }
+        unlockMethods = []
+        for _ in 0..<count {
+            let kind = try cursor.number(UInt16.self, from: bytes)
+            let length = Int(try cursor.number(UInt32.self, from: bytes))
+            let range = try cursor.range(length, of: bytes)
+            guard kind == Self.passphraseKind else { throw .invalid(field: "kind of unlock method") }
+            unlockMethods.append(try PassphraseRecord(bytes.extracting(range)))
+        }
+        let bodyCount = Int(try cursor.number(UInt32.self, from: bytes))
+        sealedBody = try cursor.bytes(bodyCount, from: bytes)
+        try cursor.expectEnd(of: bytes)
+    }
+}
+
+/// An unlock method: a passphrase, by Argon2id.
+///
+///     offset  bytes  field
+///          0     16  salt
+///         16      4  passes of Argon2id
+///         20      4  memory of Argon2id in KiB
+///         24      2  version of the verifier, 1
+///         26      8  created, nanoseconds since 1970
+///         34     72  sealed verifier (32 random bytes)
+///        106     72  sealed profile key (32 bytes)
+///        178      2  length of the sealed hint, then the hint; 0 for none
+package struct PassphraseRecord: Equatable {
+    package static let verifierVersion: UInt16 = 1
+    package static let sealedKeyByteCount = 72
+
+    package let salt: [UInt8]
+    package let passes: UInt32
+    package let memory: UInt32
+    package let created: Int64
+    package let sealedVerifier: [UInt8]
+    package let sealedProfileKey: [UInt8]
+    package let sealedHint: [UInt8]
+
+    package init(
+        salt: [UInt8], passes: UInt32, memory: UInt32, created: Int64, sealedVerifier: [UInt8],
+        sealedProfileKey: [UInt8], sealedHint: [UInt8]
+    ) {
+        self.salt = salt
+        self.passes = passes
+        self.memory = memory
+        self.created = created
+        self.sealedVerifier = sealedVerifier
+        self.sealedProfileKey = sealedProfileKey
+        self.sealedHint = sealedHint
+    }
+
+    /// What the verifier, the profile key and the hint are bound to: the profile id and bytes 0 to 33.
+    package static func associatedData(
+        profile: ProfileID, salt: [UInt8], passes: UInt32, memory: UInt32, created: Int64
+    ) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.identifier(profile)
+        writer.append(salt)
+        writer.number(passes)
+        writer.number(memory)
+        writer.number(verifierVersion)
+        writer.number(created)
+        return writer.finish()
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(salt)
+        writer.number(passes)
+        writer.number(memory)
+        writer.number(Self.verifierVersion)
+        writer.number(created)
+        writer.append(sealedVerifier)
+        writer.append(sealedProfileKey)
+        writer.number(UInt16(sealedHint.count))
+        writer.append(sealedHint)
+        return writer.finish()
+    }
+
+    init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        salt = try cursor.bytes(16, from: bytes)
+        passes = try cursor.number(UInt32.self, from: bytes)
+        memory = try cursor.number(UInt32.self, from: bytes)
+        let version = try cursor.number(UInt16.self, from: bytes)
+        guard version == Self.verifierVersion else { throw .invalid(field: "version of the verifier") }
+        created = try cursor.number(Int64.self, from: bytes)
+        sealedVerifier = try cursor.bytes(Self.sealedKeyByteCount, from: bytes)
+        sealedProfileKey = try cursor.bytes(Self.sealedKeyByteCount, from: bytes)
+        sealedHint = try cursor.bytes(Int(try cursor.number(UInt16.self, from: bytes)), from: bytes)
+        try cursor.expectEnd(of: bytes)
+    }
+}

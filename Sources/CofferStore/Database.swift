@@ -1,0 +1,157 @@
+internal import CSQLite
+internal import CofferSystem
+
+/// One connection of SQLite; for one thread at a time.
+@safe
+final class Database: @unchecked Sendable {
+    // SAFETY: the connection is owned from init to deinit; whoever owns this object lets one thread in.
+    fileprivate let handle: OpaquePointer
+    private let fileSystem: IndexFileSystem
+
+    /// Opens the index of `fileSystem`.
+    init(_ fileSystem: IndexFileSystem, create: Bool) throws(StoreError) {
+        self.fileSystem = fileSystem
+        var handle: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0)
+        let code = unsafe sqlite3_open_v2(IndexFiles.databaseName, &handle, flags, fileSystem.name)
+        guard let handle = unsafe handle else { throw .index(code: code, message: "out of memory") }
+        unsafe self.handle = unsafe handle
+        try check(code)
+    }
+
+    deinit {
+        unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Frames in the log as of the last commit of this connection.
+    private(set) var logFrameCount = 0
+
+    /// Keeps `logFrameCount` up to date.
+    func countLogFrames() {
+        // SAFETY: the hook is called during commits of this connection only, which self owns.
+        _ = unsafe sqlite3_wal_hook(
+            handle,
+            { context, _, _, frames in
+                guard let context = unsafe context else { return SQLITE_OK }
+                unsafe Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrameCount = Int(frames)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Runs SQL that returns nothing.
+    func execute(_ sql: String) throws(StoreError) {
+        try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// Prepares a statement that is kept.
+    func prepare(_ sql: String) throws(StoreError) -> Statement {
+        var statement: OpaquePointer?
+        try check(unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
+        guard let statement = unsafe statement else { throw .index(code: SQLITE_MISUSE, message: sql) }
+        return unsafe Statement(statement, of: self)
+    }
+
+    /// The number of the row that was inserted last.
+    var lastInsertedRow: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+
+    /// Makes SQLite leave `count` bytes at the end of each page of a new database to us.
+    func reserve(bytesPerPage count: Int) throws(StoreError) {
+        var count = Int32(count)
+        try check(unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
+    }
+
+    /// Closes without moving the log into the database: for connections beside the main one.
+    func leaveLogOnClose() throws(StoreError) {
+        try check(unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
+    }
+
+    /// Moves as much of the log into the database as readers allow.
+    ///
+    /// - Returns: Frames in the log, and how many of them are moved.
+    func checkpoint() throws(StoreError) -> (frames: Int, moved: Int) {
+        var frames: Int32 = 0
+        var moved: Int32 = 0
+        let code = unsafe sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
+        if code != SQLITE_BUSY { try check(code) }
+        return (Int(frames), Int(moved))
+    }
+
+    /// Throws what a result code stands for.
+    func check(_ code: Int32) throws(StoreError) {
+        switch code & 0xff {
+        case SQLITE_OK, SQLITE_ROW, SQLITE_DONE: return
+        case SQLITE_FULL: throw .noSpace
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
+            throw .damaged(place: fileSystem.files.damagedPlace ?? "the index")
+        default:
+            throw .index(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
+        }
+    }
+}
+
+/// A prepared statement.
+@safe
+final class Statement {
+    // SAFETY: owned from init to deinit; used by the thread that uses the connection.
+    private let handle: OpaquePointer
+    private unowned let database: Database
+
+    fileprivate init(_ handle: OpaquePointer, of database: Database) {
+        unsafe self.handle = unsafe handle
+        self.database = database
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    /// Runs it for its effect.
+    func run(_ bind: (Statement) -> Void) throws(StoreError) {
+        bind(self)
+        let code = unsafe sqlite3_step(handle)
+        unsafe sqlite3_reset(handle)
+        try database.check(code)
+    }
+
+    /// The first row, if there is one.
+    func first<Row>(_ bind: (Statement) -> Void, _ read: (Statement) -> Row) throws(StoreError) -> Row? {
+        bind(self)
+        defer { unsafe sqlite3_reset(handle) }
+        let code = unsafe sqlite3_step(handle)
+        if code == SQLITE_ROW { return read(self) }
+        try database.check(code)
+        return nil
+    }
+
+    /// Every row in turn, until `read` answers false.
+    func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(StoreError) -> Bool) throws(StoreError) {
+        bind(self)
+        defer { unsafe sqlite3_reset(handle) }
+        while true {
+            let code = unsafe sqlite3_step(handle)
+            guard code == SQLITE_ROW else { return try database.check(code) }
+            if try !read(self) { return }
+        }
+    }
+
+    @inline(__always)
+    func bind(_ index: Int32, _ value: Int64) {
+        unsafe sqlite3_bind_int64(handle, index, value)
+    }
+
+    func bind(_ index: Int32, _ bytes: [UInt8]) {
+        unsafe coffer_sqlite_bind_blob(handle, index, bytes, Int32(bytes.count))
+    }
+
+    @inline(__always)
+    func integer(_ column: Int32) -> Int64 {
+        unsafe sqlite3_column_int64(handle, column)
+    }
+
+    func bytes(_ column: Int32) -> [UInt8] {
+        let count = unsafe sqlite3_column_bytes(handle, column)
+        guard count > 0, let start = unsafe sqlite3_column_blob(handle, column) else { return [] }
+        // SAFETY: SQLite keeps the column until the next step; it is copied here.
+        return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
+    }
+}

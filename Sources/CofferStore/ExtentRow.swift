@@ -1,0 +1,95 @@
+package import CofferCrypto
+package import CofferFormat
+
+/// A range of an item's content, and the sealed extent that it comes from (docs/format.md, table
+/// `extents`). Ranges of one item do not overlap; what no range covers is a hole.
+package struct ExtentRow: Equatable, Sendable {
+    /// The item's number.
+    package var item: Int64
+    /// Where the range begins in the item, and how long it is, in bytes.
+    package var offset: Int64
+    package var length: Int64
+    /// Where the extent began in the item when it was sealed: at most `offset`.
+    package var base: Int64
+    /// Plaintext bytes of the whole extent.
+    package var total: Int64
+    /// Where the sealed extent is kept.
+    package var place: Place
+    package var prefix: NoncePrefix
+    package var epoch: Epoch
+
+    /// Where a sealed extent is kept.
+    package enum Place: Equatable, Sendable {
+        /// In the pack with this number, from this byte on.
+        case pack(Int64, position: Int64)
+        /// In the row of `contents` with this number.
+        case row(Int64)
+    }
+
+    package var end: Int64 { offset + length }
+
+    package init(
+        item: Int64, offset: Int64, length: Int64, place: Place, prefix: NoncePrefix, epoch: Epoch
+    ) {
+        self.item = item
+        self.offset = offset
+        self.length = length
+        base = offset
+        total = length
+        self.place = place
+        self.prefix = prefix
+        self.epoch = epoch
+    }
+
+    static let columns = #"item, "offset", length, base, total, pack, position, prefix, epoch"#
+
+    init(_ row: Statement) {
+        item = row.integer(0)
+        offset = row.integer(1)
+        length = row.integer(2)
+        base = row.integer(3)
+        total = row.integer(4)
+        let pack = row.integer(5)
+        place = pack == 0 ? .row(row.integer(6)) : .pack(pack, position: row.integer(6))
+        let bytes = row.bytes(7)
+        prefix =
+            bytes.count == NoncePrefix.byteCount
+            ? unsafe NoncePrefix(bytes.span.bytes, at: 0) : NoncePrefix(low: 0, high: 0)
+        epoch = Epoch(UInt32(truncatingIfNeeded: row.integer(8)))
+    }
+
+    private var placeColumns: (pack: Int64, position: Int64) {
+        switch place {
+        case .pack(let pack, let position): (pack, position)
+        case .row(let number): (0, number)
+        }
+    }
+
+    private var prefixBytes: [UInt8] {
+        var writer = ByteWriter(capacity: NoncePrefix.byteCount)
+        writer.number(prefix.low)
+        writer.number(prefix.high)
+        return writer.finish()
+    }
+
+    func bind(to statement: Statement) {
+        statement.bind(1, item)
+        statement.bind(2, offset)
+        statement.bind(3, length)
+        statement.bind(4, base)
+        statement.bind(5, total)
+        statement.bind(6, placeColumns.pack)
+        statement.bind(7, placeColumns.position)
+        statement.bind(8, prefixBytes)
+        statement.bind(9, Int64(epoch.number))
+    }
+
+    func digest(into writer: inout ByteWriter) {
+        for value in [item, offset, length, base, total, placeColumns.pack, placeColumns.position] {
+            writer.number(value)
+        }
+        writer.number(prefix.low)
+        writer.number(prefix.high)
+        writer.number(epoch.number)
+    }
+}

@@ -1,0 +1,129 @@
+internal import CSQLite
+internal import CofferFormat
+
+// Extents, small contents, packs.
+extension Index {
+    /// The ranges of an item that overlap `range`, in order.
+    package func extents(of item: Int64, overlapping range: Range<Int64>) throws(StoreError) -> [ExtentRow] {
+        var rows: [ExtentRow] = []
+        try statements.extents.each({
+            $0.bind(1, item)
+            $0.bind(2, range.lowerBound)
+            $0.bind(3, range.upperBound)
+        }, { row throws(StoreError) in
+            let extent = ExtentRow(row)
+            if extent.end > range.lowerBound { rows.append(extent) }
+            return true
+        })
+        return rows
+    }
+
+    /// Ranges of any item, in the order of items and offsets, from behind (`item`, `offset`) on.
+    package func extents(after item: Int64, _ offset: Int64, limit: Int) throws(StoreError) -> [ExtentRow] {
+        var rows: [ExtentRow] = []
+        try statements.extentsAfter.each({
+            $0.bind(1, item)
+            $0.bind(2, offset)
+            $0.bind(3, Int64(limit))
+        }, { row throws(StoreError) in
+            rows.append(ExtentRow(row))
+            return true
+        })
+        return rows
+    }
+
+    /// Stores a range that overlaps no other.
+    package func insert(_ row: ExtentRow) throws(StoreError) {
+        try statements.putExtent.run { row.bind(to: $0) }
+        digest.add(.extents, digest.hash(.extents) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Removes a range, which must be as it is stored.
+    package func remove(_ row: ExtentRow) throws(StoreError) {
+        try statements.removeExtent.run {
+            $0.bind(1, row.item)
+            $0.bind(2, row.offset)
+        }
+        digest.subtract(.extents, digest.hash(.extents) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Stores a small sealed extent in a row.
+    ///
+    /// - Parameter live: Plaintext bytes of it that ranges refer to.
+    /// - Returns: The row's number.
+    package func insertContent(_ sealed: [UInt8], live: Int64) throws(StoreError) -> Int64 {
+        try statements.insertContent.run {
+            $0.bind(1, live)
+            $0.bind(2, sealed)
+        }
+        let number = database.lastInsertedRow
+        digest.add(.contents, contentHash(number, live))
+        changes += 1
+        return number
+    }
+
+    /// A sealed extent that lies in a row.
+    package func content(_ number: Int64) throws(StoreError) -> [UInt8]? {
+        try statements.content.first({ $0.bind(1, number) }, { $0.bytes(0) })
+    }
+
+    /// Changes how many bytes of a row are live; a row without any goes away.
+    package func addLive(_ difference: Int64, toContent number: Int64) throws(StoreError) {
+        guard let old = try statements.contentLive.first({ $0.bind(1, number) }, { $0.integer(0) }) else {
+            throw .damaged(place: "row \(number) of the index's contents")
+        }
+        let live = old + difference
+        digest.subtract(.contents, contentHash(number, old))
+        if live > 0 {
+            try statements.putContentLive.run {
+                $0.bind(1, live)
+                $0.bind(2, number)
+            }
+            digest.add(.contents, contentHash(number, live))
+        } else {
+            try statements.removeContent.run { $0.bind(1, number) }
+        }
+        changes += 1
+    }
+
+    /// The sealed bytes are left out: they are authenticated, and bound to their extent by its prefix.
+    func contentHash(_ number: Int64, _ live: Int64) -> RowDigest.Sum {
+        digest.hash(.contents) { writer in
+            writer.number(number)
+            writer.number(live)
+        }
+    }
+
+    /// All packs.
+    package func packs() throws(StoreError) -> [PackRow] {
+        var rows: [PackRow] = []
+        try statements.packs.each({ _ in }, { row throws(StoreError) in
+            rows.append(PackRow(row))
+            return true
+        })
+        return rows
+    }
+
+    /// A fresh number for a pack.
+    package func nextPackNumber() -> Int64 {
+        defer { counters.pack += 1 }
+        return counters.pack
+    }
+
+    /// Stores a pack, replacing `old`.
+    package func put(_ row: PackRow, replacing old: PackRow?) throws(StoreError) {
+        try statements.putPack.run { row.bind(to: $0) }
+        if let old { digest.subtract(.packs, digest.hash(.packs) { old.digest(into: &$0) }) }
+        digest.add(.packs, digest.hash(.packs) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Removes a pack, which must be as it is stored.
+    package func remove(_ row: PackRow) throws(StoreError) {
+        try statements.removePack.run { $0.bind(1, row.number) }
+        digest.subtract(.packs, digest.hash(.packs) { row.digest(into: &$0) })
+        changes += 1
+    }
+}

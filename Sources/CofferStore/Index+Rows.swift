@@ -1,0 +1,173 @@
+internal import CofferFormat
+
+/// The hash of a row, kept by who may change the row, so that it need not be read again.
+package struct RowHash: Equatable, Sendable {
+    let sum: RowDigest.Sum
+}
+
+// Items and names.
+extension Index {
+    /// An item.
+    package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
+        try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
+    }
+
+    /// The hash of an item as it is stored.
+    package func hash(of row: ItemRow) -> RowHash {
+        RowHash(sum: digest.hash(.items) { row.digest(into: &$0) })
+    }
+
+    /// Stores an item.
+    ///
+    /// - Parameter old: The hash of the row that is replaced; nil if the item is new.
+    package func put(_ row: ItemRow, replacing old: RowHash?) throws(StoreError) -> RowHash {
+        let hash = hash(of: row)
+        try statements.putItem.run { row.bind(to: $0) }
+        if let old { digest.subtract(.items, old.sum) }
+        digest.add(.items, hash.sum)
+        changes += 1
+        return hash
+    }
+
+    /// Removes an item.
+    package func removeItem(_ number: Int64, _ hash: RowHash) throws(StoreError) {
+        try statements.removeItem.run { $0.bind(1, number) }
+        digest.subtract(.items, hash.sum)
+        changes += 1
+    }
+
+    /// The entry of a name in a directory.
+    package func entry(_ name: [UInt8], in parent: Int64) throws(StoreError) -> EntryRow? {
+        try statements.entry.first({
+            $0.bind(1, parent)
+            $0.bind(2, name)
+        }, { EntryRow($0) })
+    }
+
+    /// Stores an entry whose name was free.
+    package func insert(_ row: EntryRow) throws(StoreError) {
+        try statements.putEntry.run { row.bind(to: $0) }
+        digest.add(.entries, digest.hash(.entries) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Removes an entry, which must be as it is stored.
+    package func remove(_ row: EntryRow) throws(StoreError) {
+        try statements.removeEntry.run {
+            $0.bind(1, row.parent)
+            $0.bind(2, row.name)
+        }
+        digest.subtract(.entries, digest.hash(.entries) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Entries of a directory in the order of their cookies, from behind `cookie` on; their `unsent` is
+    /// not read.
+    package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(StoreError) -> [EntryRow] {
+        var rows: [EntryRow] = []
+        try statements.entriesAfter.each({
+            $0.bind(1, parent)
+            $0.bind(2, cookie)
+            $0.bind(3, Int64(limit))
+        }, { row throws(StoreError) in
+            rows.append(EntryRow(row))
+            return true
+        })
+        return rows
+    }
+
+    /// One of the names of an item. Reads all entries: for messages only.
+    package func anyEntry(of item: Int64) throws(StoreError) -> EntryRow? {
+        try statements.entriesOfItem.first({ $0.bind(1, item) }, { EntryRow($0) })
+    }
+
+    /// Whether a directory has no entries.
+    package func isEmpty(_ parent: Int64) throws(StoreError) -> Bool {
+        try statements.anyEntry.first({ $0.bind(1, parent) }, { _ in true }) == nil
+    }
+}
+
+// Extended attributes.
+extension Index {
+    /// The value of an attribute.
+    package func attribute(_ name: [UInt8], of item: Int64) throws(StoreError) -> [UInt8]? {
+        try statements.attribute.first({
+            $0.bind(1, item)
+            $0.bind(2, name)
+        }, { $0.bytes(0) })
+    }
+
+    /// Stores an attribute, replacing `old`.
+    package func setAttribute(
+        _ name: [UInt8], of item: Int64, to value: [UInt8], replacing old: [UInt8]?
+    ) throws(StoreError) {
+        try statements.putAttribute.run {
+            $0.bind(1, item)
+            $0.bind(2, name)
+            $0.bind(3, value)
+        }
+        if let old { digest.subtract(.attributes, attributeHash(item, name, old)) }
+        digest.add(.attributes, attributeHash(item, name, value))
+        changes += 1
+    }
+
+    /// Removes an attribute with its present value.
+    package func removeAttribute(_ name: [UInt8], of item: Int64, value: [UInt8]) throws(StoreError) {
+        try statements.removeAttribute.run {
+            $0.bind(1, item)
+            $0.bind(2, name)
+        }
+        digest.subtract(.attributes, attributeHash(item, name, value))
+        changes += 1
+    }
+
+    /// All attributes of an item, by name.
+    package func attributes(of item: Int64) throws(StoreError) -> [(name: [UInt8], value: [UInt8])] {
+        var result: [(name: [UInt8], value: [UInt8])] = []
+        try statements.attributes.each({ $0.bind(1, item) }, { row throws(StoreError) in
+            result.append((row.bytes(0), row.bytes(1)))
+            return true
+        })
+        return result
+    }
+
+    func attributeHash(_ item: Int64, _ name: [UInt8], _ value: [UInt8]) -> RowDigest.Sum {
+        digest.hash(.attributes) { writer in
+            writer.number(item)
+            writer.number(UInt16(name.count))
+            writer.append(name)
+            writer.append(value)
+        }
+    }
+}
+
+// Items without a name that are still in use.
+extension Index {
+    /// The items that have no name left.
+    package func orphans() throws(StoreError) -> [Int64] {
+        var result: [Int64] = []
+        try statements.orphans.each({ _ in }, { row throws(StoreError) in
+            result.append(row.integer(0))
+            return true
+        })
+        return result
+    }
+
+    /// Notes that an item has no name left.
+    package func insertOrphan(_ item: Int64) throws(StoreError) {
+        try statements.insertOrphan.run { $0.bind(1, item) }
+        digest.add(.orphans, orphanHash(item))
+        changes += 1
+    }
+
+    /// Notes that an item without a name is gone, or has a name again.
+    package func removeOrphan(_ item: Int64) throws(StoreError) {
+        try statements.removeOrphan.run { $0.bind(1, item) }
+        digest.subtract(.orphans, orphanHash(item))
+        changes += 1
+    }
+
+    func orphanHash(_ item: Int64) -> RowDigest.Sum {
+        digest.hash(.orphans) { $0.number(item) }
+    }
+}

@@ -1,0 +1,183 @@
+package import CofferCrypto
+package import CofferFormat
+package import CofferSystem
+
+/// The index of one vault on this device: items, names, extents; with a transaction that is always open.
+///
+/// Changes are seen at once by whoever reads through the same object, and reach the log at `commit`. Not
+/// safe for several threads: the vault's lock lets one in. Numbers are the vault's own inode numbers.
+package final class Index {
+    let database: Database
+    let statements: IndexStatements
+    var digest: RowDigest
+    private let fileSystem: IndexFileSystem
+    private let logFile: any StorageFile
+    /// The next number of an item, cookie of an entry, number of a pack.
+    var counters: Counters
+    /// Rows that were changed since the last commit.
+    package internal(set) var changes = 0
+
+    struct Counters: Equatable {
+        var item: Int64
+        var cookie: Int64
+        var pack: Int64
+        var commits: Int64
+    }
+
+    /// Makes an empty index in `directory`.
+    package static func create(
+        in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
+    ) throws(StoreError) {
+        let fileSystem = makeFileSystem(directory, vault, key)
+        let database = try Database(fileSystem, create: true)
+        try database.reserve(bytesPerPage: IndexPageLayout.reservedByteCount)
+        try database.execute(IndexSchema.configure)
+        try database.execute("BEGIN; \(IndexSchema.create)")
+        let digest = RowDigest(key: digestKey(vault, key))
+        let statement = try database.prepare("INSERT INTO state VALUES (1, 1, 3, 1, 0, ?)")
+        try statement.run { $0.bind(1, digest.bytes) }
+        try database.execute("COMMIT")
+        do throws(SystemError) { try directory.sync() } catch { throw StoreError(error) }
+    }
+
+    /// Opens an index and brings it to its last committed state.
+    ///
+    /// - Throws: `.format` for one that a newer version made, `.damaged` if it cannot be read.
+    package init(
+        in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
+    ) throws(StoreError) {
+        fileSystem = Self.makeFileSystem(directory, vault, key)
+        database = try Database(fileSystem, create: false)
+        try database.execute(IndexSchema.configure)
+        let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
+        guard version == IndexSchema.version else {
+            throw .format(
+                version > IndexSchema.version
+                    ? .newerVersion(found: UInt32(clamping: version), supported: UInt32(IndexSchema.version))
+                    : .notThisKind, place: "the index of vault \(vault)")
+        }
+        statements = try IndexStatements(database)
+        let state = try database.prepare("SELECT next_item, next_cookie, next_pack, commits, digests FROM state")
+            .first({ _ in }) { row in
+                (
+                    Counters(
+                        item: row.integer(0), cookie: row.integer(1), pack: row.integer(2),
+                        commits: row.integer(3)), RowDigest.sums(row.bytes(4))
+                )
+            }
+        guard let state, let sums = state.1 else { throw .damaged(place: "the state row of the index") }
+        counters = state.0
+        digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
+        database.countLogFrames()
+        try database.execute("BEGIN IMMEDIATE")
+        do throws(SystemError) {
+            logFile = try directory.open(IndexFiles.logName, create: true)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func makeFileSystem(
+        _ directory: any StorageDirectory, _ vault: VaultID, _ key: borrowing SymmetricKey<StoreRole>
+    ) -> IndexFileSystem {
+        let pageKey = unsafe key.derive(IndexPageRole.self, context: vault.bytes.span.bytes)
+        return IndexFileSystem(IndexFiles(directory: directory, vault: vault, key: pageKey))
+    }
+
+    private static func digestKey(
+        _ vault: VaultID, _ key: borrowing SymmetricKey<StoreRole>
+    ) -> SymmetricKey<RowDigestRole> {
+        unsafe key.derive(RowDigestRole.self, context: vault.bytes.span.bytes)
+    }
+
+    /// Frames in the log, moved into the database or not.
+    package var logFrameCount: Int { database.logFrameCount }
+
+    /// Writes what changed to the log and opens the next transaction. Does not wait for the disk.
+    ///
+    /// - Parameter restartingLog: Whether to move the rest of the log into the database, so that the next
+    ///   commit starts it from the beginning; that does wait for the disk.
+    package func commit(restartingLog: Bool = false) throws(StoreError) {
+        counters.commits += 1
+        try statements.updateState.run { statement in
+            statement.bind(1, counters.item)
+            statement.bind(2, counters.cookie)
+            statement.bind(3, counters.pack)
+            statement.bind(4, counters.commits)
+            statement.bind(5, digest.bytes)
+        }
+        try database.execute("COMMIT")
+        changes = 0
+        if restartingLog { _ = try database.checkpoint() }
+        try database.execute("BEGIN IMMEDIATE")
+    }
+
+    /// Commits and moves the log into the database; the index is not to be used afterwards.
+    package func close() throws(StoreError) {
+        try commit()
+        try database.execute("COMMIT")
+        let (frames, moved) = try database.checkpoint()
+        guard moved < frames else { return }
+        throw .stopped(reason: "the index's log could not be moved")
+    }
+
+    /// What it takes to wait for the disk, and to move the log, without the vault's lock.
+    package func makeLog() throws(StoreError) -> IndexLog {
+        try IndexLog(fileSystem: fileSystem, file: logFile)
+    }
+
+    /// A fresh number for an item.
+    package func nextItemNumber() -> Int64 {
+        defer { counters.item += 1 }
+        return counters.item
+    }
+
+    /// A fresh cookie for an entry.
+    package func nextCookie() -> Int64 {
+        defer { counters.cookie += 1 }
+        return counters.cookie
+    }
+}
+
+/// The log of an index, seen from threads that do not hold the vault's lock.
+package final class IndexLog: @unchecked Sendable {
+    // SAFETY: `connection` is used under `checkpointing` only; the rest is Sendable.
+    private let fileSystem: IndexFileSystem
+    private let file: any StorageFile
+    private let connection: Database
+    private let checkpointing = Condition(())
+
+    fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(StoreError) {
+        self.fileSystem = fileSystem
+        self.file = file
+        connection = try Database(fileSystem, create: false)
+        try connection.leaveLogOnClose()
+        try connection.execute(IndexSchema.configure)
+    }
+
+    /// Returns once all that was committed is on disk.
+    ///
+    /// - Throws: `.noSpace` if the disk has no room for it; it is kept, and the next call tries again.
+    package func sync() throws(StoreError) {
+        do throws(SystemError) {
+            try fileSystem.files.writeUnwritten(to: file)
+            try file.dataSync()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Whether all that was committed is in the file.
+    package var isWritten: Bool { fileSystem.files.isWritten }
+
+    /// Moves committed frames into the database. Blocks for as long as that takes, but not the writer.
+    ///
+    /// - Returns: Frames in the log that are not moved yet.
+    @discardableResult
+    package func checkpoint() throws(StoreError) -> Int {
+        try checkpointing.withLock { _ throws(StoreError) in
+            let (frames, moved) = try connection.checkpoint()
+            return max(0, frames - moved)
+        }
+    }
+}

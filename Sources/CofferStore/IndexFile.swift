@@ -1,0 +1,82 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// One open file of an index, for one connection of SQLite: plaintext on SQLite's side, sealed on disk.
+protocol IndexFile: AnyObject {
+    /// Reads; bytes past the end of the file are not read.
+    ///
+    /// - Returns: Bytes that were read.
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int
+    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError)
+    func truncate(to size: Int) throws(StoreError)
+    func sync() throws(StoreError)
+    func size() throws(StoreError) -> Int
+}
+
+/// The database itself: a row of sealed pages.
+final class IndexDatabaseFile: IndexFile {
+    private let file: any StorageFile
+    private let files: IndexFiles
+    private let sealer: PageSealer
+    private var page = [UInt8](repeating: 0, count: IndexPageLayout.pageByteCount)
+
+    init(_ file: any StorageFile, of files: IndexFiles) {
+        self.file = file
+        self.files = files
+        sealer = files.makeSealer()
+    }
+
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+        let start = offset / IndexPageLayout.pageByteCount * IndexPageLayout.pageByteCount
+        precondition(offset + buffer.byteCount <= start + IndexPageLayout.pageByteCount)
+        guard try readPage(at: start) else { return 0 }
+        let place = offset - start
+        let page = page
+        unsafe buffer.copyBytes(from: page.span.bytes.extracting(place..<place + buffer.byteCount))
+        return buffer.byteCount
+    }
+
+    /// Fills `page`; false at the end of the file.
+    private func readPage(at start: Int) throws(StoreError) -> Bool {
+        let file = file
+        let count: Int
+        do throws(SystemError) {
+            count = try page.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
+                try file.read(into: &bytes, at: start)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        if count == 0 { return false }
+        do throws(CryptoError) {
+            guard count == page.count else { throw .authenticationFailed }
+            try sealer.open(&page, in: .database, at: start)
+        } catch {
+            let place = "page \(start / IndexPageLayout.pageByteCount + 1) of the index"
+            files.noteDamage(place)
+            throw .damaged(place: place)
+        }
+        return true
+    }
+
+    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
+        precondition(offset % IndexPageLayout.pageByteCount == 0 && bytes.byteCount == page.count)
+        page.withMutableRawSpan { $0.copyBytes(from: bytes) }
+        sealer.seal(&page, in: .database, at: offset)
+        let page = page
+        do throws(SystemError) { try unsafe file.write(page.span.bytes, at: offset) } catch { throw StoreError(error) }
+    }
+
+    func truncate(to size: Int) throws(StoreError) {
+        do throws(SystemError) { try file.truncate(to: size) } catch { throw StoreError(error) }
+    }
+
+    func sync() throws(StoreError) {
+        do throws(SystemError) { try file.dataSync() } catch { throw StoreError(error) }
+    }
+
+    func size() throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
+    }
+}

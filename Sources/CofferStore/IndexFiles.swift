@@ -1,0 +1,81 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// The files of one index, as SQLite's connections to it see them.
+final class IndexFiles: Sendable {
+    static let databaseName = "index.sqlite"
+    static let logName = "index.sqlite-wal"
+
+    let directory: any StorageDirectory
+    let vault: VaultID
+    let sharedMemory = SharedMemory()
+    private let key: SymmetricKey<IndexPageRole>
+    /// Frames of the log that the disk had no room for, by offset.
+    private let unwritten = Condition([Int: [UInt8]]())
+    private let damage = Condition(String?.none)
+
+    init(
+        directory: any StorageDirectory, vault: VaultID, key: consuming SymmetricKey<IndexPageRole>
+    ) {
+        self.directory = directory
+        self.vault = vault
+        self.key = key
+    }
+
+    /// A sealer for one thread.
+    func makeSealer() -> PageSealer {
+        PageSealer(key: key, vault: vault)
+    }
+
+    /// Remembers that a page would not open.
+    func noteDamage(_ place: String) {
+        damage.withLock { $0 = place }
+    }
+
+    /// The page that would not open most recently.
+    var damagedPlace: String? { damage.withLock { $0 } }
+
+    /// Writes a piece of the log; where the disk is full it is kept in memory instead, so that SQLite's
+    /// view stays whole, and `writeUnwritten` tries again before anything is promised.
+    func writeLog(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(SystemError) {
+        do {
+            try unsafe file.write(bytes.span.bytes, at: offset)
+            unwritten.withLock { if !$0.isEmpty { $0[offset] = nil } }
+        } catch where error.isNoSpace {
+            unwritten.withLock { $0[offset] = bytes }
+        }
+    }
+
+    /// A piece of the log that is only in memory.
+    func unwrittenLog(at offset: Int) -> [UInt8]? {
+        unwritten.withLock { $0.isEmpty ? nil : $0[offset] }
+    }
+
+    /// The end of what is only in memory.
+    var unwrittenEnd: Int {
+        unwritten.withLock { $0.map { $0.key + $0.value.count }.max() ?? 0 }
+    }
+
+    /// Whether all of the log is in the file.
+    var isWritten: Bool { unwritten.withLock { $0.isEmpty } }
+
+    /// Writes what the disk had no room for.
+    ///
+    /// - Throws: ENOSPC if it still has none.
+    func writeUnwritten(to file: any StorageFile) throws(SystemError) {
+        try unwritten.withLock { pieces throws(SystemError) in
+            for (offset, bytes) in pieces.sorted(by: { $0.key < $1.key }) {
+                try unsafe file.write(bytes.span.bytes, at: offset)
+                pieces[offset] = nil
+            }
+        }
+    }
+
+    /// Forgets pieces at and behind `size`.
+    func truncateUnwritten(to size: Int) {
+        unwritten.withLock { pieces in
+            if !pieces.isEmpty { pieces = pieces.filter { $0.key < size } }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// The write-ahead log: SQLite's 32-byte header as it is, then frames, each sealed with its header.
+///
+/// SQLite writes a frame's header and its page one after the other; they are sealed and written together.
+final class IndexLogFile: IndexFile {
+    private typealias Layout = IndexPageLayout
+
+    private let file: any StorageFile
+    private let files: IndexFiles
+    private let sealer: PageSealer
+    private var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
+    /// The header of a frame whose page has not come yet, and the frame's offset.
+    private var waiting: (offset: Int, header: [UInt8])?
+
+    init(_ file: any StorageFile, of files: IndexFiles) {
+        self.file = file
+        self.files = files
+        sealer = files.makeSealer()
+    }
+
+    private static func frameStart(_ offset: Int) -> Int {
+        (offset - Layout.logHeaderByteCount) / Layout.frameByteCount * Layout.frameByteCount
+            + Layout.logHeaderByteCount
+    }
+
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+        try writeWaiting()
+        if offset < Layout.logHeaderByteCount { return try readRaw(&buffer, at: offset) }
+        let start = Self.frameStart(offset)
+        let place = offset - start
+        precondition(place + buffer.byteCount <= Layout.frameByteCount)
+        switch try readFrame(at: start) {
+        case .missing: return 0
+        case .damaged where place != 0: throw .damaged(place: Self.describe(start))
+        case .damaged, .authentic: break
+        }
+        let frame = frame
+        unsafe buffer.copyBytes(from: frame.span.bytes.extracting(place..<place + buffer.byteCount))
+        return buffer.byteCount
+    }
+
+    private func readRaw(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+        if let bytes = files.unwrittenLog(at: offset), bytes.count >= buffer.byteCount {
+            unsafe buffer.copyBytes(from: bytes.span.bytes.extracting(0..<buffer.byteCount))
+            return buffer.byteCount
+        }
+        do throws(SystemError) {
+            return try file.read(into: &buffer, at: offset)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private enum FrameState { case authentic, damaged, missing }
+
+    /// Fills `frame`, with zeros if it does not open.
+    ///
+    /// SQLite reads whole frames when it looks for the end of the log, and takes zeros for it: so ends a
+    /// log that a crash tore. Where it wants the page of a frame that it knows, damage is an error.
+    private func readFrame(at start: Int) throws(StoreError) -> FrameState {
+        let count = try readRawFrame(at: start)
+        guard count == frame.count else { return .missing }
+        do throws(CryptoError) {
+            try sealer.open(&frame, in: .log, at: start)
+            return .authentic
+        } catch {
+            files.noteDamage(Self.describe(start))
+            return .damaged
+        }
+    }
+
+    private func readRawFrame(at start: Int) throws(StoreError) -> Int {
+        var raw = [UInt8](repeating: 0, count: Layout.frameByteCount)
+        let count = try raw.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(StoreError) in
+            try readRaw(&bytes, at: start)
+        }
+        frame = raw
+        return count
+    }
+
+    private static func describe(_ start: Int) -> String {
+        "frame \((start - Layout.logHeaderByteCount) / Layout.frameByteCount + 1) of the index's log"
+    }
+
+    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
+        if offset < Layout.logHeaderByteCount {
+            precondition(offset == 0 && bytes.byteCount == Layout.logHeaderByteCount)
+            try writeWaiting()
+            return try writeRaw(bytes.array, at: 0)
+        }
+        let start = Self.frameStart(offset)
+        let place = offset - start
+        precondition(place + bytes.byteCount <= Layout.frameByteCount)
+        if place == 0, bytes.byteCount == Layout.frameHeaderByteCount {
+            try writeWaiting()
+            waiting = (start, bytes.array)
+            return
+        }
+        if let header = waiting, header.offset == start, place == Layout.frameHeaderByteCount,
+            bytes.byteCount == Layout.pageByteCount
+        {
+            waiting = nil
+            frame.withMutableRawSpan { frame in
+                unsafe frame.copyBytes(from: header.header.span.bytes)
+                frame.copyBytes(from: bytes, at: place)
+            }
+            return try writeFrame(at: start)
+        }
+        try writeWaiting()
+        try replace(bytes, at: place, inFrameAt: start)
+    }
+
+    /// A header that is written alone replaces that of a frame which is already there.
+    private func writeWaiting() throws(StoreError) {
+        guard let header = waiting else { return }
+        waiting = nil
+        try unsafe replace(header.header.span.bytes, at: 0, inFrameAt: header.offset)
+    }
+
+    private func replace(_ bytes: RawSpan, at place: Int, inFrameAt start: Int) throws(StoreError) {
+        guard case .authentic = try readFrame(at: start) else { throw .damaged(place: Self.describe(start)) }
+        frame.withMutableRawSpan { $0.copyBytes(from: bytes, at: place) }
+        try writeFrame(at: start)
+    }
+
+    private func writeFrame(at start: Int) throws(StoreError) {
+        sealer.seal(&frame, in: .log, at: start)
+        try writeRaw(frame, at: start)
+    }
+
+    private func writeRaw(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
+        do throws(SystemError) {
+            try files.writeLog(bytes, to: file, at: offset)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    func truncate(to size: Int) throws(StoreError) {
+        waiting = nil
+        files.truncateUnwritten(to: size)
+        do throws(SystemError) { try file.truncate(to: size) } catch { throw StoreError(error) }
+    }
+
+    func sync() throws(StoreError) {
+        try writeWaiting()
+        do throws(SystemError) {
+            try files.writeUnwritten(to: file)
+            try file.dataSync()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    func size() throws(StoreError) -> Int {
+        try writeWaiting()
+        do throws(SystemError) { return max(try file.size(), files.unwrittenEnd) } catch { throw StoreError(error) }
+    }
+}

@@ -1,0 +1,135 @@
+package import CofferFormat
+
+/// An item as the index keeps it (docs/format.md, table `items`).
+package struct ItemRow: Equatable, Sendable {
+    /// The inode number inside the vault; never used twice.
+    package var number: Int64
+    package var id: ItemID
+    /// Type and permissions, as st_mode.
+    package var mode: UInt32
+    /// Names that lead to it; for a directory 2 and one for each directory in it.
+    package var links: UInt32
+    package var user: UInt32
+    package var group: UInt32
+    /// Bytes of the content, or of a symbolic link's target.
+    package var size: Int64
+    /// Bytes of the content that are not holes.
+    package var allocated: Int64
+    /// The device number of a device node, as st_rdev.
+    package var device: UInt64
+    /// Times in nanoseconds since 1970.
+    package var accessed: Int64
+    package var modified: Int64
+    package var changed: Int64
+    package var born: Int64
+    /// The directory that a directory lies in; 0 for other items.
+    package var parent: Int64
+    package var flags: Flags
+    /// What changed since it was last sent to a remote.
+    package var unsent: Aspects
+    /// Of a symbolic link; else empty.
+    package var target: [UInt8]
+
+    /// What an item has, so that the common case needs no look.
+    package struct Flags: OptionSet, Equatable, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// It has extended attributes.
+        package static let hasAttributes = Flags(rawValue: 1)
+        /// One of them is security.capability, which a write removes.
+        package static let hasCapability = Flags(rawValue: 2)
+        /// One of them is an access ACL.
+        package static let hasAccessList = Flags(rawValue: 4)
+        /// One of them is a default ACL.
+        package static let hasDefaultList = Flags(rawValue: 8)
+    }
+
+    /// The parts of an item that are sent on their own.
+    package struct Aspects: OptionSet, Equatable, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+        package static let existence = Aspects(rawValue: 1)
+        package static let mode = Aspects(rawValue: 2)
+        package static let times = Aspects(rawValue: 4)
+        package static let content = Aspects(rawValue: 8)
+        package static let attributes = Aspects(rawValue: 16)
+    }
+
+    package init(number: Int64, id: ItemID, mode: UInt32, user: UInt32, group: UInt32, time: Int64) {
+        self.number = number
+        self.id = id
+        self.mode = mode
+        links = 1
+        self.user = user
+        self.group = group
+        size = 0
+        allocated = 0
+        device = 0
+        accessed = time
+        modified = time
+        changed = time
+        born = time
+        parent = 0
+        flags = []
+        unsent = .existence
+        target = []
+    }
+
+    static let columns = """
+        number, id, mode, links, user, "group", size, allocated, device, accessed, modified, changed, born, \
+        parent, flags, unsent, target
+        """
+
+    init(_ row: Statement) {
+        number = row.integer(0)
+        id = ItemID(bytes: row.bytes(1)) ?? ItemID(low: 0, high: 0)
+        mode = UInt32(truncatingIfNeeded: row.integer(2))
+        links = UInt32(truncatingIfNeeded: row.integer(3))
+        user = UInt32(truncatingIfNeeded: row.integer(4))
+        group = UInt32(truncatingIfNeeded: row.integer(5))
+        size = row.integer(6)
+        allocated = row.integer(7)
+        device = UInt64(bitPattern: row.integer(8))
+        accessed = row.integer(9)
+        modified = row.integer(10)
+        changed = row.integer(11)
+        born = row.integer(12)
+        parent = row.integer(13)
+        flags = Flags(rawValue: UInt32(truncatingIfNeeded: row.integer(14)))
+        unsent = Aspects(rawValue: UInt32(truncatingIfNeeded: row.integer(15)))
+        target = row.bytes(16)
+    }
+
+    func bind(to statement: Statement) {
+        statement.bind(1, number)
+        statement.bind(2, id.bytes)
+        statement.bind(3, Int64(mode))
+        statement.bind(4, Int64(links))
+        statement.bind(5, Int64(user))
+        statement.bind(6, Int64(group))
+        statement.bind(7, size)
+        statement.bind(8, allocated)
+        statement.bind(9, Int64(bitPattern: device))
+        statement.bind(10, accessed)
+        statement.bind(11, modified)
+        statement.bind(12, changed)
+        statement.bind(13, born)
+        statement.bind(14, parent)
+        statement.bind(15, Int64(flags.rawValue))
+        statement.bind(16, Int64(unsent.rawValue))
+        statement.bind(17, target)
+    }
+
+    func digest(into writer: inout ByteWriter) {
+        writer.number(number)
+        writer.identifier(id)
+        for value in [mode, links, user, group] { writer.number(value) }
+        writer.number(size)
+        writer.number(allocated)
+        writer.number(device)
+        for value in [accessed, modified, changed, born, parent] { writer.number(value) }
+        writer.number(flags.rawValue)
+        writer.number(unsent.rawValue)
+        writer.append(target)
+    }
+}

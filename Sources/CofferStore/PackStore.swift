@@ -1,0 +1,302 @@
+package import CofferFormat
+package import CofferSystem
+
+/// The packs of one vault on this device: append-only files of sealed extents.
+///
+/// Small extents gather in a tail in memory and are written together; large ones are written by their
+/// caller into space that was allocated for them. Not safe for several threads: the vault's lock lets one
+/// in. What may block for long (`PackFile`) is handed out, to be used without that lock.
+package final class PackStore {
+    /// Bytes after which a pack takes no more.
+    package static let packByteCount = 16 << 20
+    /// Sealed bytes up to which an extent goes through the tail.
+    package static let tailPieceMax = 256 << 10
+    private static let tailByteCount = 1 << 20
+    private static let openFilesMax = 128
+
+    private let directory: any StorageDirectory
+    private let vault: VaultID
+    private var packs: [Int64: Pack] = [:]
+    private var current: Int64?
+    /// Packs that have names on disk which are not synced.
+    private var directoryIsDirty = false
+    private let tail = AlignedBuffer(count: tailByteCount)
+    private var tailCount = 0
+    /// Where the tail will begin in the current pack's file.
+    private var tailStart = 0
+    /// The extents in the tail.
+    package private(set) var pending: [PendingExtent] = []
+    /// Bytes that were handed to files since the last `takeDirtyFiles`.
+    package private(set) var dirtyByteCount = 0
+
+    /// An extent that is in the tail and in the index, but in no file yet.
+    package struct PendingExtent: Sendable {
+        package let item: Int64
+        package let base: Int64
+        package let total: Int64
+        package let pack: Int64
+        package let position: Int64
+        package let sealedByteCount: Int
+    }
+
+    private struct Pack {
+        var row: PackRow
+        /// As the index has it; nil if it has none yet.
+        var stored: PackRow?
+        var file: PackFile?
+        var isDirty = false
+    }
+
+    /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
+    package init(
+        in directory: any StorageDirectory, vault: VaultID, rows: [PackRow]
+    ) throws(StoreError) {
+        self.directory = directory
+        self.vault = vault
+        for row in rows { packs[row.number] = Pack(row: row, stored: row) }
+        let known = Set(rows.map(\.id.description))
+        do throws(SystemError) {
+            for name in try directory.list() where !known.contains(name) && PackID(hexadecimal: name) != nil {
+                try directory.remove(name)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Every pack as of now.
+    package var rows: [PackRow] { packs.values.map(\.row) }
+
+    // MARK: Appending
+
+    /// Space in a pack for `count` sealed bytes of `plaintext` bytes, to be written by the caller before
+    /// a row refers to it.
+    package func allocate(
+        _ count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
+    ) throws(StoreError) -> (file: PackFile, pack: Int64, position: Int) {
+        try writeTail()
+        let number = try roomyPack(for: count, newPack: newPack)
+        let file = try openFile(number)
+        let position = tailStart
+        tailStart += count
+        note(plaintext, in: number)
+        markDirty(number, count)
+        return (file, number, position)
+    }
+
+    /// Puts a small sealed extent into the tail.
+    ///
+    /// - Returns: The pack and the position in it.
+    package func append(
+        _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, newPack: () -> (Int64, PackID)
+    ) throws(StoreError) -> (pack: Int64, position: Int) {
+        precondition(sealed.byteCount <= Self.tailPieceMax)
+        if tailCount + sealed.byteCount > tail.count { try writeTail() }
+        let number = try roomyPack(for: sealed.byteCount, newPack: newPack)
+        let position = tailStart + tailCount
+        tail.copy(sealed, to: tailCount)
+        tailCount += sealed.byteCount
+        pending.append(
+            PendingExtent(
+                item: item, base: base, total: total, pack: number, position: Int64(position),
+                sealedByteCount: sealed.byteCount))
+        note(total, in: number)
+        return (number, position)
+    }
+
+    private func note(_ plaintext: Int64, in number: Int64) {
+        packs[number]?.row.written += plaintext
+        packs[number]?.row.live += plaintext
+    }
+
+    private func markDirty(_ number: Int64, _ count: Int) {
+        packs[number]?.isDirty = true
+        dirtyByteCount += count
+    }
+
+    /// The current pack, or a new one if that has no room.
+    private func roomyPack(for count: Int, newPack: () -> (Int64, PackID)) throws(StoreError) -> Int64 {
+        if let current, tailStart + tailCount + count <= Self.packByteCount { return current }
+        try writeTail()
+        if let current, let file = packs[current]?.file { file.startWriteback() }
+        let (number, id) = newPack()
+        do throws(SystemError) {
+            let file = try directory.open(id.description, create: true)
+            try unsafe file.write(PackHeader(vault: vault).bytes.span.bytes, at: 0)
+            packs[number] = Pack(
+                row: PackRow(number: number, id: id), stored: nil, file: PackFile(file), isDirty: true)
+        } catch {
+            throw StoreError(error)
+        }
+        directoryIsDirty = true
+        current = number
+        tailStart = PackHeader.byteCount
+        return number
+    }
+
+    /// Hands the tail to its file.
+    ///
+    /// - Throws: `.noSpace`; the tail is then kept, and the next call tries again.
+    package func writeTail() throws(StoreError) {
+        guard tailCount > 0, let current else { return }
+        let file = try openFile(current)
+        let start = tailStart
+        try tail.withBytes(0..<tailCount) { bytes throws(StoreError) in try file.write(bytes, at: start) }
+        markDirty(current, tailCount)
+        tailStart += tailCount
+        tailCount = 0
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// The bytes of an extent, if they are still in the tail.
+    package func tailBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
+        guard pack == current, position >= tailStart, count > 0 else { return nil }
+        let offset = position - tailStart
+        guard offset + count <= tailCount else { return nil }
+        return tail.withBytes(offset..<offset + count) { $0.array }
+    }
+
+    /// The bytes of an extent in the tail.
+    package func bytes(of extent: PendingExtent) -> [UInt8] {
+        tailBytes(extent.pack, at: Int(extent.position), count: extent.sealedByteCount) ?? []
+    }
+
+    /// Sealed bytes in the tail.
+    package var pendingByteCount: Int { tailCount }
+
+    /// Empties the tail without writing it, after its extents were put into rows of the index.
+    package func dropTail() {
+        for extent in pending { packs[extent.pack]?.row.written -= extent.total }
+        tailCount = 0
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Reading
+
+    /// The file of a pack.
+    package func openFile(_ number: Int64) throws(StoreError) -> PackFile {
+        guard let pack = packs[number] else { throw .damaged(place: "the reference to pack \(number)") }
+        if let file = pack.file { return file }
+        if packs.values.reduce(0, { $0 + ($1.file == nil ? 0 : 1) }) >= Self.openFilesMax { closeSomeFiles() }
+        do throws(SystemError) {
+            let file = PackFile(try directory.open(pack.row.id.description, create: false))
+            packs[number]?.file = file
+            return file
+        } catch where error.code == 2 {
+            throw .damaged(place: "pack \(pack.row.id), which is missing,")
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func closeSomeFiles() {
+        for (number, pack) in packs where !pack.isDirty && number != current && pack.file != nil {
+            packs[number]?.file = nil
+        }
+    }
+
+    /// The name of a pack, for messages.
+    package func id(of number: Int64) -> PackID? { packs[number]?.row.id }
+
+    // MARK: Accounting and syncing
+
+    /// Notes that ranges refer to more or fewer plaintext bytes of a pack.
+    package func addLive(_ difference: Int64, to number: Int64) {
+        packs[number]?.row.live += difference
+    }
+
+    /// Whether all that was appended is in files that are synced, but for the tail.
+    package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty }
+
+    /// The files that have bytes which may not be on disk; they count as clean from now on, so whoever
+    /// takes them must sync them, and stop the store if that fails.
+    package func takeDirtyFiles() -> DirtyFiles {
+        var files: [PackFile] = []
+        for (number, pack) in packs where pack.isDirty {
+            packs[number]?.isDirty = false
+            if let file = pack.file { files.append(file) }
+        }
+        let dirty = DirtyFiles(files: files, directory: directoryIsDirty ? directory : nil)
+        directoryIsDirty = false
+        dirtyByteCount = 0
+        return dirty
+    }
+
+    /// Brings the rows of the packs up to date.
+    ///
+    /// - Returns: The packs that nothing refers to any more; their files can go once the commit is on disk.
+    package func storeRows(in index: Index) throws(StoreError) -> [PackID] {
+        var removed: [PackID] = []
+        for (number, pack) in packs {
+            if pack.row.live <= 0, number != current, !pack.isDirty {
+                if let stored = pack.stored { try index.remove(stored) }
+                packs[number] = nil
+                removed.append(pack.row.id)
+            } else if pack.row != pack.stored {
+                try index.put(pack.row, replacing: pack.stored)
+                packs[number]?.stored = pack.row
+            }
+        }
+        return removed
+    }
+
+    /// Removes the file of a pack that no row names any more.
+    package func removeFile(_ id: PackID) throws(StoreError) {
+        do throws(SystemError) { try directory.remove(id.description) } catch { throw StoreError(error) }
+    }
+}
+
+/// An open pack, for reads and writes without the vault's lock.
+package final class PackFile: Sendable {
+    private let file: any StorageFile
+
+    init(_ file: any StorageFile) {
+        self.file = file
+    }
+
+    /// Writes sealed bytes into space that was allocated for them.
+    package func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
+        do throws(SystemError) { try file.write(bytes, at: position) } catch { throw StoreError(error) }
+    }
+
+    /// Reads sealed bytes.
+    ///
+    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
+    package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch { throw StoreError(error) }
+    }
+
+    /// Starts writing to disk what is not there yet, without waiting.
+    package func startWriteback() {
+        file.startWriteback(at: 0, count: 0)
+    }
+
+    /// Gives the whole pages in a dead range back to the disk; a hint.
+    package func discard(at position: Int, count: Int) {
+        let start = (position + 4095) & ~4095
+        let end = (position + count) & ~4095
+        guard end > start else { return }
+        // A file system without holes keeps the bytes until the pack is compacted.
+        try? file.punchHole(at: start, count: end - start)
+    }
+
+    func sync() throws(SystemError) {
+        try file.dataSync()
+    }
+}
+
+/// Files that somebody has taken upon them to sync.
+package struct DirtyFiles: Sendable {
+    let files: [PackFile]
+    let directory: (any StorageDirectory)?
+
+    /// Returns once all of it is on disk. To be called without the vault's lock.
+    package func sync() throws(StoreError) {
+        do throws(SystemError) {
+            for file in files { try file.sync() }
+            try directory?.sync()
+        } catch {
+            throw .stopped(reason: "the disk failed to store a pack (\(error))")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// Seals and opens pages and log frames of one index; one thread at a time.
+final class PageSealer {
+    private let key: SymmetricKey<IndexPageRole>
+    private let vault: VaultID
+    private let cipher = LibcryptoBlockCipher()
+
+    init(key: borrowing SymmetricKey<IndexPageRole>, vault: VaultID) {
+        self.key = key.duplicate()
+        self.vault = vault
+    }
+
+    /// Seals in place: all but the last 40 bytes, which receive nonce and tag.
+    ///
+    /// - Parameter unit: A page, or a frame of the log with its header.
+    func seal(_ unit: inout [UInt8], in file: IndexPageLayout.File, at offset: Int) {
+        let body = unit.count - IndexPageLayout.reservedByteCount
+        let nonce = Nonce.random()
+        cipher.begin(key, nonce.prefix)
+        let associated = IndexPageLayout.associatedData(file, vault: vault, offset: offset)
+        let plaintext = unit
+        unit.withMutableRawSpan { unit in
+            var sealed = unit._mutatingExtracting(0..<body + Seal.tagByteCount)
+            unsafe cipher.seal(
+                plaintext.span.bytes.extracting(0..<body), number: nonce.number,
+                associated: associated.span.bytes, into: &sealed)
+            nonce.store(into: &unit, at: body + Seal.tagByteCount)
+        }
+    }
+
+    /// Opens in place; the last 40 bytes become zeros.
+    ///
+    /// - Throws: `.authenticationFailed`.
+    func open(
+        _ unit: inout [UInt8], in file: IndexPageLayout.File, at offset: Int
+    ) throws(CryptoError) {
+        let body = unit.count - IndexPageLayout.reservedByteCount
+        let sealed = unit
+        let nonce = unsafe Nonce(sealed.span.bytes, at: body + Seal.tagByteCount)
+        cipher.begin(key, nonce.prefix)
+        let associated = IndexPageLayout.associatedData(file, vault: vault, offset: offset)
+        try unit.withMutableRawSpan { (unit: inout MutableRawSpan) throws(CryptoError) in
+            unit.zero()
+            var plaintext = unit._mutatingExtracting(0..<body)
+            try unsafe cipher.open(
+                sealed.span.bytes.extracting(0..<body + Seal.tagByteCount), number: nonce.number,
+                associated: associated.span.bytes, into: &plaintext)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// The multiset hash over all rows of an index: for each table the sum, modulo 2^128, of a keyed hash of
+/// each row.
+///
+/// It changes with each row that comes or goes, whatever the order, and lies in the `state` row. Who puts
+/// an older page back cannot make rows and sum agree (MSet-Add-Hash of Clarke et al., Asiacrypt 2003).
+struct RowDigest: ~Copyable {
+    /// The tables that are summed; the raw value goes into each row's hash.
+    enum Table: UInt8, CaseIterable {
+        case items = 1
+        case entries = 2
+        case extents = 3
+        case attributes = 4
+        case packs = 5
+        case contents = 6
+        case orphans = 7
+    }
+
+    private let key: SymmetricKey<RowDigestRole>
+    private(set) var sums: [Sum]
+
+    /// A number modulo 2^128.
+    struct Sum: Equatable {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+
+        mutating func add(_ other: Sum) {
+            let (sum, carry) = low.addingReportingOverflow(other.low)
+            low = sum
+            high = high &+ other.high &+ (carry ? 1 : 0)
+        }
+
+        mutating func subtract(_ other: Sum) {
+            let (difference, borrow) = low.subtractingReportingOverflow(other.low)
+            low = difference
+            high = high &- other.high &- (borrow ? 1 : 0)
+        }
+    }
+
+    init(key: consuming SymmetricKey<RowDigestRole>, sums: [Sum]? = nil) {
+        self.key = key
+        self.sums = sums ?? Table.allCases.map { _ in Sum() }
+    }
+
+    /// The hash of one row: keyed BLAKE2b-128 of the table's number and the row's fields.
+    func hash(_ table: Table, _ fields: (inout ByteWriter) -> Void) -> Sum {
+        var writer = ByteWriter(capacity: 192)
+        writer.number(table.rawValue)
+        fields(&writer)
+        var output: [UInt8] = .init(repeating: 0, count: 16)
+        let input = writer.finish()
+        output.withMutableRawSpan { unsafe Blake2b.hash(input.span.bytes, key: key, into: &$0) }
+        return unsafe Sum(
+            low: output.span.bytes.littleEndian(at: 0, as: UInt64.self),
+            high: output.span.bytes.littleEndian(at: 8, as: UInt64.self))
+    }
+
+    mutating func add(_ table: Table, _ hash: Sum) {
+        sums[Int(table.rawValue) - 1].add(hash)
+    }
+
+    mutating func subtract(_ table: Table, _ hash: Sum) {
+        sums[Int(table.rawValue) - 1].subtract(hash)
+    }
+
+    /// A digest of no rows under the same key, to count them anew.
+    func startingAnew() -> RowDigest {
+        RowDigest(key: key.duplicate())
+    }
+
+    /// The sums as the `state` row keeps them: 16 bytes for each table.
+    var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 16 * sums.count)
+        for sum in sums {
+            writer.number(sum.low)
+            writer.number(sum.high)
+        }
+        return writer.finish()
+    }
+
+    static func sums(_ bytes: [UInt8]) -> [Sum]? {
+        guard bytes.count == 16 * Table.allCases.count else { return nil }
+        return (0..<Table.allCases.count).map {
+            unsafe Sum(
+                low: bytes.span.bytes.littleEndian(at: 16 * $0, as: UInt64.self),
+                high: bytes.span.bytes.littleEndian(at: 16 * $0 + 8, as: UInt64.self))
+        }
+    }
+}

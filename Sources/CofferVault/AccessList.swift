@@ -1,0 +1,101 @@
+internal import CofferFormat
+internal import CofferSystem
+
+/// A POSIX access control list, in the form of the extended attributes system.posix_acl_* (version 2 of
+/// linux/posix_acl_xattr.h).
+struct AccessList: Equatable {
+    enum Tag: UInt16 {
+        case owner = 0x01
+        case user = 0x02
+        case group = 0x04
+        case namedGroup = 0x08
+        case mask = 0x10
+        case other = 0x20
+    }
+
+    struct Entry: Equatable {
+        let tag: Tag
+        /// Read 4, write 2, execute 1.
+        var permissions: UInt16
+        /// Of a named user or group.
+        let id: UInt32
+    }
+
+    var entries: [Entry]
+
+    private static let version: UInt32 = 2
+
+    /// Reads the value of an attribute; nil if it is not a valid list.
+    init?(_ bytes: [UInt8]) {
+        let span = unsafe bytes.span.bytes
+        var cursor = ByteCursor()
+        do throws(FormatError) {
+            guard try cursor.number(UInt32.self, from: span) == Self.version else { return nil }
+            entries = []
+            while cursor.offset < bytes.count {
+                let tag = try cursor.number(UInt16.self, from: span)
+                let permissions = try cursor.number(UInt16.self, from: span)
+                let id = try cursor.number(UInt32.self, from: span)
+                guard let tag = Tag(rawValue: tag), permissions <= 7 else { return nil }
+                entries.append(Entry(tag: tag, permissions: permissions, id: id))
+            }
+        } catch {
+            return nil
+        }
+        guard isValid else { return nil }
+    }
+
+    private var isValid: Bool {
+        func count(_ tag: Tag) -> Int { entries.reduce(0) { $0 + ($1.tag == tag ? 1 : 0) } }
+        let named = count(.user) + count(.namedGroup)
+        return count(.owner) == 1 && count(.group) == 1 && count(.other) == 1
+            && count(.mask) <= 1 && (named == 0 || count(.mask) == 1)
+    }
+
+    /// The value of the attribute.
+    var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 4 + 8 * entries.count)
+        writer.number(Self.version)
+        for entry in entries {
+            writer.number(entry.tag.rawValue)
+            writer.number(entry.permissions)
+            writer.number(entry.id)
+        }
+        return writer.finish()
+    }
+
+    private func permissions(_ tag: Tag) -> UInt16? {
+        entries.first { $0.tag == tag }?.permissions
+    }
+
+    private mutating func set(_ tag: Tag, _ permissions: UInt16) {
+        for index in entries.indices where entries[index].tag == tag {
+            entries[index].permissions = permissions
+        }
+    }
+
+    /// Whether the nine permission bits say as much.
+    var isPlain: Bool {
+        entries.allSatisfy { [.owner, .group, .other].contains($0.tag) }
+    }
+
+    /// The nine permission bits: owner, mask or group, other.
+    var mode: UInt32 {
+        let owner = UInt32(permissions(.owner) ?? 0)
+        let group = UInt32(permissions(.mask) ?? permissions(.group) ?? 0)
+        return owner << 6 | group << 3 | UInt32(permissions(.other) ?? 0)
+    }
+
+    /// Follows a chmod(2).
+    mutating func apply(mode: UInt32) {
+        set(.owner, UInt16(mode >> 6 & 7))
+        set(permissions(.mask) == nil ? .group : .mask, UInt16(mode >> 3 & 7))
+        set(.other, UInt16(mode & 7))
+    }
+
+    /// Becomes the access list of a new item, from the default list of its directory: what the creator's
+    /// mode does not allow goes.
+    mutating func restrict(to mode: UInt32) {
+        apply(mode: self.mode & mode)
+    }
+}

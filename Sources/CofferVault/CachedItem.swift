@@ -1,0 +1,15 @@
+internal import CofferStore
+
+/// An item in memory; what was changed is written to the index with the next commit.
+final class CachedItem {
+    var row: ItemRow
+    /// The hash of the row that the index has; nil if it has none yet.
+    var stored: RowHash?
+
+    init(_ row: ItemRow, stored: RowHash?) {
+        self.row = row
+        self.stored = stored
+    }
+
+    var type: FileType? { FileType(mode: row.mode) }
+}

@@ -1,0 +1,48 @@
+package import CofferCrypto
+package import CofferFormat
+
+/// The content keys of a vault, by epoch.
+package final class ContentKeys: Sendable {
+    /// The epoch that new data is sealed under.
+    package let current: Epoch
+    private let roots: [Epoch: Root]
+    private let vault: VaultID
+
+    private final class Root: Sendable {
+        let key: SymmetricKey<ContentRole>
+        init(_ key: consuming SymmetricKey<ContentRole>) { self.key = key }
+    }
+
+    /// A vault key and its epoch.
+    package final class VaultKey: Sendable {
+        package let epoch: Epoch
+        package let key: SymmetricKey<VaultRole>
+
+        package init(epoch: Epoch, key: consuming SymmetricKey<VaultRole>) {
+            self.epoch = epoch
+            self.key = key
+        }
+    }
+
+    /// Derives the content key of each epoch; `nil` without any.
+    package init?(vault: VaultID, _ keys: [VaultKey]) {
+        guard let current = keys.map(\.epoch).max() else { return nil }
+        self.vault = vault
+        self.current = current
+        var roots: [Epoch: Root] = [:]
+        for key in keys {
+            var context = ByteWriter()
+            context.identifier(vault)
+            context.number(key.epoch.number)
+            let bytes = context.finish()
+            roots[key.epoch] = unsafe Root(key.key.derive(ContentRole.self, context: bytes.span.bytes))
+        }
+        self.roots = roots
+    }
+
+    /// The key of one item in one epoch; nil if this device does not have the epoch.
+    func itemKey(_ item: ItemID, _ epoch: Epoch) -> SymmetricKey<ItemRole>? {
+        guard let root = roots[epoch] else { return nil }
+        return unsafe root.key.derive(ItemRole.self, context: item.bytes.span.bytes)
+    }
+}

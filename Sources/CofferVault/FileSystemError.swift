@@ -1,0 +1,50 @@
+package import CofferStore
+
+/// Why an operation on a vault failed, as a fact; CofferFUSE turns each into its errno.
+package enum FileSystemError: Error {
+    case notFound
+    case alreadyExists
+    case notDirectory
+    case isDirectory
+    case directoryNotEmpty
+    case nameTooLong
+    case invalidArgument
+    case notPermitted
+    case accessDenied
+    case readOnly
+    case crossVault
+    case busy
+    case noSpace
+    case fileTooLarge
+    case tooManyLinks
+    case attributeNotFound
+    case attributeTooLarge
+    case bufferTooSmall
+    case notSupported
+    case beyondEnd
+    case stale
+    /// Bytes on disk are not what was written; `place` names them.
+    case damaged(place: String)
+    /// The disk or the index failed.
+    case store(StoreError)
+
+    init(_ error: StoreError) {
+        self =
+            switch error {
+            case .noSpace: .noSpace
+            case .damaged(let place): .damaged(place: place)
+            case .stopped: .readOnly
+            case .system, .format, .index: .store(error)
+            }
+    }
+}
+
+/// Runs calls of the store and turns what they throw into the vault's errors.
+@inline(__always)
+func storing<Result>(_ body: () throws(StoreError) -> Result) throws(FileSystemError) -> Result {
+    do throws(StoreError) {
+        return try body()
+    } catch {
+        throw FileSystemError(error)
+    }
+}

@@ -1,0 +1,82 @@
+internal import CofferStore
+internal import CofferSystem
+
+// Changing what stat(2) tells.
+extension Vault {
+    /// Changes attributes, all or none. As chmod(2), chown(2), truncate(2), utimensat(2); whether the caller
+    /// may is for the kernel to check (default_permissions).
+    package func setAttributes(
+        of number: Int64, _ changes: AttributeChanges
+    ) throws(FileSystemError) -> Attributes {
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            let time = Clock.realTime
+            if let size = changes.size { try self.resize(item, to: size, time, state) }
+            if let mode = changes.mode { try self.changeMode(of: item, to: mode, state) }
+            if changes.user != nil || changes.group != nil {
+                item.row.user = changes.user ?? item.row.user
+                item.row.group = changes.group ?? item.row.group
+                if item.type != .directory { try self.dropPrivileges(of: item, all: true, state) }
+            }
+            if changes.dropPrivileges { try self.dropPrivileges(of: item, all: false, state) }
+            item.row.accessed = Self.time(changes.accessed, now: time) ?? item.row.accessed
+            item.row.modified = Self.time(changes.modified, now: time) ?? item.row.modified
+            item.row.changed = Self.time(changes.changed, now: time) ?? time
+            state.touch(item, changes.mode == nil ? .times : [.times, .mode])
+            return Attributes(item.row)
+        }
+    }
+
+    private static func time(_ change: AttributeChanges.Time?, now: Int64) -> Int64? {
+        switch change {
+        case .none: nil
+        case .now: now
+        case .at(let time): time
+        }
+    }
+
+    private func changeMode(
+        of item: CachedItem, to mode: UInt32, _ state: VaultState
+    ) throws(FileSystemError) {
+        item.row.mode = item.row.mode & ~ModeBits.permissions | mode & ModeBits.permissions
+        guard item.row.flags.contains(.hasAccessList) else { return }
+        try updateAccessList(of: item, state)
+    }
+
+    /// Takes set-user-id and set-group-id from a file that was written or given away, and its capabilities.
+    ///
+    /// - Parameter all: Whether that is done to everybody's files, as chown(2) does.
+    func dropPrivileges(of item: CachedItem, all: Bool, _ state: VaultState) throws(FileSystemError) {
+        guard item.type == .regular || all else { return }
+        var mode = item.row.mode & ~ModeBits.setUser
+        if mode & ModeBits.groupExecute != 0 { mode &= ~ModeBits.setGroup }
+        if mode != item.row.mode {
+            item.row.mode = mode
+            state.touch(item, .mode)
+        }
+        try dropCapability(of: item, state)
+    }
+
+    /// Removes security.capability, as any change of the content does.
+    func dropCapability(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        guard item.row.flags.contains(.hasCapability) else { return }
+        try removeAttribute(ExtendedAttributeName.capability, of: item, state)
+    }
+
+    /// Notes that an item was read, if its time of access is older than its times of change, or than a day
+    /// (as the mount option relatime has it).
+    package func noteAccess(_ number: Int64) {
+        if isReadOnly { return }
+        let day: Int64 = 86_400_000_000_000
+        state.withLock { state in
+            guard state.stopped == nil, let row = try? state.peek(number) else { return }
+            let now = Clock.realTime
+            guard row.accessed <= row.modified || row.accessed <= row.changed || row.accessed < now - day,
+                let item = try? state.item(number)
+            else { return }
+            item.row.accessed = now
+            state.touch(item, [])
+            upkeep.note(changes: state.changeCount)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Making changes last.
+extension Vault {
+    /// Sealed bytes in the tail up to which a commit puts them into rows, so that one flush does for all.
+    private static let inlineByteCountMax = 64 << 10
+    /// Frames of the index's log (4 KiB each) from which on it is moved into the database.
+    private static let logFrameCountMax = 2048
+    /// Frames that a commit moves by itself, to start the log from the beginning.
+    private static let lastFrameCountMax = 256
+
+    /// Returns once everything that was changed before is on disk. As fsync(2), for all of the vault.
+    ///
+    /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
+    /// the vault's lock.
+    package func commit() throws(FileSystemError) {
+        try committing.withLock { _ throws(FileSystemError) in
+            do throws(FileSystemError) {
+                try commitAlone()
+            } catch {
+                if case .store(let error) = error { stop("\(error)") }
+                throw error
+            }
+        }
+    }
+
+    private func commitAlone() throws(FileSystemError) {
+        guard state.withLock({ $0.hasChanges }) else {
+            return try storing { () throws(StoreError) in if !log.isWritten { try log.sync() } }
+        }
+        try syncPacks()
+        var removed: [PackID] = []
+        var discards: [VaultState.Discard] = []
+        try state.withLock { state throws(FileSystemError) in
+            if let reason = state.stopped { throw FileSystemError.store(.stopped(reason: reason)) }
+            try state.storeItems()
+            if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
+                try moveTailIntoRows(state)
+            } else {
+                try storing { () throws(StoreError) in
+                    try state.packs.writeTail()
+                    try state.packs.takeDirtyFiles().sync()
+                }
+            }
+            try storing { () throws(StoreError) in
+                removed = try state.packs.storeRows(in: state.index)
+                try state.index.commit(restartingLog: state.logIsNearlyMoved)
+                state.logIsNearlyMoved = false
+            }
+            discards = state.discards
+            state.discards = []
+        }
+        try storing { () throws(StoreError) in try log.sync() }
+        giveBack(removed, discards)
+        upkeep.noteCommit()
+    }
+
+    /// Brings the bulk of what was appended to disk before the lock is taken.
+    private func syncPacks() throws(FileSystemError) {
+        let dirty: DirtyFiles? = try state.withLock { state throws(FileSystemError) in
+            if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax { return nil }
+            return try storing { () throws(StoreError) in
+                try state.packs.writeTail()
+                return state.packs.takeDirtyFiles()
+            }
+        }
+        do throws(StoreError) {
+            try dirty?.sync()
+        } catch {
+            stop("\(error)")
+            throw FileSystemError(error)
+        }
+    }
+
+    /// Moves the index's log into the database once it is long, without keeping the writer waiting.
+    func moveLog() throws(FileSystemError) {
+        guard state.withLock({ $0.index.logFrameCount }) >= Self.logFrameCountMax else { return }
+        let rest = try storing { () throws(StoreError) in try log.checkpoint() }
+        if rest <= Self.lastFrameCountMax { state.withLock { $0.logIsNearlyMoved = true } }
+    }
+
+    /// Puts the extents of the tail into rows of the index.
+    private func moveTailIntoRows(_ state: VaultState) throws(FileSystemError) {
+        for extent in state.packs.pending {
+            let rows = try storing { () throws(StoreError) in
+                try state.index.extents(of: extent.item, overlapping: extent.base..<extent.base + extent.total)
+            }.filter { $0.place == .pack(extent.pack, position: extent.position) }
+            let live = rows.reduce(0) { $0 + $1.length }
+            guard live > 0 else { continue }
+            let sealed = state.packs.bytes(of: extent)
+            try storing { () throws(StoreError) in
+                let number = try state.index.insertContent(sealed, live: live)
+                for row in rows {
+                    var moved = row
+                    moved.place = .row(number)
+                    try state.index.remove(row)
+                    try state.index.insert(moved)
+                }
+            }
+            state.packs.addLive(-live, to: extent.pack)
+        }
+        state.packs.dropTail()
+    }
+
+    /// Gives disk space back that no committed row refers to.
+    private func giveBack(_ packs: [PackID], _ discards: [VaultState.Discard]) {
+        for discard in discards {
+            let file = state.withLock { try? $0.packs.openFile(discard.pack) }
+            file?.discard(at: discard.position, count: discard.count)
+        }
+        for pack in packs {
+            do throws(StoreError) {
+                try state.withLock { state throws(StoreError) in try state.packs.removeFile(pack) }
+            } catch {
+                problems.add("Pack \(pack) could not be removed: \(error)")
+            }
+        }
+    }
+
+    /// Stops all writing: what was committed stays readable, nothing that may be wrong is committed.
+    func stop(_ reason: String) {
+        let isNew = state.withLock { state in
+            defer { state.stopped = state.stopped ?? reason }
+            return state.stopped == nil
+        }
+        if isNew { problems.add("The vault can only be read until it is mounted anew: \(reason)") }
+    }
+
+    /// Commits everything and closes the store. The vault is not to be used afterwards.
+    package func close() throws(FileSystemError) {
+        upkeep.stop()
+        if isReadOnly || state.withLock({ $0.stopped != nil }) { return }
+        try commit()
+        try state.withLock { state throws(FileSystemError) in
+            for number in state.orphans {
+                try erase(try state.item(number), state)
+            }
+        }
+        try commit()
+        try state.withLock { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.close() }
+        }
+    }
+}

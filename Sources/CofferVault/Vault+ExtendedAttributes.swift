@@ -1,0 +1,177 @@
+internal import CofferStore
+internal import CofferSystem
+
+/// Names of extended attributes that mean something to a vault.
+enum ExtendedAttributeName {
+    static let capability = Array("security.capability".utf8)
+    static let accessList = Array("system.posix_acl_access".utf8)
+    static let defaultList = Array("system.posix_acl_default".utf8)
+
+    static func flag(_ name: [UInt8]) -> ItemRow.Flags {
+        switch name {
+        case capability: .hasCapability
+        case accessList: .hasAccessList
+        case defaultList: .hasDefaultList
+        default: []
+        }
+    }
+}
+
+// Extended attributes, xattr(7), and the access lists that are kept in them.
+extension Vault {
+    /// The most bytes of a value, and of all names of an item with a zero byte behind each.
+    private static let valueByteCountMax = 65_536
+
+    /// How setxattr(2) treats a name that is there or not.
+    package enum AttributeMode: Sendable {
+        case any, create, replace
+    }
+
+    /// The value of an attribute.
+    ///
+    /// - Throws: `.attributeNotFound`.
+    package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
+        try reading { state throws(FileSystemError) in
+            let row = try state.peek(number)
+            guard row.flags.contains(.hasAttributes),
+                let value = try storing({ () throws(StoreError) in try state.index.attribute(name, of: number) })
+            else { throw .attributeNotFound }
+            return value
+        }
+    }
+
+    /// The names of all attributes of an item.
+    package func extendedAttributeNames(of number: Int64) throws(FileSystemError) -> [[UInt8]] {
+        try reading { state throws(FileSystemError) in
+            guard try state.peek(number).flags.contains(.hasAttributes) else { return [] }
+            return try storing { () throws(StoreError) in try state.index.attributes(of: number).map(\.name) }
+        }
+    }
+
+    /// Sets an attribute. An access list changes the permissions too; one that says no more than the
+    /// permissions is not kept.
+    ///
+    /// - Throws: `.attributeTooLarge`, `.noSpace` where there are too many, `.alreadyExists`,
+    ///   `.attributeNotFound`, `.invalidArgument` for a list that is none.
+    package func setExtendedAttribute(
+        _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode
+    ) throws(FileSystemError) {
+        guard value.count <= Self.valueByteCountMax else { throw .attributeTooLarge }
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            let old = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
+            if mode == .create, old != nil { throw .alreadyExists }
+            if mode == .replace, old == nil { throw .attributeNotFound }
+            try self.ensureSpace(for: value.count + 4096, state)
+            if name == ExtendedAttributeName.accessList || name == ExtendedAttributeName.defaultList {
+                try self.setAccessList(name, of: item, to: value, state)
+            } else {
+                try self.setAttribute(name, of: item, to: value, state)
+            }
+            item.row.changed = Clock.realTime
+            state.touch(item, .attributes)
+        }
+    }
+
+    /// Removes an attribute.
+    ///
+    /// - Throws: `.attributeNotFound`.
+    package func removeExtendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) {
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            try self.removeAttribute(name, of: item, state)
+            item.row.changed = Clock.realTime
+            state.touch(item, .attributes)
+        }
+    }
+
+    private func setAttribute(
+        _ name: [UInt8], of item: CachedItem, to value: [UInt8], _ state: VaultState
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        try storing { () throws(StoreError) in
+            let attributes = try state.index.attributes(of: number)
+            let others = attributes.filter { $0.name != name }
+            let bytes = others.reduce(name.count + 1) { $0 + $1.name.count + 1 }
+            guard bytes <= Self.valueByteCountMax else { throw .noSpace }
+            let old = attributes.first { $0.name == name }?.value
+            try state.index.setAttribute(name, of: number, to: value, replacing: old)
+        }
+        item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
+        state.touch(item, .attributes)
+    }
+
+    func removeAttribute(
+        _ name: [UInt8], of item: CachedItem, _ state: VaultState
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        guard let old = try storing({ () throws(StoreError) in try state.index.attribute(name, of: number) })
+        else { throw .attributeNotFound }
+        let isLast = try storing { () throws(StoreError) in
+            try state.index.removeAttribute(name, of: number, value: old)
+            return try state.index.attributes(of: number).isEmpty
+        }
+        item.row.flags.subtract(ExtendedAttributeName.flag(name))
+        if isLast { item.row.flags.remove(.hasAttributes) }
+        state.touch(item, .attributes)
+    }
+
+    // MARK: Access lists
+
+    private func setAccessList(
+        _ name: [UInt8], of item: CachedItem, to value: [UInt8], _ state: VaultState
+    ) throws(FileSystemError) {
+        guard let list = AccessList(value) else { throw .invalidArgument }
+        if name == ExtendedAttributeName.defaultList {
+            guard item.type == .directory else { throw .accessDenied }
+            return try setAttribute(name, of: item, to: value, state)
+        }
+        item.row.mode = item.row.mode & ~0o777 | list.mode
+        if !list.isPlain { return try setAttribute(name, of: item, to: value, state) }
+        if item.row.flags.contains(.hasAccessList) { try removeAttribute(name, of: item, state) }
+    }
+
+    /// Makes the access list follow a change of the permissions.
+    func updateAccessList(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        let number = item.row.number
+        guard
+            let value = try storing({ () throws(StoreError) in
+                try state.index.attribute(ExtendedAttributeName.accessList, of: number)
+            }), var list = AccessList(value)
+        else { return }
+        list.apply(mode: item.row.mode)
+        try setAttribute(ExtendedAttributeName.accessList, of: item, to: list.bytes, state)
+    }
+
+    /// Gives a new item its permissions: from the default list of its directory, or from the umask.
+    func inheritAccessLists(
+        _ row: inout ItemRow, from directory: ItemRow, umask: UInt32, _ state: VaultState
+    ) throws(FileSystemError) {
+        if FileType(mode: row.mode) == .symbolicLink { return }
+        guard directory.flags.contains(.hasDefaultList),
+            let value = try storing({ () throws(StoreError) in
+                try state.index.attribute(ExtendedAttributeName.defaultList, of: directory.number)
+            }), var list = AccessList(value)
+        else {
+            row.mode &= ~(umask & 0o777)
+            return
+        }
+        list.restrict(to: row.mode)
+        row.mode = row.mode & ~0o777 | list.mode
+        let number = row.number
+        if !list.isPlain {
+            try storing { () throws(StoreError) in
+                try state.index.setAttribute(
+                    ExtendedAttributeName.accessList, of: number, to: list.bytes, replacing: nil)
+            }
+            row.flags.formUnion([.hasAttributes, .hasAccessList])
+        }
+        if FileType(mode: row.mode) == .directory {
+            try storing { () throws(StoreError) in
+                try state.index.setAttribute(
+                    ExtendedAttributeName.defaultList, of: number, to: value, replacing: nil)
+            }
+            row.flags.formUnion([.hasAttributes, .hasDefaultList])
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import CofferStore
+internal import CofferSystem
+
+// Finding items and reading what the index knows of them.
+extension Vault {
+    /// The item of a name in a directory; "." and ".." are names too.
+    ///
+    /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
+    package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
+        guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
+        return try reading { state throws(FileSystemError) in
+            if name == [46] { return Attributes(try state.peek(parent)) }
+            if name == [46, 46] { return Attributes(try state.peek(try state.peek(parent).parent)) }
+            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            else {
+                guard FileType(mode: try state.peek(parent).mode) == .directory else { throw .notDirectory }
+                throw .notFound
+            }
+            return Attributes(try state.peek(entry.item))
+        }
+    }
+
+    /// What stat(2) tells of an item.
+    package func attributes(of number: Int64) throws(FileSystemError) -> Attributes {
+        try reading { state throws(FileSystemError) in Attributes(try state.peek(number)) }
+    }
+
+    /// The target of a symbolic link.
+    package func readLink(_ number: Int64) throws(FileSystemError) -> [UInt8] {
+        try reading { state throws(FileSystemError) in
+            let row = try state.peek(number)
+            guard FileType(mode: row.mode) == .symbolicLink else { throw .invalidArgument }
+            return row.target
+        }
+    }
+
+    /// A name in a directory, as readdir(3) gives it.
+    package struct Entry: Sendable {
+        package let name: [UInt8]
+        package let item: Int64
+        package let type: UInt8
+        /// Where to go on behind it.
+        package let cookie: Int64
+        /// With `readDirectory(attributes: true)`.
+        package let attributes: Attributes?
+
+        package init(name: [UInt8], item: Int64, type: UInt8, cookie: Int64, attributes: Attributes?) {
+            self.name = name
+            self.item = item
+            self.type = type
+            self.cookie = cookie
+            self.attributes = attributes
+        }
+    }
+
+    /// Cookies below this one are "." and "..".
+    private static let firstCookie: Int64 = 3
+
+    /// Up to `limit` entries of a directory from behind `cookie` on (0 from the start); none at the end.
+    ///
+    /// Entries keep their cookies as long as they live, and new ones come last: so reading goes on in the
+    /// right place while the directory changes.
+    package func readDirectory(
+        _ number: Int64, after cookie: Int64, limit: Int, attributes: Bool
+    ) throws(FileSystemError) -> [Entry] {
+        try reading { state throws(FileSystemError) in
+            let directory = try state.peek(number)
+            guard FileType(mode: directory.mode) == .directory else { throw .notDirectory }
+            var entries: [Entry] = []
+            let type = FileType.directory.rawValue
+            if cookie < 1 { entries.append(Entry(name: [46], item: number, type: type, cookie: 1, attributes: nil)) }
+            if cookie < 2 {
+                entries.append(
+                    Entry(name: [46, 46], item: directory.parent, type: type, cookie: 2, attributes: nil))
+            }
+            guard directory.links > 0 else { return entries }
+            let rows = try storing { () throws(StoreError) in
+                try state.index.entries(in: number, after: max(cookie, Self.firstCookie - 1), limit: limit)
+            }
+            for row in rows {
+                entries.append(
+                    Entry(
+                        name: row.name, item: row.item, type: row.type, cookie: row.cookie,
+                        attributes: attributes ? Attributes(try state.peek(row.item)) : nil))
+            }
+            return entries
+        }
+    }
+
+    /// The path of an item inside the vault, by one of its names; for messages.
+    package func path(of number: Int64) -> String {
+        let path = try? reading { state throws(FileSystemError) in
+            var components: [String] = []
+            var number = number
+            while number != Self.rootNumber, components.count < 4096 {
+                guard
+                    let entry = try storing({ () throws(StoreError) in try state.index.anyEntry(of: number) })
+                else { break }
+                components.append(String(decoding: entry.name, as: UTF8.self))
+                number = entry.parent
+            }
+            return components.reversed().joined(separator: "/")
+        }
+        guard let path, !path.isEmpty else { return number == Self.rootNumber ? "/" : "item \(number)" }
+        return path
+    }
+}

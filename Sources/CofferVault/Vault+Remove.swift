@@ -1,0 +1,122 @@
+internal import CofferStore
+internal import CofferSystem
+
+// Taking names away.
+extension Vault {
+    /// Items with more content than this are taken apart in the background.
+    private static let eraseAtOnceMax: Int64 = 64 << 20
+
+    /// Takes a name away; the item goes when nobody uses it any more. As unlink(2).
+    ///
+    /// - Returns: The item's number and whether this was its last name.
+    @discardableResult
+    package func unlink(
+        _ name: [UInt8], in parent: Int64
+    ) throws(FileSystemError) -> (number: Int64, isLast: Bool) {
+        try changing { state throws(FileSystemError) in
+            let directory = try state.directory(parent)
+            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            else { throw .notFound }
+            let item = try state.item(entry.item)
+            guard item.type != .directory else { throw .isDirectory }
+            let time = Clock.realTime
+            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            self.stamp(directory, time, state)
+            self.dropName(of: item, time, state)
+            return (entry.item, item.row.links == 0)
+        }
+    }
+
+    /// Removes an empty directory. As rmdir(2).
+    ///
+    /// - Throws: `.directoryNotEmpty`, `.notDirectory`, `.notFound`, `.invalidArgument` for ".".
+    @discardableResult
+    package func removeDirectory(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Int64 {
+        if name == [46] { throw .invalidArgument }
+        if name == [46, 46] { throw .directoryNotEmpty }
+        return try changing { state throws(FileSystemError) in
+            let directory = try state.directory(parent)
+            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            else { throw .notFound }
+            let item = try state.item(entry.item)
+            guard item.type == .directory else { throw .notDirectory }
+            guard try storing({ () throws(StoreError) in try state.index.isEmpty(entry.item) }) else {
+                throw .directoryNotEmpty
+            }
+            let time = Clock.realTime
+            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            directory.row.links -= 1
+            self.stamp(directory, time, state)
+            self.dropDirectory(item, time, state)
+            return entry.item
+        }
+    }
+
+    /// Counts one name less.
+    func dropName(of item: CachedItem, _ time: Int64, _ state: VaultState) {
+        item.row.links -= 1
+        item.row.changed = time
+        state.touch(item, item.row.links == 0 ? .existence : [])
+        if item.row.links == 0 { state.orphans.insert(item.row.number) }
+    }
+
+    /// Marks an empty directory as removed.
+    func dropDirectory(_ item: CachedItem, _ time: Int64, _ state: VaultState) {
+        item.row.links = 0
+        item.row.changed = time
+        state.touch(item, .existence)
+        state.orphans.insert(item.row.number)
+    }
+
+    /// Says that nobody uses an item any more; if it has no name, it goes.
+    package func release(_ number: Int64) {
+        let needsUpkeep = state.withLock { state in
+            guard state.orphans.contains(number), let item = try? state.item(number) else { return false }
+            if item.row.allocated > Self.eraseAtOnceMax { return true }
+            do throws(FileSystemError) {
+                try erase(item, state)
+                upkeep.note(changes: state.changeCount)
+            } catch {
+                problems.add("An item without a name could not be removed: \(error)")
+            }
+            return false
+        }
+        if needsUpkeep { upkeep.release(number) }
+    }
+
+    /// Removes an item with its content and attributes.
+    func erase(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        if item.row.allocated > 0 {
+            try removeContent(of: item, 0..<Int64.max, state)
+        }
+        if item.row.flags.contains(.hasAttributes) {
+            for (name, value) in try storing({ () throws(StoreError) in
+                try state.index.attributes(of: item.row.number)
+            }) {
+                try storing { () throws(StoreError) in
+                    try state.index.removeAttribute(name, of: item.row.number, value: value)
+                }
+            }
+        }
+        try state.erase(item)
+    }
+
+    /// Removes an item of any size, without keeping others waiting for long.
+    func eraseInSlices(_ number: Int64) throws(FileSystemError) {
+        var end = Int64.max
+        while end > 0 {
+            let next: Int64? = try reading { state throws(FileSystemError) in
+                guard state.orphans.contains(number) else { return nil }
+                let item = try state.item(number)
+                let slice = max(0, min(end, item.row.size) - Self.eraseAtOnceMax)
+                try self.removeContent(of: item, slice..<end, state)
+                state.touch(item, [])
+                if slice == 0 { try self.erase(item, state) }
+                return slice
+            }
+            guard let next else { return }
+            end = next
+            try commit()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+internal import CofferFormat
+internal import CofferStore
+package import CofferSystem
+
+// Holes, reservations, and the space that is left.
+extension Vault {
+    /// What is kept free for the index when the disk is nearly full, so that removing works, in bytes.
+    private static let reserveByteCount = 8 << 20
+    /// How far a look at the free space carries, in bytes and nanoseconds.
+    private static let budgetByteCount = 16 << 20
+    private static let budgetLifetime: Int64 = 200_000_000
+
+    /// The modes of fallocate(2) that a vault has.
+    package enum Allocation: Sendable {
+        /// Space for a range; makes the file longer unless `keepsSize`.
+        case reserve(keepsSize: Bool)
+        /// FALLOC_FL_PUNCH_HOLE
+        case punchHole
+        /// FALLOC_FL_ZERO_RANGE
+        case zero(keepsSize: Bool)
+    }
+
+    /// As fallocate(2). A reservation checks that there is room now; content is written elsewhere each time,
+    /// so none can be set aside.
+    package func allocate(
+        _ allocation: Allocation, of number: Int64, _ range: Range<Int64>
+    ) throws(FileSystemError) {
+        guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            guard item.type == .regular else { throw item.type == .directory ? .isDirectory : .notSupported }
+            let keepsSize: Bool
+            switch allocation {
+            case .reserve(let keeps):
+                let space = try storing { () throws(StoreError) in try self.localSpace() }
+                guard range.count <= max(0, space.available - Self.reserveByteCount) else { throw .noSpace }
+                keepsSize = keeps
+            case .punchHole:
+                try self.removeContent(of: item, range, state)
+                keepsSize = true
+            case .zero(let keeps):
+                try self.removeContent(of: item, range, state)
+                keepsSize = keeps
+            }
+            if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
+            item.row.modified = Clock.realTime
+            item.row.changed = item.row.modified
+            try self.dropCapability(of: item, state)
+            state.touch(item, [.content, .times])
+        }
+    }
+
+    /// Where data or a hole begins at or behind `offset`. As lseek(2) with SEEK_DATA, SEEK_HOLE.
+    ///
+    /// - Throws: `.beyondEnd`.
+    package func seek(
+        _ number: Int64, from offset: Int64, toData: Bool
+    ) throws(FileSystemError) -> Int64 {
+        try reading { state throws(FileSystemError) in
+            let row = try state.peek(number)
+            guard offset >= 0, offset < row.size else { throw .beyondEnd }
+            var place = offset
+            while place < row.size {
+                let window = place..<min(row.size, place + (1 << 30))
+                let rows = try storing { () throws(StoreError) in
+                    try state.index.extents(of: number, overlapping: window)
+                }
+                for extent in rows {
+                    if extent.offset > place { return toData ? extent.offset : place }
+                    if toData { return place }
+                    place = min(extent.end, row.size)
+                }
+                if place < window.upperBound {
+                    if !toData { return place }
+                    place = window.upperBound
+                }
+            }
+            if toData { throw .beyondEnd }
+            return row.size
+        }
+    }
+
+    /// What statvfs(3) tells.
+    package func space() throws(FileSystemError) -> StorageSpace {
+        try storing { () throws(StoreError) in try localSpace() }
+    }
+
+    private func localSpace() throws(StoreError) -> StorageSpace {
+        do throws(SystemError) { return try directory.space() } catch { throw .system(error) }
+    }
+
+    /// Checks that there is room for about `count` more bytes.
+    ///
+    /// - Throws: `.noSpace`.
+    func ensureSpace(for count: Int, _ state: VaultState) throws(FileSystemError) {
+        let now = Clock.monotonic
+        if state.budget.bytes >= count, now < state.budget.end {
+            state.budget.bytes -= count
+            return
+        }
+        guard log.isWritten else { throw .noSpace }
+        let space = try space()
+        let room = space.available - Self.reserveByteCount - state.packs.pendingByteCount
+        guard room >= count else { throw .noSpace }
+        state.budget = (min(room, Self.budgetByteCount) - count, now + Self.budgetLifetime)
+    }
+
+    /// Copies between items without a detour through the caller. As copy_file_range(2).
+    ///
+    /// - Returns: Bytes that were copied; fewer than asked for where that would keep others waiting.
+    package func copy(
+        _ source: Int64, at offset: Int64, to target: Int64, at targetOffset: Int64, count: Int
+    ) throws(FileSystemError) -> Int {
+        let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
+        var done = 0
+        while done < min(count, Self.copyByteCountMax) {
+            let wanted = min(ExtentLayout.byteCountMax, count - done)
+            let got = try read(source, at: offset + Int64(done), count: wanted, into: buffer)
+            if got == 0 { break }
+            try buffer.withBytes(0..<got) { bytes throws(FileSystemError) in
+                try write(
+                    bytes, to: target, at: targetOffset + Int64(done), touches: true, dropsPrivileges: true)
+            }
+            done += got
+        }
+        return done
+    }
+
+    private static let copyByteCountMax = 8 << 20
+}

@@ -1,0 +1,107 @@
+package import CofferCrypto
+package import CofferFormat
+package import CofferStore
+package import CofferSystem
+
+/// A vault that is unlocked on this device: its tree of items, with the semantics of POSIX.
+///
+/// All operations may be called from any thread; they block on local disk only. Numbers of items are
+/// inode numbers inside the vault; the root's is `rootNumber`. Changes are seen at once, and reach the disk
+/// within a second, or when `sync` returns.
+package final class Vault: Sendable {
+    /// The number of a vault's root directory.
+    package static let rootNumber: Int64 = 1
+    /// The most bytes of a name.
+    package static let nameByteCountMax = 255
+    /// The most bytes of a file.
+    package static let fileByteCountMax = Int64(1) << 62
+
+    package let id: VaultID
+    let directory: any StorageDirectory
+    let keys: ContentKeys
+    let state: Condition<VaultState>
+    /// Taken before `state`, for as long as a commit lasts.
+    let committing = Condition(())
+    let log: IndexLog
+    let buffers = BufferPool()
+    let upkeep = Upkeep()
+    let problems: ProblemLog
+    /// Whether nothing may be changed through this mount.
+    package let isReadOnly: Bool
+
+    /// Makes the local store of a new vault in `directory`, with an empty root.
+    ///
+    /// - Parameter owner: User and group of the root directory.
+    package static func create(
+        in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
+        owner: Caller
+    ) throws(StoreError) {
+        do throws(SystemError) {
+            _ = try directory.subdirectory("packs")
+        } catch {
+            throw StoreError.system(error)
+        }
+        try Index.create(in: directory, vault: id, key: store)
+        let index = try Index(in: directory, vault: id, key: store)
+        var root = ItemRow(
+            number: index.nextItemNumber(), id: ItemID(low: Random.number(), high: Random.number()),
+            mode: FileType.directory.modeBits | 0o700, user: owner.user, group: owner.group,
+            time: Clock.realTime)
+        root.links = 2
+        root.parent = root.number
+        _ = try index.put(root, replacing: nil)
+        try index.close()
+    }
+
+    /// Opens the local store of a vault.
+    ///
+    /// - Parameters:
+    ///   - epochs: The vault keys by epoch; new data is sealed under the highest.
+    ///   - problems: Hears of damage that is met.
+    package init(
+        in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
+        keys: ContentKeys, problems: ProblemLog, isReadOnly: Bool = false
+    ) throws(StoreError) {
+        self.id = id
+        self.directory = directory
+        self.keys = keys
+        self.problems = problems
+        self.isReadOnly = isReadOnly
+        let index = try Index(in: directory, vault: id, key: store)
+        let packDirectory: any StorageDirectory
+        do throws(SystemError) {
+            packDirectory = try directory.subdirectory("packs")
+        } catch {
+            throw StoreError.system(error)
+        }
+        let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs())
+        log = try index.makeLog()
+        state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
+    }
+
+    /// Runs an operation that changes nothing.
+    func reading<Result>(
+        _ body: (VaultState) throws(FileSystemError) -> Result
+    ) throws(FileSystemError) -> Result {
+        try state.withLock { state throws(FileSystemError) in try body(state) }
+    }
+
+    /// Runs an operation that changes something.
+    func changing<Result>(
+        _ body: (VaultState) throws(FileSystemError) -> Result
+    ) throws(FileSystemError) -> Result {
+        if isReadOnly { throw .readOnly }
+        return try state.withLock { state throws(FileSystemError) in
+            try state.ensureWritable()
+            defer { upkeep.note(changes: state.changeCount) }
+            return try body(state)
+        }
+    }
+
+    /// Checks a name that is to be made.
+    static func validate(_ name: [UInt8]) throws(FileSystemError) {
+        guard name.count <= nameByteCountMax else { throw .nameTooLong }
+        guard !name.isEmpty, !name.contains(0), !name.contains(UInt8(ascii: "/")) else { throw .invalidArgument }
+        guard name != [46], name != [46, 46] else { throw .alreadyExists }
+    }
+}

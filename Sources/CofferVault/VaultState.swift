@@ -1,0 +1,131 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// All that the lock of a vault protects.
+final class VaultState {
+    let index: Index
+    let packs: PackStore
+    private var items: [Int64: CachedItem] = [:]
+    private(set) var dirtyItems: Set<Int64> = []
+    /// Items without a name that somebody may still use.
+    var orphans: Set<Int64> = []
+    /// As the index has them.
+    private var storedOrphans: Set<Int64>
+    /// Sealed bytes whose place can be given back after the next commit.
+    var discards: [Discard] = []
+    /// Packs whose files can be removed after the next commit.
+    var removedPacks: [PackID] = []
+    /// Items with many small ranges, to be united by compaction.
+    var fragmented: Set<Int64> = []
+    /// Bytes that may be written before the free space is looked at again, and until when.
+    var budget: (bytes: Int, end: Int64) = (0, 0)
+    /// Whether all but a few frames of the index's log are in the database.
+    var logIsNearlyMoved = false
+    /// Why nothing may be written any more.
+    var stopped: String?
+
+    struct Discard {
+        let pack: Int64
+        let position: Int
+        let count: Int
+    }
+
+    /// Items that are kept in memory although nothing was changed in them.
+    private static let cleanItemsMax = 16_384
+
+    init(index: Index, packs: PackStore, orphans: [Int64]) {
+        self.index = index
+        self.packs = packs
+        storedOrphans = Set(orphans)
+        self.orphans = storedOrphans
+    }
+
+    /// Whether there is anything to commit.
+    var hasChanges: Bool { !dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced }
+
+    /// Rows that the next commit will write, about.
+    var changeCount: Int { index.changes + dirtyItems.count }
+
+    /// An item as it is now, without keeping it in memory.
+    func peek(_ number: Int64) throws(FileSystemError) -> ItemRow {
+        if let cached = items[number] { return cached.row }
+        guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
+        return row
+    }
+
+    /// An item, to be read often or changed.
+    func item(_ number: Int64) throws(FileSystemError) -> CachedItem {
+        if let cached = items[number] { return cached }
+        guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
+        if items.count >= Self.cleanItemsMax + dirtyItems.count { forgetCleanItems() }
+        let item = CachedItem(row, stored: index.hash(of: row))
+        items[number] = item
+        return item
+    }
+
+    /// Takes in an item that is new.
+    func add(_ row: ItemRow) -> CachedItem {
+        let item = CachedItem(row, stored: nil)
+        items[row.number] = item
+        dirtyItems.insert(row.number)
+        return item
+    }
+
+    /// Notes that an item was changed.
+    func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
+        item.row.unsent.formUnion(aspects)
+        dirtyItems.insert(item.row.number)
+    }
+
+    /// Forgets an item for good.
+    func erase(_ item: CachedItem) throws(FileSystemError) {
+        let number = item.row.number
+        if let stored = item.stored {
+            try storing { () throws(StoreError) in try index.removeItem(number, stored) }
+        }
+        items[number] = nil
+        dirtyItems.remove(number)
+        orphans.remove(number)
+        fragmented.remove(number)
+    }
+
+    private func forgetCleanItems() {
+        items = items.filter { dirtyItems.contains($0.key) }
+    }
+
+    /// A directory that is not removed.
+    func directory(_ number: Int64) throws(FileSystemError) -> CachedItem {
+        let item = try item(number)
+        guard item.type == .directory else { throw .notDirectory }
+        guard item.row.links > 0 else { throw .notFound }
+        return item
+    }
+
+    /// Writes changed items and orphans to the index.
+    func storeItems() throws(FileSystemError) {
+        for number in dirtyItems {
+            guard let item = items[number] else { continue }
+            item.stored = try storing { () throws(StoreError) in try index.put(item.row, replacing: item.stored) }
+        }
+        dirtyItems.removeAll(keepingCapacity: true)
+        guard orphans != storedOrphans else { return }
+        for number in orphans.subtracting(storedOrphans) {
+            try storing { () throws(StoreError) in try index.insertOrphan(number) }
+        }
+        for number in storedOrphans.subtracting(orphans) {
+            try storing { () throws(StoreError) in try index.removeOrphan(number) }
+        }
+        storedOrphans = orphans
+    }
+
+    func ensureWritable() throws(FileSystemError) {
+        if stopped != nil { throw .readOnly }
+    }
+
+    /// A number and id for a new pack.
+    func newPack() -> (Int64, PackID) {
+        (index.nextPackNumber(), PackID(low: Random.number(), high: Random.number()))
+    }
+}

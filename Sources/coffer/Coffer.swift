@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import CofferClient
+internal import CofferSystem
+internal import Glibc
+
+/// The command line: parses, asks, prints; all else is CofferClient's.
+@main
+struct Coffer: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "coffer",
+        abstract: "End-to-end-encrypted vaults as folders.",
+        discussion: """
+            A profile holds your keys and vaults. Make one with “coffer init”, then “coffer mount ~/Coffer” \
+            shows each vault as a directory there.
+
+            Exit codes: 0 success, 1 damage found by “check”, 64 wrong usage, 65 damaged or too new data, \
+            66 nothing by that name, 69 no FUSE, 72 unfit mount point, 73 exists already, 74 input or output \
+            failed, 75 busy or too many attempts: try later, 77 wrong passphrase.
+            """,
+        version: version,
+        subcommands: [
+            InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
+            PassphraseCommand.self, VaultCommand.self, CheckCommand.self, VersionCommand.self,
+        ])
+
+    static func main() {
+        do {
+            try ProcessHardening.apply()
+        } catch {
+            Output.error("coffer: this process cannot be kept from dumping its memory: \(error)")
+            Glibc.exit(71)
+        }
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let error as ProfileError {
+            Output.error("coffer: \(error)")
+            Glibc.exit(error.exitCode)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}
+
+/// Options that every command has.
+struct ProfileOptions: ParsableArguments {
+    @Option(
+        name: .customLong("home"),
+        help: ArgumentHelp(
+            "The profile's directory (default: $COFFER_HOME, or ~/.local/share/coffer).", valueName: "directory"))
+    var home: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Read the passphrase from a file (“-”: standard input) instead of asking for it.", valueName: "file"))
+    var passphraseFile: String?
+
+    @Option(help: ArgumentHelp("Read the passphrase from an open descriptor.", valueName: "number"))
+    var passphraseDescriptor: Int32?
+
+    func location() throws -> ProfileLocation {
+        if let home { return ProfileLocation(path: home) }
+        guard let location = ProfileLocation.standard(Environment.value) else {
+            throw ValidationError("HOME is not set; say where the profile is with --home.")
+        }
+        return location
+    }
+}
+
+/// The environment of this process.
+enum Environment {
+    static func value(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+}

@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import CofferClient
+internal import CofferCrypto
+internal import CofferSystem
+internal import Glibc
+
+struct MountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mount", abstract: "Show all vaults as directories below a folder.",
+        discussion: """
+            Returns when the vaults can be used; they are served in the background until “coffer unmount”, \
+            umount(8), SIGTERM or logout. A mount point that does not exist is made. While nothing is mounted \
+            on it, it cannot be written into (for root it is immutable: “chattr -i” makes it an ordinary \
+            directory again).
+            """)
+
+    @OptionGroup var profile: ProfileOptions
+
+    @Argument(help: ArgumentHelp("The folder.", valueName: "mountpoint"), completion: .directory)
+    var mountPoint: String
+
+    @Flag(name: [.customShort("f"), .long], help: "Stay in the foreground.")
+    var foreground = false
+
+    @Option(
+        name: [.customShort("o")],
+        help: ArgumentHelp(
+            "Options of mount(8), with commas: ro, noatime, allow_other, allow_root, nosuid, nodev, noexec, noprotect, …",
+            valueName: "options"))
+    var options: [String] = []
+
+    @Flag(help: .hidden)
+    var takesOver = false
+
+    func run() throws {
+        let location = try profile.location()
+        let options = try MountOptions(parsing: self.options)
+        if takesOver { return try serveTakenOver(location, options) }
+        try Profile.check(location)
+        guard Directory.exists("/dev/fuse") else {
+            throw ProfileError.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse"))
+        }
+        let lock = try location.takeLock()
+        let (point, notes) = try MountPoint.prepare(mountPoint)
+        for note in notes { Output.error(note) }
+        let opened = try Profile.unlock(location, lock, passphrase: try Passphrase(options: profile).ask())
+        if foreground {
+            try MountService.run(
+                opened, at: point, options.service, environment: Environment.value, serving: {},
+                report: { Output.error("coffer: \($0)") })
+        } else {
+            try BackgroundMount.start(opened, location, point, self.options)
+        }
+    }
+
+    /// The second half of a mount in the background: serves with the key and the lock that the first half
+    /// left on descriptors 3 and 5, and says on 4 when it does.
+    private func serveTakenOver(_ location: ProfileLocation, _ options: MountOptions) throws {
+        let channel = BackgroundMount.Channel()
+        do throws(ProfileError) {
+            let opened = try channel.takeOver(location)
+            let (point, _) = try MountPoint.prepare(mountPoint)
+            try MountService.run(
+                opened, at: point, options.service, environment: Environment.value,
+                serving: { channel.announce() }, report: SystemLog.report)
+        } catch {
+            channel.fail(error)
+            throw error
+        }
+    }
+}

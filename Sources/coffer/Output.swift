@@ -1,0 +1,43 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// What is printed: results to standard output, all else to standard error.
+enum Output {
+    static func line(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    static func error(_ text: String) {
+        write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// Prints a value as JSON.
+    static func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        line(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Bytes for people: “12.3 MB”.
+    static func bytes(_ count: Int64) -> String {
+        var value = Double(count)
+        for unit in ["B", "kB", "MB", "GB", "TB"] {
+            if value < 1000 || unit == "TB" {
+                let tenths = Int((value * 10).rounded())
+                return unit == "B" ? "\(count) B" : "\(tenths / 10).\(tenths % 10) \(unit)"
+            }
+            value /= 1000
+        }
+        return "\(count) B"
+    }
+}

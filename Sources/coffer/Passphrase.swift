@@ -1,0 +1,100 @@
+internal import ArgumentParser
+internal import CCofferSystem
+internal import CofferClient
+internal import CofferCrypto
+internal import CofferSystem
+internal import Glibc
+
+/// Where passphrases come from: a file, a descriptor, the environment's file, systemd's credentials, or
+/// the terminal; never an argument.
+struct Passphrase {
+    /// The most bytes of a passphrase.
+    private static let byteCountMax = 4096
+
+    let options: ProfileOptions
+
+    /// The passphrase of the profile.
+    func ask(_ prompt: String = "Passphrase: ") throws(ProfileError) -> SecretBytes {
+        if let given = try given() { return given }
+        return try Self.prompt(prompt)
+    }
+
+    /// A new passphrase, asked for twice.
+    func askForNew(_ prompt: String = "New passphrase: ") throws(ProfileError) -> SecretBytes {
+        if let given = try given() { return given }
+        return try Self.promptTwice(prompt)
+    }
+
+    static func promptTwice(_ prompt: String) throws(ProfileError) -> SecretBytes {
+        let first = try self.prompt(prompt)
+        guard first.count > 0 else { throw .emptyPassphrase }
+        let second = try self.prompt("The same again: ")
+        guard first.isEqual(to: second) else { throw .control("The two passphrases differ.") }
+        return first
+    }
+
+    private func given() throws(ProfileError) -> SecretBytes? {
+        if let number = options.passphraseDescriptor { return try Self.read(descriptor: number) }
+        if let path = options.passphraseFile { return try Self.read(file: path) }
+        if let path = Environment.value("COFFER_PASSPHRASE_FILE"), !path.isEmpty { return try Self.read(file: path) }
+        if let directory = Environment.value("CREDENTIALS_DIRECTORY"),
+            Directory.exists("\(directory)/coffer.passphrase")
+        {
+            return try Self.read(file: "\(directory)/coffer.passphrase")
+        }
+        return nil
+    }
+
+    static func read(file path: String) throws(ProfileError) -> SecretBytes {
+        if path == "-" { return try read(descriptor: STDIN_FILENO) }
+        var bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try WholeFile.read(path, limit: byteCountMax)
+        } catch {
+            throw .system(error)
+        }
+        return try secret(&bytes)
+    }
+
+    private static func read(descriptor: Int32) throws(ProfileError) -> SecretBytes {
+        var bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try WholeFile.read(descriptor: descriptor, limit: byteCountMax, subject: "passphrase")
+        } catch {
+            throw .system(error)
+        }
+        return try secret(&bytes)
+    }
+
+    /// One newline at the end is not part of the passphrase.
+    private static func secret(_ bytes: inout [UInt8]) throws(ProfileError) -> SecretBytes {
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw .emptyPassphrase }
+        return SecretBytes(moving: &bytes)
+    }
+
+    private static func prompt(_ text: String) throws(ProfileError) -> SecretBytes {
+        var buffer = [CChar](repeating: 0, count: byteCountMax)
+        let count = unsafe coffer_read_secret(text, &buffer, buffer.count)
+        if count == -Int(ENXIO) || count == -Int(ENOENT) || count == -Int(ENOTTY) {
+            throw .control("There is no terminal to ask for the passphrase. Use --passphrase-file or COFFER_PASSPHRASE_FILE.")
+        }
+        guard count >= 0 else { throw .control("No passphrase was given.") }
+        var bytes = buffer.prefix(count).map { UInt8(bitPattern: $0) }
+        for index in buffer.indices { buffer[index] = 0 }
+        return SecretBytes(moving: &bytes)
+    }
+}
+
+/// How long it takes to try a passphrase.
+enum Strength: String, CaseIterable, ExpressibleByArgument {
+    case interactive, moderate, sensitive
+
+    var hash: PasswordHash {
+        switch self {
+        case .interactive: .interactive
+        case .moderate: .moderate
+        case .sensitive: .sensitive
+        }
+    }
+}

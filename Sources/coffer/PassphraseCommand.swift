@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import CofferClient
+internal import CofferCrypto
+internal import CofferSystem
+
+struct PassphraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passphrase", abstract: "Change the passphrase. No vault is touched.")
+
+    @OptionGroup var profile: ProfileOptions
+
+    @Option(
+        help: ArgumentHelp("Read the new passphrase from a file instead of asking for it.", valueName: "file"))
+    var newPassphraseFile: String?
+
+    @Option(help: "A hint that is shown after three wrong passphrases; without this, there is none.")
+    var hint: String?
+
+    @Option(help: "What trying a passphrase costs: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB.")
+    var strength = Strength.moderate
+
+    func run() throws {
+        let location = try profile.location()
+        try Profile.check(location)
+        let old = try Passphrase(options: profile).ask("Present passphrase: ")
+        let oldBytes = old.withBytes { $0.array }
+        let access = try ProfileAccess.open(location) { () throws(ProfileError) in
+            old.duplicate()
+        }
+        defer { access.close() }
+        let new = try newPassphraseFile.map { path throws(ProfileError) in try Passphrase.read(file: path) }
+            ?? Passphrase.promptTwice("New passphrase: ")
+        let request = ControlRequest.changePassphrase(
+            old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,
+            memory: strength.hash.memory)
+        _ = try Requests.perform(request, on: access)
+        Output.error("The passphrase is changed.")
+    }
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import CofferClient
+internal import Glibc
+
+struct VaultCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vault", abstract: "Make, list, rename and delete vaults.",
+        subcommands: [Create.self, List.self, Info.self, Rename.self, Delete.self])
+
+    struct Create: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make an empty vault.")
+        @OptionGroup var profile: ProfileOptions
+        @Argument(help: "Its name.") var vault: String
+
+        func run() throws {
+            try Requests.perform(.createVault(name: vault), profile)
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the vaults, one name on each line.")
+        @OptionGroup var profile: ProfileOptions
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() throws {
+            let vaults = try Reports.status(profile).vaults
+            if json { return try Output.json(vaults) }
+            for vault in vaults { Output.line(vault.name) }
+        }
+    }
+
+    struct Info: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Tell about a vault.")
+        @OptionGroup var profile: ProfileOptions
+        @Flag(help: "Print JSON.") var json = false
+        @Argument(help: "Its name.") var vault: String
+
+        func run() throws {
+            guard let report = try Reports.status(profile).vaults.first(where: { $0.name == vault }) else {
+                throw ProfileError.noSuchVault(name: vault)
+            }
+            if json { return try Output.json(report) }
+            Output.line("Name     \(report.name)")
+            Output.line("Id       \(report.id)")
+            Output.line("Epoch    \(report.epoch)")
+            Output.line("Items    \(report.items)")
+            Output.line("Content  \(Output.bytes(report.contentBytes))")
+            Output.line("Store    \(Output.bytes(report.storeBytes))")
+            if !report.isOpen { Output.line("State    cannot be opened") }
+            if let stopped = report.stopped { Output.line("State    only readable: \(stopped)") }
+        }
+    }
+
+    struct Rename: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Give a vault another name.")
+        @OptionGroup var profile: ProfileOptions
+        @Argument(help: "Its name.") var vault: String
+        @Argument(help: "Its new name.") var newName: String
+
+        func run() throws {
+            try Requests.perform(.renameVault(name: vault, newName: newName), profile)
+        }
+    }
+
+    struct Delete: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a vault with all that is in it, for good.")
+        @OptionGroup var profile: ProfileOptions
+        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+        @Argument(help: "Its name.") var vault: String
+
+        func run() throws {
+            if !yes {
+                guard isatty(STDIN_FILENO) == 1 else {
+                    throw ValidationError("Nobody can be asked whether to delete “\(vault)”; say --yes.")
+                }
+                Output.error("All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
+                guard readLine() == vault else { throw ExitCode(75) }
+            }
+            try Requests.perform(.deleteVault(name: vault), profile)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// A directory in which a case or a workload does its calls; names resolve against it.
+package struct Sandbox: Sendable {
+    /// The path of the directory.
+    package let root: String
+
+    /// Describes the directory at `root`; it must exist.
+    package init(root: String) {
+        self.root = root
+    }
+
+    /// The path of a name; the empty name is the directory itself.
+    func path(_ name: String) -> String {
+        name.isEmpty ? root : "\(root)/\(name)"
+    }
+}
