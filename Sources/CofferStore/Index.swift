@@ -31,6 +31,8 @@ package final class Index {
         let fileSystem = makeFileSystem(directory, vault, key)
         let database = try Database(fileSystem, create: true)
         try database.reserve(bytesPerPage: IndexPageLayout.reservedByteCount)
+        // The step into WAL mode needs a journal, for which there is no file.
+        try database.execute("PRAGMA page_size = 4096; PRAGMA journal_mode = MEMORY")
         try database.execute(IndexSchema.configure)
         try database.execute("BEGIN; \(IndexSchema.create)")
         let digest = RowDigest(key: digestKey(vault, key))
