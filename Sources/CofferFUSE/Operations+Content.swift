@@ -103,6 +103,7 @@ extension Operations {
         let keepSize: Int32 = 1
         let punchHole: Int32 = 2
         let zeroRange: Int32 = 16
+        let caller = unsafe caller(request)
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
             let allocation: Vault.Allocation
             switch mode {
@@ -116,7 +117,8 @@ extension Operations {
             guard offset >= 0, length > 0 else { throw .invalidArgument }
             let (end, overflows) = Int64(offset).addingReportingOverflow(Int64(length))
             guard !overflows else { throw .fileTooLarge }
-            try session.fileSystem.vault(node).allocate(allocation, of: node.item, Int64(offset)..<end)
+            try session.fileSystem.vault(node).allocate(
+                allocation, of: node.item, Int64(offset)..<end, by: caller)
         }
     }
 
@@ -141,11 +143,13 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let (from, to) = (Node(number: source), Node(number: target))
+        let caller = unsafe caller(request)
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             guard flags == 0 else { throw .invalidArgument }
             guard from.slot == to.slot else { throw .crossVault }
             return try session.fileSystem.vault(from).copy(
-                from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count)
+                from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count,
+                by: caller)
         }) { reply, count in reply.written(count) }
     }
 }

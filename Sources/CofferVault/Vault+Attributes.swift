@@ -57,6 +57,12 @@ extension Vault {
         try dropCapability(of: item, state)
     }
 
+    /// As a write by `caller` does: root keeps set-user-id and set-group-id.
+    func dropPrivileges(of item: CachedItem, by caller: Caller, _ state: VaultState) throws(FileSystemError) {
+        if caller.user != 0 { try dropPrivileges(of: item, all: false, state) }
+        try dropCapability(of: item, state)
+    }
+
     /// Removes security.capability, as any change of the content does.
     func dropCapability(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         guard item.row.flags.contains(.hasCapability) else { return }

@@ -7,6 +7,14 @@ enum ExtendedAttributeName {
     static let accessList = Array("system.posix_acl_access".utf8)
     static let defaultList = Array("system.posix_acl_default".utf8)
 
+    private static let prefixes = ["user.", "trusted.", "security."].map { Array($0.utf8) }
+
+    /// Whether attributes of this name are kept.
+    static func isKept(_ name: [UInt8]) -> Bool {
+        name == accessList || name == defaultList
+            || prefixes.contains { name.starts(with: $0) && name.count > $0.count }
+    }
+
     static func flag(_ name: [UInt8]) -> ItemRow.Flags {
         switch name {
         case capability: .hasCapability
@@ -52,11 +60,13 @@ extension Vault {
     /// permissions is not kept.
     ///
     /// - Throws: `.attributeTooLarge`, `.noSpace` where there are too many, `.alreadyExists`,
-    ///   `.attributeNotFound`, `.invalidArgument` for a list that is none.
+    ///   `.attributeNotFound`, `.invalidArgument` for a list that is none, `.notSupported` for other classes
+    ///   of names than user, trusted, security and system.posix_acl_*.
     package func setExtendedAttribute(
         _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode
     ) throws(FileSystemError) {
         guard value.count <= Self.valueByteCountMax else { throw .attributeTooLarge }
+        guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             let old = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }

@@ -23,7 +23,7 @@ extension Vault {
     /// As fallocate(2). A reservation checks that there is room now; content is written elsewhere each time,
     /// so none can be set aside.
     package func allocate(
-        _ allocation: Allocation, of number: Int64, _ range: Range<Int64>
+        _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, by caller: Caller
     ) throws(FileSystemError) {
         guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
         try changing { state throws(FileSystemError) in
@@ -45,7 +45,7 @@ extension Vault {
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.row.modified = Clock.realTime
             item.row.changed = item.row.modified
-            try self.dropCapability(of: item, state)
+            try self.dropPrivileges(of: item, by: caller, state)
             state.touch(item, [.content, .times])
         }
     }
@@ -109,7 +109,8 @@ extension Vault {
     ///
     /// - Returns: Bytes that were copied; fewer than asked for where that would keep others waiting.
     package func copy(
-        _ source: Int64, at offset: Int64, to target: Int64, at targetOffset: Int64, count: Int
+        _ source: Int64, at offset: Int64, to target: Int64, at targetOffset: Int64, count: Int,
+        by caller: Caller
     ) throws(FileSystemError) -> Int {
         let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         var done = 0
@@ -119,7 +120,8 @@ extension Vault {
             if got == 0 { break }
             try buffer.withBytes(0..<got) { bytes throws(FileSystemError) in
                 try write(
-                    bytes, to: target, at: targetOffset + Int64(done), touches: true, dropsPrivileges: true)
+                    bytes, to: target, at: targetOffset + Int64(done), touches: true,
+                    dropsPrivileges: caller.user != 0)
             }
             done += got
         }

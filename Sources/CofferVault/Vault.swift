@@ -45,7 +45,7 @@ package final class Vault: Sendable {
         let index = try Index(in: directory, vault: id, key: store)
         var root = ItemRow(
             number: index.nextItemNumber(), id: ItemID(low: Random.number(), high: Random.number()),
-            mode: FileType.directory.modeBits | 0o700, user: owner.user, group: owner.group,
+            mode: FileType.directory.modeBits | 0o755, user: owner.user, group: owner.group,
             time: Clock.realTime)
         root.links = 2
         root.parent = root.number

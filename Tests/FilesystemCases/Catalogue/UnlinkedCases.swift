@@ -98,6 +98,7 @@ let unlinkedCases: [PosixCase] = [
         let file = try box.open("file", O_CREAT | O_RDWR)
         try file.write(pattern(1 << 20))
         try file.synchronise()
+        try settleBlocks(of: "file", in: box)
         try box.unlink("file")
         try expect(try file.status().blocks >= 2000, "the blocks went before the close")
         try file.close()

@@ -9,9 +9,11 @@ func digest(_ bytes: [UInt8]) -> String {
 /// Times before this are set explicitly by random operations, later ones are set by the clock.
 private let clockStart: Int64 = 1_200_000_000
 
-/// What must be equal in both directories, as text; sizes and links of directories may differ.
+/// What must be equal in both directories, as text; sizes and links of directories may differ, and whether
+/// use of a fifo changes its times.
 func summary(_ status: FileStatus) -> String {
-    let time = status.modified.seconds < clockStart ? "\(status.modified)" : "of the clock"
+    let isByClock = status.modified.seconds >= clockStart || status.kind == S_IFIFO
+    let time = isByClock ? "of the clock" : "\(status.modified)"
     let common =
         "type \(String(status.kind, radix: 8)), mode \(String(status.permissions, radix: 8)), "
         + "owner \(status.owner), group \(status.group), modified \(time)"
