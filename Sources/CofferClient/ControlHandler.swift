@@ -60,13 +60,14 @@ final class ControlHandler: Sendable {
         var reports: [VaultReport] = []
         for record in profile.vaults {
             let mounted = open.first { $0.slot == record.slot }
-            let size = mounted?.vault.storeSize()
+            let size = try? mounted?.vault.size()
+            let store = try? Directory.allocatedByteCount(profile.directory(of: record))
             reports.append(
                 VaultReport(
                     name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
                     items: size?.items ?? 0, contentBytes: size?.content ?? 0,
-                    storeBytes: size?.store ?? 0, stopped: mounted?.vault.stoppedReason))
+                    storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason))
         }
         return StatusReport(
             profile: profile.location.path, name: profile.name, device: profile.device, mountPoint: mountPoint,

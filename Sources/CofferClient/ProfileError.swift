@@ -63,7 +63,7 @@ extension ProfileError: CustomStringConvertible {
         case .notMounted(let path): "\(path): no vaults are mounted here."
         case .system(let error): "\(error)."
         case .store(let error): "\(error)."
-        case .vault(let error): "\(error.text)."
+        case .vault(let error): "\(error.summary)."
         case .control(let text): text
         }
     }
@@ -78,18 +78,6 @@ extension ProfileError.MountPointProblem {
         case .notOurs: "the mount point belongs to another user."
         case .inUse: "something is mounted here already."
         case .busy: "the mount is in use; close what is open in it and try again."
-        }
-    }
-}
-
-extension FileSystemError {
-    /// A sentence's worth of the error, for a user.
-    var text: String {
-        switch self {
-        case .damaged(let place): "\(place) is damaged"
-        case .store(let error): "\(error)"
-        case .noSpace: "no space left on the disk that holds the profile"
-        default: "\(self)"
         }
     }
 }

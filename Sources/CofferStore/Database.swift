@@ -148,6 +148,10 @@ final class Statement {
         unsafe sqlite3_column_int64(handle, column)
     }
 
+    func text(_ column: Int32) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
+    }
+
     func bytes(_ column: Int32) -> [UInt8] {
         let count = unsafe sqlite3_column_bytes(handle, column)
         guard count > 0, let start = unsafe sqlite3_column_blob(handle, column) else { return [] }

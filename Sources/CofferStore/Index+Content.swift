@@ -59,7 +59,7 @@ extension Index {
             $0.bind(2, sealed)
         }
         let number = database.lastInsertedRow
-        digest.add(.contents, contentHash(number, live))
+        digest.add(.contents, digest.content(number, live))
         changes += 1
         return number
     }
@@ -75,25 +75,17 @@ extension Index {
             throw .damaged(place: "row \(number) of the index's contents")
         }
         let live = old + difference
-        digest.subtract(.contents, contentHash(number, old))
+        digest.subtract(.contents, digest.content(number, old))
         if live > 0 {
             try statements.putContentLive.run {
                 $0.bind(1, live)
                 $0.bind(2, number)
             }
-            digest.add(.contents, contentHash(number, live))
+            digest.add(.contents, digest.content(number, live))
         } else {
             try statements.removeContent.run { $0.bind(1, number) }
         }
         changes += 1
-    }
-
-    /// The sealed bytes are left out: they are authenticated, and bound to their extent by its prefix.
-    func contentHash(_ number: Int64, _ live: Int64) -> RowDigest.Sum {
-        digest.hash(.contents) { writer in
-            writer.number(number)
-            writer.number(live)
-        }
     }
 
     /// All packs.

@@ -106,8 +106,8 @@ extension Index {
             $0.bind(2, name)
             $0.bind(3, value)
         }
-        if let old { digest.subtract(.attributes, attributeHash(item, name, old)) }
-        digest.add(.attributes, attributeHash(item, name, value))
+        if let old { digest.subtract(.attributes, digest.attribute(item, name, old)) }
+        digest.add(.attributes, digest.attribute(item, name, value))
         changes += 1
     }
 
@@ -117,7 +117,7 @@ extension Index {
             $0.bind(1, item)
             $0.bind(2, name)
         }
-        digest.subtract(.attributes, attributeHash(item, name, value))
+        digest.subtract(.attributes, digest.attribute(item, name, value))
         changes += 1
     }
 
@@ -129,15 +129,6 @@ extension Index {
             return true
         })
         return result
-    }
-
-    func attributeHash(_ item: Int64, _ name: [UInt8], _ value: [UInt8]) -> RowDigest.Sum {
-        digest.hash(.attributes) { writer in
-            writer.number(item)
-            writer.number(UInt16(name.count))
-            writer.append(name)
-            writer.append(value)
-        }
     }
 }
 
@@ -156,18 +147,14 @@ extension Index {
     /// Notes that an item has no name left.
     package func insertOrphan(_ item: Int64) throws(StoreError) {
         try statements.insertOrphan.run { $0.bind(1, item) }
-        digest.add(.orphans, orphanHash(item))
+        digest.add(.orphans, digest.orphan(item))
         changes += 1
     }
 
     /// Notes that an item without a name is gone, or has a name again.
     package func removeOrphan(_ item: Int64) throws(StoreError) {
         try statements.removeOrphan.run { $0.bind(1, item) }
-        digest.subtract(.orphans, orphanHash(item))
+        digest.subtract(.orphans, digest.orphan(item))
         changes += 1
-    }
-
-    func orphanHash(_ item: Int64) -> RowDigest.Sum {
-        digest.hash(.orphans) { $0.number(item) }
     }
 }

@@ -128,6 +128,11 @@ package final class Index {
         try IndexLog(fileSystem: fileSystem, file: logFile)
     }
 
+    /// The index as of the last commit, to be checked without the vault's lock.
+    package func makeReader() throws(StoreError) -> IndexReader {
+        try IndexReader(fileSystem, digest.startingAnew())
+    }
+
     /// A fresh number for an item.
     package func nextItemNumber() -> Int64 {
         defer { counters.item += 1 }

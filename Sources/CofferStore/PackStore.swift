@@ -62,7 +62,20 @@ package final class PackStore {
         } catch {
             throw StoreError(error)
         }
+        try resume()
     }
+
+    /// Goes on with the latest pack, behind whatever a crash may have left at its end.
+    private func resume() throws(StoreError) {
+        guard let latest = packs.keys.max(), let file = try? openFile(latest) else { return }
+        let size = try file.size()
+        guard size >= PackHeader.byteCount, size < Self.packByteCount else { return }
+        current = latest
+        tailStart = size
+    }
+
+    /// The pack that is being appended to.
+    package var currentNumber: Int64? { current }
 
     /// Every pack as of now.
     package var rows: [PackRow] { packs.values.map(\.row) }
@@ -264,6 +277,10 @@ package final class PackFile: Sendable {
     /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
     package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
         do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch { throw StoreError(error) }
+    }
+
+    func size() throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
     }
 
     /// Starts writing to disk what is not there yet, without waiting.

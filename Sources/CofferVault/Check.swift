@@ -1,12 +1,16 @@
+internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
+/// Checking a vault: the index by itself, then every name and every block, from the root on.
 extension Vault {
     /// What a check of a vault found.
     package struct CheckResult: Sendable {
+        /// Files, directories and others that were met.
         package var items = 0
+        /// Blocks of content that were read.
         package var blocks = 0
-        /// Bytes of content that were read and found right.
+        /// Bytes of content that were read.
         package var bytes = 0
         package var damage: [Damage] = []
 
@@ -21,15 +25,150 @@ extension Vault {
     }
 
     /// Reads every row and block. Others can work meanwhile.
+    ///
+    /// - Parameter progress: Told how many bytes are done, and of how many.
+    /// - Throws: What keeps the check itself from going on; damage is in the result.
     package func check(progress: (Int, Int) -> Void) throws(FileSystemError) -> CheckResult {
-        CheckResult()
+        if !isReadOnly, stoppedReason == nil { try commit() }
+        var walk = CheckWalk(vault: self)
+        do throws(StoreError) {
+            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+            walk.total = Int(try reader.size().content)
+            for problem in try reader.problems() {
+                walk.result.damage.append(.init(path: nil, range: nil, text: problem))
+            }
+        } catch {
+            guard case .damaged(let place) = error else { throw FileSystemError(error) }
+            walk.result.damage.append(
+                .init(path: nil, range: nil, text: "\(place) is damaged; what it holds cannot be read."))
+        }
+        walk.run(progress)
+        return walk.result
     }
 
-    /// Items, bytes of content, bytes on disk.
-    package func storeSize() -> (items: Int64, content: Int64, store: Int64) {
-        (0, 0, 0)
+    /// Items, and bytes of content, as of the last commit.
+    package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
+        try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.size()
+        }
     }
 
     /// Why nothing can be written, if so.
     package var stoppedReason: String? { state.withLock { $0.stopped } }
+}
+
+/// A walk over a vault that reads everything.
+private struct CheckWalk {
+    private static let batchCount = 256
+
+    let vault: Vault
+    var result = Vault.CheckResult()
+    var total = 0
+    private let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
+    private var directories: [(number: Int64, path: String)] = [(Vault.rootNumber, "")]
+    /// Files with several names that were read already.
+    private var seen: Set<Int64> = []
+
+    init(vault: Vault) {
+        self.vault = vault
+    }
+
+    mutating func run(_ progress: (Int, Int) -> Void) {
+        result.items = 1
+        while let directory = directories.popLast() {
+            var cookie: Int64 = 2
+            while true {
+                let entries: [Vault.Entry]
+                do throws(FileSystemError) {
+                    entries = try vault.readDirectory(
+                        directory.number, after: cookie, limit: Self.batchCount, attributes: false)
+                } catch {
+                    // A directory that was removed meanwhile has nothing to read.
+                    if case .stale = error { break }
+                    note(directory.path, nil, "The directory cannot be read: \(error.summary).")
+                    break
+                }
+                for entry in entries {
+                    let path = directory.path + "/" + String(decoding: entry.name, as: UTF8.self)
+                    check(entry, path, progress)
+                    cookie = entry.cookie
+                }
+                if entries.count < Self.batchCount { break }
+            }
+        }
+    }
+
+    private mutating func note(_ path: String, _ range: Range<Int64>?, _ text: String) {
+        result.damage.append(.init(path: String(path.dropFirst()), range: range, text: text))
+    }
+
+    private mutating func check(_ entry: Vault.Entry, _ path: String, _ progress: (Int, Int) -> Void) {
+        do throws(FileSystemError) {
+            let attributes = try vault.attributes(of: entry.item)
+            if attributes.links > 1, attributes.type != .directory, !seen.insert(entry.item).inserted { return }
+            result.items += 1
+            _ = try vault.extendedAttributeNames(of: entry.item)
+            if attributes.type == .directory { directories.append((entry.item, path)) }
+            if attributes.type == .regular { try readContent(of: entry.item, path, progress) }
+        } catch {
+            if case .stale = error { return }
+            note(path, nil, "The item cannot be read: \(error.summary).")
+        }
+    }
+
+    private mutating func readContent(
+        of number: Int64, _ path: String, _ progress: (Int, Int) -> Void
+    ) throws(FileSystemError) {
+        var offset: Int64 = 0
+        while let start = try nextData(number, from: offset) {
+            let end = try vault.seek(number, from: start, toData: false)
+            offset = start
+            while offset < end {
+                let count = Int(min(Int64(ExtentLayout.byteCountMax), end - offset))
+                readRange(of: number, offset..<offset + Int64(count), path)
+                offset += Int64(count)
+                result.blocks += ExtentLayout.blockCount(count)
+                result.bytes += count
+                progress(result.bytes, max(total, result.bytes))
+            }
+        }
+    }
+
+    private func nextData(_ number: Int64, from offset: Int64) throws(FileSystemError) -> Int64? {
+        do throws(FileSystemError) {
+            return try vault.seek(number, from: offset, toData: true)
+        } catch {
+            if case .beyondEnd = error { return nil }
+            throw error
+        }
+    }
+
+    /// Reads a range; where that fails, block by block, to name the bytes that are hurt.
+    private mutating func readRange(of number: Int64, _ range: Range<Int64>, _ path: String) {
+        if damage(of: number, range) == nil { return }
+        var hurt: (range: Range<Int64>, text: String)?
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let step = Int64(ExtentLayout.blockByteCount)
+            let end = min(range.upperBound, (start / step + 1) * step)
+            if let text = damage(of: number, start..<end) {
+                hurt = ((hurt?.range.lowerBound ?? start)..<end, text)
+            } else if let found = hurt {
+                note(path, found.range, found.text)
+                hurt = nil
+            }
+            start = end
+        }
+        if let hurt { note(path, hurt.range, hurt.text) }
+    }
+
+    private func damage(of number: Int64, _ range: Range<Int64>) -> String? {
+        do throws(FileSystemError) {
+            _ = try vault.read(number, at: range.lowerBound, count: range.count, into: buffer)
+            return nil
+        } catch {
+            if case .stale = error { return nil }
+            return "The content cannot be read: \(error.summary)."
+        }
+    }
 }

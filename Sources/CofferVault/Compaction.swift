@@ -1,9 +1,170 @@
-/// Limits of compaction.
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// Uniting small ranges, and emptying packs that are mostly dead. Runs in the background, in steps that
+/// each leave a whole vault; stopped at any moment, it goes on from what it finds.
 enum Compaction {
     /// Plaintext bytes of a range below which it counts as small.
     static let smallByteCount: Int64 = 64 << 10
+    /// Small ranges of a file that are left alone.
+    static let smallRangesMax = 64
+    /// The share of live bytes below which a pack is emptied, in percent.
+    static let livePercentMin: Int64 = 30
+    /// Dead bytes that make it worth to empty packs.
+    static let deadByteCountMin: Int64 = 8 << 20
+    /// How long a file must have been left alone, in nanoseconds.
+    static let quiet: Int64 = 2_000_000_000
+    /// Ranges that are looked at in one go.
+    static let batchCount = 256
 }
 
 extension Vault {
-    func compact() throws(FileSystemError) {}
+    /// Does what there is to do now.
+    ///
+    /// - Returns: Whether there is more to do once files have been left alone for long enough.
+    func compact() throws(FileSystemError) -> Bool {
+        let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
+        let now = Clock.realTime
+        let candidates = state.withLock { Array($0.fragmented) }
+        var waits = false
+        for number in candidates {
+            let isQuiet = try state.withLock { state throws(FileSystemError) in
+                guard let row = try? state.peek(number), row.links > 0 else {
+                    state.fragmented.remove(number)
+                    return false
+                }
+                guard row.modified < now - Compaction.quiet || row.modified > now else {
+                    waits = true
+                    return false
+                }
+                state.fragmented.remove(number)
+                return true
+            }
+            if isQuiet { try uniteRanges(of: number, buffer) }
+        }
+        try emptySparsePacks(buffer)
+        return waits
+    }
+
+    /// Rewrites runs of small ranges of a file that has many.
+    private func uniteRanges(of number: Int64, _ buffer: AlignedBuffer) throws(FileSystemError) {
+        var place: Int64 = -1
+        var run: [ExtentRow] = []
+        var small = 0
+        while !upkeep.isStopped {
+            let rows = try reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.extents(after: number, place, limit: Compaction.batchCount)
+                }
+            }.filter { $0.item == number }
+            for row in rows {
+                place = row.offset
+                let joins = run.last.map { $0.end == row.offset } ?? true
+                let isSmall = row.length < Compaction.smallByteCount
+                if isSmall { small += 1 }
+                let length = run.reduce(row.length) { $0 + $1.length }
+                if !joins || !isSmall || length > Int64(ExtentLayout.byteCountMax) {
+                    if small > Compaction.smallRangesMax || run.count > Compaction.smallRangesMax / 4 {
+                        try rewrite(run, buffer)
+                    }
+                    run = []
+                }
+                if isSmall { run.append(row) }
+            }
+            if rows.count < Compaction.batchCount { break }
+        }
+        if run.count > Compaction.smallRangesMax / 4 { try rewrite(run, buffer) }
+    }
+
+    /// Moves what is live out of packs that are mostly dead, which then go.
+    private func emptySparsePacks(_ buffer: AlignedBuffer) throws(FileSystemError) {
+        let packs = state.withLock { state in
+            state.packs.rows.filter { pack in
+                pack.live > 0 && pack.number != state.packs.currentNumber
+                    && pack.live * 100 < pack.written * Compaction.livePercentMin
+            }
+        }
+        guard packs.reduce(0, { $0 + $1.written - $1.live }) >= Compaction.deadByteCountMin else { return }
+        let sparse = Set(packs.map(\.number))
+        var place: (item: Int64, offset: Int64) = (0, -1)
+        while !upkeep.isStopped {
+            let rows = try reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.extents(after: place.item, place.offset, limit: Compaction.batchCount)
+                }
+            }
+            for row in rows {
+                place = (row.item, row.offset)
+                guard case .pack(let pack, _) = row.place, sparse.contains(pack) else { continue }
+                try rewrite([row], buffer)
+            }
+            if rows.count < Compaction.batchCount { break }
+        }
+    }
+
+    /// Seals adjacent ranges anew as one extent, unless they were changed meanwhile.
+    private func rewrite(_ rows: [ExtentRow], _ buffer: AlignedBuffer) throws(FileSystemError) {
+        guard let first = rows.first, let last = rows.last else { return }
+        let range = first.offset..<last.end
+        let number = first.item
+        let id: ItemID
+        do throws(FileSystemError) {
+            id = try reading { state throws(FileSystemError) in try state.peek(number).id }
+            guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count else {
+                return
+            }
+        } catch {
+            // A damaged or vanished file is left as it is; reading it tells.
+            return
+        }
+        let buffers = buffers.take()
+        defer { self.buffers.giveBack(buffers) }
+        let prefix = NoncePrefix.random()
+        let count = try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
+            try seal(bytes, of: id, at: Int(range.lowerBound), prefix, buffers)
+        }
+        try changing { state throws(FileSystemError) in
+            let present = try storing { () throws(StoreError) in
+                try state.index.extents(of: number, overlapping: range)
+            }
+            guard present == rows else { return }
+            try self.ensureSpace(for: count, state)
+            let place = try self.place(buffers.sealed, count, number, range, state)
+            let item = try state.item(number)
+            try self.removeContent(of: item, range, state)
+            var row = ExtentRow(
+                item: number, offset: range.lowerBound, length: Int64(range.count), place: place,
+                prefix: prefix, epoch: self.keys.current)
+            row.base = range.lowerBound
+            try storing { () throws(StoreError) in try state.index.insert(row) }
+            item.row.allocated += row.length
+            state.touch(item, [])
+        }
+        upkeep.pause()
+    }
+
+    /// Puts a sealed extent into the current pack, under the lock: compaction may take its time, and a
+    /// range that changes meanwhile would be lost work.
+    private func place(
+        _ sealed: AlignedBuffer, _ count: Int, _ number: Int64, _ range: Range<Int64>, _ state: VaultState
+    ) throws(FileSystemError) -> ExtentRow.Place {
+        do throws(StoreError) {
+            return try sealed.withBytes(0..<count) { bytes throws(StoreError) in
+                if count <= PackStore.tailPieceMax {
+                    let place = try state.packs.append(
+                        bytes, item: number, base: range.lowerBound, total: Int64(range.count),
+                        newPack: state.newPack)
+                    return .pack(place.pack, position: Int64(place.position))
+                }
+                let place = try state.packs.allocate(
+                    count, plaintext: Int64(range.count), newPack: state.newPack)
+                try place.file.write(bytes, at: place.position)
+                return .pack(place.pack, position: Int64(place.position))
+            }
+        } catch {
+            throw FileSystemError(error)
+        }
+    }
 }

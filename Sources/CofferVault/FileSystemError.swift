@@ -28,6 +28,16 @@ package enum FileSystemError: Error {
     /// The disk or the index failed.
     case store(StoreError)
 
+    /// A phrase for people.
+    package var summary: String {
+        switch self {
+        case .damaged(let place): "\(place) is damaged"
+        case .store(let error): "\(error)"
+        case .noSpace: "no space left on the disk that holds the profile"
+        default: "\(self)"
+        }
+    }
+
     init(_ error: StoreError) {
         self =
             switch error {

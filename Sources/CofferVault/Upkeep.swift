@@ -15,6 +15,8 @@ final class Upkeep: Sendable {
     /// Rows to write at which a commit does not wait for its second to be over.
     private static let urgentChangeCount = 20_000
 
+    private static let breath: Int64 = 1_000_000
+
     let work = Condition(Work())
 
     /// Says that there is something to commit.
@@ -37,6 +39,14 @@ final class Upkeep: Sendable {
     /// Leaves an item without a name to be taken apart.
     func release(_ number: Int64) {
         work.update { $0.released.append(number) }
+    }
+
+    /// Whether the threads are to end.
+    var isStopped: Bool { work.withLock { $0.isStopped } }
+
+    /// Lets others have the disk and the lock for a moment.
+    func pause() {
+        _ = work.wait(nanoseconds: Self.breath) { $0.isStopped ? true : nil }
     }
 
     /// Ends the threads and waits for them.
@@ -71,6 +81,12 @@ extension Vault {
         }
     }
 
+    /// Looks again at files that are still being written.
+    private func retryLater() {
+        _ = upkeep.work.wait(nanoseconds: Compaction.quiet) { $0.isStopped ? true : nil }
+        upkeep.work.update { $0.needsUpkeep = true }
+    }
+
     private func commitEachSecond() {
         while upkeep.work.wait(for: { $0.isStopped ? false : $0.hasChanges ? true : nil }) {
             _ = upkeep.work.wait(nanoseconds: Self.second) { $0.isStopped || $0.isUrgent ? true : nil }
@@ -102,7 +118,7 @@ extension Vault {
             do throws(FileSystemError) {
                 for number in released { try eraseInSlices(number) }
                 try moveLog()
-                try compact()
+                if try compact() { retryLater() }
             } catch {
                 problems.add("Tidying up failed: \(error)")
             }

@@ -20,7 +20,13 @@ extension Vault {
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer
     ) throws(FileSystemError) -> Int {
         for attempt in 0..<3 {
-            let (id, size, pieces) = try plan(number, at: offset, count: count)
+            let (id, size, pieces): (ItemID, Int64, [Piece])
+            do throws(FileSystemError) {
+                (id, size, pieces) = try plan(number, at: offset, count: count)
+            } catch {
+                note(error, number, offset..<offset + Int64(count))
+                throw error
+            }
             guard offset >= 0, offset < size, count > 0 else { return 0 }
             let range = offset..<min(offset + Int64(count), size)
             do throws(FileSystemError) {
@@ -28,15 +34,20 @@ extension Vault {
                 return range.count
             } catch {
                 // A range that was replaced meanwhile may have lost its bytes to compaction: look again.
-                guard case .damaged(let place) = error else { throw error }
+                guard case .damaged = error else { throw error }
                 let again = try plan(number, at: offset, count: count)
                 if attempt < 2, again.pieces.map(\.row) != pieces.map(\.row) { continue }
-                problems.add(
-                    "\(path(of: number)): \(place) cannot be read, at bytes \(range.lowerBound) to \(range.upperBound - 1)")
+                note(error, number, range)
                 throw error
             }
         }
         throw .stale
+    }
+
+    /// Puts damage that a reader met into the problem log.
+    private func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>) {
+        guard case .damaged(let place) = error else { return }
+        problems.add("\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(place) is damaged")
     }
 
     /// What there is to read, as of now.

@@ -1,0 +1,189 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// The index as of one commit, for checks that take their time; others go on changing it.
+package final class IndexReader {
+    private let database: Database
+    private let digest: RowDigest
+
+    init(_ fileSystem: IndexFileSystem, _ digest: consuming RowDigest) throws(StoreError) {
+        self.digest = digest
+        database = try Database(fileSystem, create: false)
+        try database.leaveLogOnClose()
+        try database.execute(IndexSchema.configure)
+        try database.execute("BEGIN")
+    }
+
+    /// Items, and bytes of their contents that are not holes.
+    package func size() throws(StoreError) -> (items: Int64, content: Int64) {
+        try database.prepare("SELECT count(*), coalesce(sum(allocated), 0) FROM items")
+            .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+    }
+
+    /// Everything that is wrong with the index by itself, as sentences; empty if it is sound.
+    package func problems() throws(StoreError) -> [String] {
+        var problems: [String] = []
+        try database.prepare("PRAGMA integrity_check(20)").each({ _ in }) { row throws(StoreError) in
+            let text = row.text(0)
+            if text != "ok" { problems.append("The index is damaged: \(text).") }
+            return true
+        }
+        guard problems.isEmpty else { return problems }
+        problems += try digestProblems()
+        for rule in Self.rules {
+            try database.prepare(rule.query).each({ _ in }) { row throws(StoreError) in
+                problems.append("\(rule.text) \(row.integer(0)).")
+                return problems.count < 100
+            }
+        }
+        return problems
+    }
+
+    /// Compares the sums over all rows with those that the last commit stored.
+    private func digestProblems() throws(StoreError) -> [String] {
+        let stored = try database.prepare("SELECT digests FROM state").first({ _ in }, { RowDigest.sums($0.bytes(0)) })
+        guard let stored, let stored else { return ["The state row of the index is missing."] }
+        var problems: [String] = []
+        for table in RowDigest.Table.allCases {
+            var sum = RowDigest.Sum()
+            try database.prepare(table.query).each({ _ in }) { row throws(StoreError) in
+                sum.add(table.hash(row, digest))
+                return true
+            }
+            if sum != stored[Int(table.rawValue) - 1] {
+                problems.append("Rows of the index's table “\(table)” are missing, doubled, or older than they should be.")
+            }
+        }
+        return problems
+    }
+
+    /// What must hold between rows; each query gives the number of an item or pack that breaks the rule.
+    private static let rules: [(text: String, query: String)] = [
+        (
+            "A name leads to a missing item, or one of another type: item",
+            """
+            SELECT e.item FROM entries e LEFT JOIN items i ON i.number = e.item
+            WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> e.type
+            """
+        ),
+        (
+            "A name lies in something that is not a directory: item",
+            """
+            SELECT e.parent FROM entries e LEFT JOIN items i ON i.number = e.parent
+            WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> 4
+            """
+        ),
+        (
+            "A directory does not know where it lies: item",
+            "SELECT e.item FROM entries e JOIN items i ON i.number = e.item WHERE e.type = 4 AND i.parent <> e.parent"
+        ),
+        (
+            "The number of names is wrong: item",
+            """
+            SELECT i.number FROM items i LEFT JOIN (SELECT item, count(*) AS n FROM entries GROUP BY item) c
+            ON c.item = i.number WHERE (i.mode >> 12) & 15 <> 4 AND i.links <> coalesce(c.n, 0)
+            """
+        ),
+        (
+            "The number of directories in it is wrong: item",
+            """
+            SELECT i.number FROM items i LEFT JOIN
+            (SELECT parent, count(*) AS n FROM entries WHERE type = 4 GROUP BY parent) c ON c.parent = i.number
+            WHERE (i.mode >> 12) & 15 = 4 AND i.links > 0 AND i.links <> 2 + coalesce(c.n, 0)
+            """
+        ),
+        (
+            "An item without a name is not known as such: item",
+            "SELECT number FROM items WHERE links = 0 AND number NOT IN (SELECT item FROM orphans)"
+        ),
+        (
+            "Ranges of content overlap: item",
+            """
+            SELECT DISTINCT item FROM (SELECT item, "offset", lag("offset" + length)
+            OVER (PARTITION BY item ORDER BY "offset") AS before FROM extents) WHERE before > "offset"
+            """
+        ),
+        (
+            "The bytes of content are counted wrong: item",
+            """
+            SELECT i.number FROM items i LEFT JOIN (SELECT item, sum(length) AS n FROM extents GROUP BY item) c
+            ON c.item = i.number WHERE i.allocated <> coalesce(c.n, 0)
+            """
+        ),
+        (
+            "Content belongs to a missing item: item",
+            "SELECT DISTINCT item FROM extents WHERE item NOT IN (SELECT number FROM items)"
+        ),
+        (
+            "The live bytes are counted wrong: pack",
+            """
+            SELECT p.number FROM packs p LEFT JOIN
+            (SELECT pack, sum(length) AS n FROM extents WHERE pack > 0 GROUP BY pack) c ON c.pack = p.number
+            WHERE p.live <> coalesce(c.n, 0)
+            """
+        ),
+        (
+            "Content lies in a pack that is not known: pack",
+            "SELECT DISTINCT pack FROM extents WHERE pack > 0 AND pack NOT IN (SELECT number FROM packs)"
+        ),
+        (
+            "The live bytes are counted wrong: row of contents",
+            """
+            SELECT t.number FROM contents t LEFT JOIN
+            (SELECT position, sum(length) AS n FROM extents WHERE pack = 0 GROUP BY position) c
+            ON c.position = t.number WHERE t.live <> coalesce(c.n, 0)
+            """
+        ),
+    ]
+}
+
+extension RowDigest.Table {
+    /// All rows of the table, with the columns that `hash` takes.
+    fileprivate var query: String {
+        switch self {
+        case .items: "SELECT \(ItemRow.columns) FROM items"
+        case .entries: "SELECT \(EntryRow.columns) FROM entries"
+        case .extents: "SELECT \(ExtentRow.columns) FROM extents"
+        case .attributes: "SELECT item, name, value FROM attributes"
+        case .packs: "SELECT \(PackRow.columns) FROM packs"
+        case .contents: "SELECT number, live FROM contents"
+        case .orphans: "SELECT item FROM orphans"
+        }
+    }
+
+    fileprivate func hash(_ row: Statement, _ digest: borrowing RowDigest) -> RowDigest.Sum {
+        switch self {
+        case .items: digest.hash(self) { ItemRow(row).digest(into: &$0) }
+        case .entries: digest.hash(self) { EntryRow(row).digest(into: &$0) }
+        case .extents: digest.hash(self) { ExtentRow(row).digest(into: &$0) }
+        case .packs: digest.hash(self) { PackRow(row).digest(into: &$0) }
+        case .attributes: digest.attribute(row.integer(0), row.bytes(1), row.bytes(2))
+        case .contents: digest.content(row.integer(0), row.integer(1))
+        case .orphans: digest.orphan(row.integer(0))
+        }
+    }
+}
+
+extension RowDigest {
+    func attribute(_ item: Int64, _ name: [UInt8], _ value: [UInt8]) -> Sum {
+        hash(.attributes) { writer in
+            writer.number(item)
+            writer.number(UInt16(name.count))
+            writer.append(name)
+            writer.append(value)
+        }
+    }
+
+    /// The sealed bytes are left out: they are authenticated, and bound to their extent by its prefix.
+    func content(_ number: Int64, _ live: Int64) -> Sum {
+        hash(.contents) { writer in
+            writer.number(number)
+            writer.number(live)
+        }
+    }
+
+    func orphan(_ item: Int64) -> Sum {
+        hash(.orphans) { $0.number(item) }
+    }
+}
