@@ -26,7 +26,7 @@ package enum Blake2b {
         }
     }
 
-    private static func hash(_ bytes: RawSpan, keyBytes: RawSpan, into output: inout MutableRawSpan) {
+    static func hash(_ bytes: RawSpan, keyBytes: RawSpan, into output: inout MutableRawSpan) {
         Sodium.ensureInitialised()
         precondition((16...64).contains(output.byteCount))
         // SAFETY: all three spans outlive the call.

@@ -4,7 +4,7 @@ internal import CofferSystem
 /// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
 @safe
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
-    // SAFETY: allocated by init, freed by deinit, written only while being made; hence safe to share.
+    // SAFETY: allocated by init, freed by deinit, written only by who has it alone; hence safe to share.
     private let start: UnsafeMutableRawPointer
     /// Bytes in it.
     package let count: Int
@@ -54,6 +54,13 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     ) throws(Failure) -> Result {
         let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
         return try unsafe body(bytes.bytes)
+    }
+
+    /// Lends the bytes for writing.
+    mutating func overwrite(_ body: (inout MutableRawSpan) -> Void) {
+        // SAFETY: whoever may mutate self has it alone.
+        var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
+        body(&span)
     }
 
     /// A second copy, for another owner.

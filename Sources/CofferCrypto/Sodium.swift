@@ -1,4 +1,5 @@
 internal import CSodium
+internal import CofferSystem
 
 /// libsodium, initialised on first use.
 enum Sodium {
@@ -20,11 +21,18 @@ package enum Random {
         return bytes
     }
 
-    /// A fresh random number.
+    /// Random numbers that were fetched and not yet given out: one call of the system brings many.
+    private static let pool = Condition([UInt64]())
+    private static let poolCount = 64
+
+    /// A fresh random number: for nonces and identifiers, which are no secrets.
     package static func number() -> UInt64 {
-        Sodium.ensureInitialised()
-        var number: UInt64 = 0
-        unsafe randombytes_buf(&number, 8)
-        return number
+        pool.withLock { pool in
+            if let number = pool.popLast() { return number }
+            Sodium.ensureInitialised()
+            pool = [UInt64](repeating: 0, count: poolCount)
+            unsafe randombytes_buf(&pool, poolCount * 8)
+            return pool.removeLast()
+        }
     }
 }

@@ -36,7 +36,7 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
     /// Bytes of every symmetric key.
     package static var byteCount: Int { 32 }
 
-    package let bytes: SecretBytes
+    package private(set) var bytes: SecretBytes
 
     /// Takes over 32 secret bytes.
     package init(_ bytes: consuming SecretBytes) {
@@ -55,11 +55,33 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
     package func derive<Subrole: KeyRole>(
         _ role: Subrole.Type, context: RawSpan
     ) -> SymmetricKey<Subrole> {
+        let input = Self.derivationInput(role, context)
+        return unsafe SymmetricKey<Subrole>(Blake2b.secret(input.span.bytes, key: bytes))
+    }
+
+    /// Becomes the subkey of `parent` for this role, in the memory that this key has already.
+    package mutating func rederive<Parent: KeyRole>(
+        from parent: borrowing SymmetricKey<Parent>, context: RawSpan
+    ) {
+        let input = Self.derivationInput(Role.self, context)
+        bytes.overwrite { output in
+            parent.bytes.withBytes { key in
+                unsafe Blake2b.hash(input.span.bytes, keyBytes: key, into: &output)
+            }
+        }
+    }
+
+    /// A key of zeros, to be rederived.
+    package static func zero() -> SymmetricKey<Role> {
+        SymmetricKey(SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })
+    }
+
+    private static func derivationInput<Subrole: KeyRole>(_ role: Subrole.Type, _ context: RawSpan) -> [UInt8] {
         var input = Array("coffer/1/\(Subrole.purpose)\0".utf8)
         for index in 0..<context.byteCount {
             input.append(context.byte(at: index))
         }
-        return unsafe SymmetricKey<Subrole>(Blake2b.secret(input.span.bytes, key: bytes))
+        return input
     }
 
     /// A second owner of the same key, for another thread or object.

@@ -5,6 +5,8 @@ internal import CofferSystem
 /// What one thread needs to seal or open content; borrowed from a pool, and kept between operations.
 final class ContentBuffers {
     let cipher = LibcryptoBlockCipher()
+    /// Of the item at hand.
+    var itemKey = SymmetricKey<ItemRole>.zero()
     /// Room for a sealed extent, with a page to spare.
     let sealed = AlignedBuffer(count: ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax) + 8192)
     /// Room for one block in the clear.

@@ -25,7 +25,6 @@ extension Vault {
     ///
     /// - Returns: Whether there is more to do once files have been left alone for long enough.
     func compact() throws(FileSystemError) -> Bool {
-        let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         let now = Clock.realTime
         let candidates = state.withLock { Array($0.fragmented) }
         var waits = false
@@ -42,14 +41,14 @@ extension Vault {
                 state.fragmented.remove(number)
                 return true
             }
-            if isQuiet { try uniteRanges(of: number, buffer) }
+            if isQuiet { try uniteRanges(of: number) }
         }
-        try emptySparsePacks(buffer)
+        try emptySparsePacks()
         return waits
     }
 
     /// Rewrites runs of small ranges of a file that has many.
-    private func uniteRanges(of number: Int64, _ buffer: AlignedBuffer) throws(FileSystemError) {
+    private func uniteRanges(of number: Int64) throws(FileSystemError) {
         var place: Int64 = -1
         var run: [ExtentRow] = []
         var small = 0
@@ -67,7 +66,7 @@ extension Vault {
                 let length = run.reduce(row.length) { $0 + $1.length }
                 if !joins || !isSmall || length > Int64(ExtentLayout.byteCountMax) {
                     if small > Compaction.smallRangesMax || run.count > Compaction.smallRangesMax / 4 {
-                        try rewrite(run, buffer)
+                        try rewrite(run)
                     }
                     run = []
                 }
@@ -75,11 +74,11 @@ extension Vault {
             }
             if rows.count < Compaction.batchCount { break }
         }
-        if run.count > Compaction.smallRangesMax / 4 { try rewrite(run, buffer) }
+        if run.count > Compaction.smallRangesMax / 4 { try rewrite(run) }
     }
 
     /// Moves what is live out of packs that are mostly dead, which then go.
-    private func emptySparsePacks(_ buffer: AlignedBuffer) throws(FileSystemError) {
+    private func emptySparsePacks() throws(FileSystemError) {
         let packs = state.withLock { state in
             state.packs.rows.filter { pack in
                 pack.live > 0 && pack.number != state.packs.currentNumber
@@ -98,16 +97,17 @@ extension Vault {
             for row in rows {
                 place = (row.item, row.offset)
                 guard case .pack(let pack, _) = row.place, sparse.contains(pack) else { continue }
-                try rewrite([row], buffer)
+                try rewrite([row])
             }
             if rows.count < Compaction.batchCount { break }
         }
     }
 
     /// Seals adjacent ranges anew as one extent, unless they were changed meanwhile.
-    private func rewrite(_ rows: [ExtentRow], _ buffer: AlignedBuffer) throws(FileSystemError) {
+    private func rewrite(_ rows: [ExtentRow]) throws(FileSystemError) {
         guard let first = rows.first, let last = rows.last else { return }
         let range = first.offset..<last.end
+        let buffer = AlignedBuffer(count: range.count)
         let number = first.item
         let id: ItemID
         do throws(FileSystemError) {

@@ -40,9 +40,10 @@ package final class ContentKeys: Sendable {
         self.roots = roots
     }
 
-    /// The key of one item in one epoch; nil if this device does not have the epoch.
-    func itemKey(_ item: ItemID, _ epoch: Epoch) -> SymmetricKey<ItemRole>? {
-        guard let root = roots[epoch] else { return nil }
-        return unsafe root.key.derive(ItemRole.self, context: item.bytes.span.bytes)
+    /// Turns `key` into that of one item in one epoch; false if this device does not have the epoch.
+    func derive(_ key: inout SymmetricKey<ItemRole>, for item: ItemID, _ epoch: Epoch) -> Bool {
+        guard let root = roots[epoch] else { return false }
+        unsafe key.rederive(from: root.key, context: item.bytes.span.bytes)
+        return true
     }
 }

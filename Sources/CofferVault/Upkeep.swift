@@ -7,6 +7,7 @@ final class Upkeep: Sendable {
         var hasChanges = false
         var isUrgent = false
         var needsUpkeep = false
+        var upkeepIsUrgent = false
         var released: [Int64] = []
         var isStopped = false
         var threads: [Thread] = []
@@ -31,9 +32,15 @@ final class Upkeep: Sendable {
         if wakes { work.update { _ in } }
     }
 
-    /// Says that a commit is done, so that there may be something to tidy up.
-    func noteCommit() {
-        work.update { $0.needsUpkeep = true }
+    /// Says that there is something to tidy up, at once or when there is time.
+    func noteUpkeep(isUrgent: Bool) {
+        let wakes = work.withLock { work in
+            let wakes = isUrgent ? !work.upkeepIsUrgent : !work.needsUpkeep
+            work.needsUpkeep = true
+            work.upkeepIsUrgent = work.upkeepIsUrgent || isUrgent
+            return wakes
+        }
+        if wakes { work.update { _ in } }
     }
 
     /// Leaves an item without a name to be taken apart.
@@ -81,12 +88,6 @@ extension Vault {
         }
     }
 
-    /// Looks again at files that are still being written.
-    private func retryLater() {
-        _ = upkeep.work.wait(nanoseconds: Compaction.quiet) { $0.isStopped ? true : nil }
-        upkeep.work.update { $0.needsUpkeep = true }
-    }
-
     private func commitEachSecond() {
         while upkeep.work.wait(for: { $0.isStopped ? false : $0.hasChanges ? true : nil }) {
             _ = upkeep.work.wait(nanoseconds: Self.second) { $0.isStopped || $0.isUrgent ? true : nil }
@@ -97,30 +98,39 @@ extension Vault {
             do throws(FileSystemError) {
                 try commit()
             } catch {
-                problems.add("Changes could not be stored yet: \(error)")
+                problems.add("Changes could not be stored yet: \(error.summary)")
                 if state.withLock({ $0.stopped == nil }) { upkeep.work.withLock { $0.hasChanges = true } }
             }
         }
     }
 
-    private func tidyUp() {
-        while true {
-            let released: [Int64]? = upkeep.work.wait { work in
-                if work.isStopped { return .some(nil) }
-                guard work.needsUpkeep || !work.released.isEmpty else { return nil }
-                defer {
-                    work.needsUpkeep = false
-                    work.released = []
-                }
-                return .some(work.released)
+    /// Waits for something to tidy up, and then, unless that is urgent, for the files to come to rest.
+    ///
+    /// - Returns: Items to take apart; nil when the thread is to end.
+    private func nextUpkeep() -> [Int64]? {
+        _ = upkeep.work.wait { $0.isStopped || $0.needsUpkeep || !$0.released.isEmpty ? true : nil }
+        _ = upkeep.work.wait(nanoseconds: Compaction.quiet) {
+            $0.isStopped || $0.upkeepIsUrgent || !$0.released.isEmpty ? true : nil
+        }
+        return upkeep.work.withLock { work in
+            if work.isStopped { return nil }
+            defer {
+                work.needsUpkeep = false
+                work.upkeepIsUrgent = false
+                work.released = []
             }
-            guard let released else { return }
+            return work.released
+        }
+    }
+
+    private func tidyUp() {
+        while let released = nextUpkeep() {
             do throws(FileSystemError) {
                 for number in released { try eraseInSlices(number) }
                 try moveLog()
-                if try compact() { retryLater() }
+                if try compact() { upkeep.noteUpkeep(isUrgent: false) }
             } catch {
-                problems.add("Tidying up failed: \(error)")
+                problems.add("Tidying up failed: \(error.summary)")
             }
         }
     }

@@ -54,7 +54,10 @@ extension Vault {
         }
         try storing { () throws(StoreError) in try log.sync() }
         giveBack(removed, discards)
-        upkeep.noteCommit()
+        let (isLong, isFragmented) = state.withLock {
+            ($0.index.logFrameCount >= Self.logFrameCountMax, !$0.fragmented.isEmpty)
+        }
+        if isLong || isFragmented || !discards.isEmpty { upkeep.noteUpkeep(isUrgent: isLong) }
     }
 
     /// Brings the bulk of what was appended to disk before the lock is taken.

@@ -116,13 +116,13 @@ extension Vault {
         let row = piece.row
         let total = Int(row.total)
         guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
-            row.end - row.base <= row.total, let key = keys.itemKey(id, row.epoch)
+            row.end - row.base <= row.total, keys.derive(&buffers.itemKey, for: id, row.epoch)
         else { throw .damaged(place: "the reference to an extent") }
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
         let blocks =
             inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
         try fetch(piece, blocks, total, buffers)
-        buffers.cipher.begin(key, row.prefix)
+        buffers.cipher.begin(buffers.itemKey, row.prefix)
         var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
         for block in blocks {

@@ -58,10 +58,10 @@ extension Vault {
     func seal(
         _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ buffers: ContentBuffers
     ) throws(FileSystemError) -> Int {
-        guard let key = keys.itemKey(id, keys.current) else { throw .damaged(place: "the keyring") }
+        guard keys.derive(&buffers.itemKey, for: id, keys.current) else { throw .damaged(place: "the keyring") }
         let total = bytes.byteCount
         var associated = BlockAssociatedData(vault: self.id, item: id, base: base)
-        buffers.cipher.begin(key, prefix)
+        buffers.cipher.begin(buffers.itemKey, prefix)
         let blocks = ExtentLayout.blockCount(total)
         for block in 0..<blocks {
             associated.select(block: block, isLast: block == blocks - 1)
