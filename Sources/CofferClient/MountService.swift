@@ -35,16 +35,18 @@ package final class MountService: Sendable {
     /// Mounts and serves until the mount is gone; then everything is stored.
     ///
     /// - Parameters:
-    ///   - serving: Called when the mount answers requests.
+    ///   - serving: Called when the mount answers requests, with what went wrong until then.
     ///   - report: Told of each problem, at once.
     package static func run(
         _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
-        serving: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void
+        serving: @escaping @Sendable ([String]) -> Void, report: @escaping @Sendable (String) -> Void
     ) throws(ProfileError) {
         coffer_block_signals()
         let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
         defer { vaults.close() }
-        let service = try MountService(vaults, point, options, environment, serving)
+        let service = try MountService(vaults, point, options, environment) {
+            serving(vaults.problems.all.map(\.text))
+        }
         try service.serve()
     }
 
@@ -81,6 +83,7 @@ package final class MountService: Sendable {
         session.run()
         ended.update { $0 = true }
         server.stop()
+        try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
     /// Waits for SIGTERM and its like, and unmounts: at once if nobody uses the mount, else as soon as those

@@ -3,6 +3,7 @@ internal import CofferFormat
 internal import CofferStore
 package import CofferSystem
 internal import CofferVault
+internal import Glibc
 
 /// An unlocked profile: the keys of a person, of this device, and of the vaults.
 ///
@@ -102,6 +103,7 @@ package final class Profile: Sendable {
     ) throws(ProfileError) {
         let body = try Self.openBody(record, key, location)
         self.init(location, lock, key, State(record, body))
+        try setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
     /// Checks that a profile can be opened by this program, before anybody is asked for a passphrase.

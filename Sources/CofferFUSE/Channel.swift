@@ -1,6 +1,7 @@
 internal import CFuse3
 internal import CofferSystem
 internal import Glibc
+internal import Synchronization
 
 /// The kernel's end of a mount: how requests are read, and what libfuse 3.14 does not say or ask.
 ///
@@ -29,7 +30,7 @@ final class Channel {
     private(set) var dropsPrivileges = false
     /// Whether the kernel offers FUSE_HANDLE_KILLPRIV_V2, which spares a look for security.capability at
     /// each write, and which libfuse does not know.
-    private var offersPrivilegeDropping = false
+    private let offersPrivilegeDropping = Atomic(false)
 
     private enum Wire {
         static let setAttributes: UInt32 = 4
@@ -78,15 +79,16 @@ final class Channel {
         switch request.littleEndian(at: 4, as: UInt32.self) {
         case Wire.write: dropsPrivileges = word(20) & Wire.writeKillsPrivileges != 0
         case Wire.setAttributes: dropsPrivileges = word(0) & Wire.attributesKillPrivileges != 0
-        case Wire.initialise: offersPrivilegeDropping = word(12) & Wire.handlesPrivilegesV2 != 0
+        case Wire.initialise: offersPrivilegeDropping.store(word(12) & Wire.handlesPrivilegesV2 != 0, ordering: .relaxed)
         default: break
         }
     }
 
     /// Writes an answer, as writev(2); the first, to INIT, takes the kernel's offer.
     func write(_ descriptor: Int32, _ parts: UnsafeMutablePointer<iovec>, _ count: Int32) -> Int {
-        if offersPrivilegeDropping {
-            offersPrivilegeDropping = false
+        if offersPrivilegeDropping.load(ordering: .relaxed),
+            offersPrivilegeDropping.exchange(false, ordering: .relaxed)
+        {
             let flags = 12
             if count > 1, unsafe parts[1].iov_len >= flags + 4, let start = unsafe parts[1].iov_base {
                 // SAFETY: libfuse's fuse_init_out, of the length that was checked; its flags stand at 12.

@@ -79,8 +79,13 @@ extension Operations {
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ dataOnly: Int32,
         _ file: UnsafeMutablePointer<fuse_file_info>?
     ) {
-        guard let session = unsafe session(request) else { return }
+        guard let session = unsafe session(request), let request = unsafe request else { return }
         let node = Node(number: number)
+        if let vault = try? session.fileSystem.vault(node), vault.unsyncedByteCount >= SyncThread.byteCountMin,
+            (try? unsafe session.syncThread.take(request, for: vault)) != nil
+        {
+            return
+        }
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
             if node.isRoot { return try session.fileSystem.commitAll() }
             try session.fileSystem.vault(node).commit()

@@ -18,6 +18,7 @@ package final class Session: @unchecked Sendable {
 
     let fileSystem: FileSystem
     let lookups = LookupTable()
+    let syncThread = SyncThread()
     /// Where reads put what they answer.
     let buffer = AlignedBuffer(count: requestByteCountMax)
     private let channel: Channel
@@ -103,6 +104,7 @@ package final class Session: @unchecked Sendable {
             if result <= 0 { break }
             unsafe fuse_session_process_buf(session, &request)
         }
+        syncThread.stop()
     }
 
     /// Makes `run` return, whoever still uses the mount. From any thread.

@@ -14,6 +14,8 @@ package final class Index {
     private let logFile: any StorageFile
     /// The next number of an item, cookie of an entry, number of a pack.
     var counters: Counters
+    /// Frames of the log that follow a damaged one, and so were dropped when the index was opened.
+    package let droppedFrameCount: Int
     /// Rows that were changed since the last commit.
     package internal(set) var changes = 0
 
@@ -49,6 +51,7 @@ package final class Index {
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
     ) throws(StoreError) {
         fileSystem = Self.makeFileSystem(directory, vault, key)
+        droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0

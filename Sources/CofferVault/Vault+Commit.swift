@@ -16,15 +16,11 @@ extension Vault {
     /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
     /// the vault's lock.
     package func commit() throws(FileSystemError) {
-        try committing.withLock { _ throws(FileSystemError) in
-            do throws(FileSystemError) {
-                try commitAlone()
-            } catch {
-                if case .store(let error) = error { stop("\(error)") }
-                throw error
-            }
-        }
+        try committing.withLock { _ throws(FileSystemError) in try commitAlone() }
     }
+
+    /// Bytes that a commit would have to bring to disk, about.
+    package var unsyncedByteCount: Int { state.withLock { $0.packs.dirtyByteCount + $0.packs.pendingByteCount } }
 
     private func commitAlone() throws(FileSystemError) {
         guard state.withLock({ $0.hasChanges }) else {
@@ -33,24 +29,14 @@ extension Vault {
         try syncPacks()
         var removed: [PackID] = []
         var discards: [VaultState.Discard] = []
-        try state.withLock { state throws(FileSystemError) in
-            if let reason = state.stopped { throw FileSystemError.store(.stopped(reason: reason)) }
-            try state.storeItems()
-            if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
-                try moveTailIntoRows(state)
-            } else {
-                try storing { () throws(StoreError) in
-                    try state.packs.writeTail()
-                    try state.packs.takeDirtyFiles().sync()
-                }
-            }
-            try storing { () throws(StoreError) in
-                removed = try state.packs.storeRows(in: state.index)
-                try state.index.commit(restartingLog: state.logIsNearlyMoved)
-                state.logIsNearlyMoved = false
-            }
-            discards = state.discards
-            state.discards = []
+        do throws(FileSystemError) {
+            (removed, discards) = try state.withLock { state throws(FileSystemError) in try commit(state) }
+        } catch {
+            // Without room for the tail nothing was committed, and nothing is lost: the next commit tries
+            // again. After any other failure the transaction may not be what it should be.
+            if case .noSpace = error { throw error }
+            stop(error.summary)
+            throw error
         }
         try storing { () throws(StoreError) in try log.sync() }
         giveBack(removed, discards)
@@ -58,6 +44,34 @@ extension Vault {
             ($0.index.logFrameCount >= Self.logFrameCountMax, !$0.fragmented.isEmpty)
         }
         if isLong || isFragmented || !discards.isEmpty { upkeep.noteUpkeep(isUrgent: isLong) }
+    }
+
+    /// The part that needs the lock.
+    private func commit(
+        _ state: VaultState
+    ) throws(FileSystemError) -> (removed: [PackID], discards: [VaultState.Discard]) {
+        if let reason = state.stopped { throw .store(.stopped(reason: reason)) }
+        if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
+            try state.storeItems()
+            try moveTailIntoRows(state)
+        } else {
+            try storing { () throws(StoreError) in try state.packs.writeTail() }
+            try state.storeItems()
+            do throws(StoreError) {
+                try state.packs.takeDirtyFiles().sync()
+            } catch {
+                throw .store(error)
+            }
+        }
+        let removed = try storing { () throws(StoreError) in
+            let removed = try state.packs.storeRows(in: state.index)
+            try state.index.commit(restartingLog: state.logIsNearlyMoved)
+            return removed
+        }
+        state.logIsNearlyMoved = false
+        let discards = state.discards
+        state.discards = []
+        return (removed, discards)
     }
 
     /// Brings the bulk of what was appended to disk before the lock is taken.

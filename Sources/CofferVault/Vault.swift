@@ -77,25 +77,58 @@ package final class Vault: Sendable {
         let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs())
         log = try index.makeLog()
         state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
+        if index.droppedFrameCount > 0 {
+            problems.add(
+                """
+                \(index.droppedFrameCount) pages of the latest changes were dropped, as the index's log is \
+                damaged before them. If the machine lost power, they were not on disk yet; else they are lost.
+                """)
+        }
     }
 
     /// Runs an operation that changes nothing.
     func reading<Result>(
         _ body: (VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
-        try state.withLock { state throws(FileSystemError) in try body(state) }
+        do throws(FileSystemError) {
+            return try state.withLock { state throws(FileSystemError) in try body(state) }
+        } catch {
+            report(error)
+            throw error
+        }
     }
 
     /// Runs an operation that changes something.
+    ///
+    /// If it fails half-way, which only a damaged index can make it do, nothing is committed any more: the
+    /// last commit is whole.
     func changing<Result>(
         _ body: (VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         if isReadOnly { throw .readOnly }
-        return try state.withLock { state throws(FileSystemError) in
-            try state.ensureWritable()
-            defer { upkeep.note(changes: state.changeCount) }
-            return try body(state)
+        do throws(FileSystemError) {
+            return try state.withLock { state throws(FileSystemError) in
+                try state.ensureWritable()
+                defer { upkeep.note(changes: state.changeCount) }
+                let changes = state.index.changes
+                do throws(FileSystemError) {
+                    return try body(state)
+                } catch {
+                    if state.index.changes != changes { state.stopped = "a change failed half-way (\(error.summary))" }
+                    throw error
+                }
+            }
+        } catch {
+            report(error)
+            throw error
         }
+    }
+
+    /// Puts damage that an operation met into the problem log.
+    private func report(_ error: FileSystemError) {
+        guard case .damaged(let place) = error else { return }
+        problems.add("\(place) is damaged; what it holds cannot be read.")
+        if let reason = stoppedReason { problems.add("The vault can only be read until it is mounted anew: \(reason)") }
     }
 
     /// Checks a name that is to be made.

@@ -29,7 +29,10 @@ enum BackgroundMount {
         try WholeFile.writeAll(key, to: keyWriter.number, subject: "mount in the background")
         let bytes = try WholeFile.read(descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
-        if lines.first == "serving" { return }
+        if lines.first == "serving" {
+            for problem in lines.dropFirst() { Output.error("coffer: \(problem)") }
+            return
+        }
         guard lines.count == 2, let code = Int32(lines[0]) else {
             throw ProfileError.control("The mount ended before it could serve.")
         }
@@ -64,13 +67,15 @@ enum BackgroundMount {
         }
 
         /// Says that the mount serves, and lets go of the terminal.
-        func announce() {
+        ///
+        /// - Parameter problems: For whoever started the mount to see.
+        func announce(_ problems: [String]) {
             let null = unsafe open("/dev/null", O_RDWR)
             if null >= 0 {
                 dup2(null, STDERR_FILENO)
                 close(null)
             }
-            Output.write("serving\n", to: Self.status)
+            Output.write((["serving"] + problems).joined(separator: "\n"), to: Self.status)
             close(Self.status)
             _ = unsafe chdir("/")
         }

@@ -25,7 +25,7 @@ struct MountCommand: ParsableCommand {
     @Option(
         name: [.customShort("o")],
         help: ArgumentHelp(
-            "Options of mount(8), with commas: ro, noatime, allow_other, allow_root, nosuid, nodev, noexec, noprotect, …",
+            "Options of mount(8), with commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, …",
             valueName: "options"))
     var options: [String] = []
 
@@ -46,7 +46,7 @@ struct MountCommand: ParsableCommand {
         let opened = try Profile.unlock(location, lock, passphrase: try Passphrase(options: profile).ask())
         if foreground {
             try MountService.run(
-                opened, at: point, options.service, environment: Environment.value, serving: {},
+                opened, at: point, options.service, environment: Environment.value, serving: { _ in },
                 report: { Output.error("coffer: \($0)") })
         } else {
             try BackgroundMount.start(opened, location, point, self.options)
@@ -62,7 +62,7 @@ struct MountCommand: ParsableCommand {
             let (point, _) = try MountPoint.prepare(mountPoint)
             try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
-                serving: { channel.announce() }, report: SystemLog.report)
+                serving: { channel.announce($0) }, report: SystemLog.report)
         } catch {
             channel.fail(error)
             throw error

@@ -8,7 +8,7 @@ struct MountOptions {
     /// What the kernel and libfuse take from us.
     private static let passedOn: Set<String> = [
         "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "async", "sync", "dirsync", "atime",
-        "noatime", "nodiratime", "allow_other", "allow_root", "auto_unmount", "default_permissions",
+        "noatime", "nodiratime", "allow_other", "auto_unmount", "default_permissions",
     ]
     /// What fstab(5) and mount(8) may carry, and means nothing here.
     private static let ignored: Set<String> = [

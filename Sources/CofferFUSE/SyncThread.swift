@@ -1,0 +1,58 @@
+internal import CFuse3
+internal import CofferSystem
+internal import CofferVault
+
+/// Answers the fsyncs that have much to write, so that other requests need not wait for them.
+final class SyncThread: Sendable {
+    /// Bytes on their way to the disk from which on an fsync is handed over.
+    static let byteCountMin = 4 << 20
+
+    @safe
+    private struct Waiting: @unchecked Sendable {
+        // SAFETY: a request that libfuse keeps until it is answered, which the thread alone does.
+        let request: fuse_req_t
+        let vault: Vault
+    }
+
+    private struct Work {
+        var waiting: [Waiting] = []
+        var isStopped = false
+        var thread: Thread?
+    }
+
+    private let work = Condition(Work())
+
+    /// Takes over a request; starts the thread with the first.
+    func take(_ request: fuse_req_t, for vault: Vault) throws(SystemError) {
+        let waiting = unsafe Waiting(request: request, vault: vault)
+        try work.update { work throws(SystemError) in
+            if work.thread == nil { work.thread = try Thread.start("coffer-sync") { [self] in run() } }
+            work.waiting.append(waiting)
+        }
+    }
+
+    /// Ends the thread once all requests are answered.
+    func stop() {
+        let thread = work.update { work in
+            work.isStopped = true
+            return work.thread
+        }
+        thread?.join()
+    }
+
+    private func run() {
+        while true {
+            let batch: [Waiting] = work.wait { work in
+                if work.waiting.isEmpty { return work.isStopped ? [] : nil }
+                defer { work.waiting = [] }
+                return work.waiting
+            }
+            if batch.isEmpty { return }
+            for waiting in batch {
+                unsafe Reply(waiting.request)?.confirm { () throws(FileSystemError) in
+                    try waiting.vault.commit()
+                }
+            }
+        }
+    }
+}

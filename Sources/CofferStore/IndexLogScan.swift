@@ -1,0 +1,52 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+
+/// A look at the log of an index before SQLite opens it.
+///
+/// SQLite takes the first frame that does not verify for the end of the log, as after a crash. Frames of
+/// the same log behind it mean that something else may have happened, which a user must hear of.
+enum IndexLogScan {
+    private typealias Layout = IndexPageLayout
+    /// Where the two salts stand in the log's header and in a frame's.
+    private static let saltRange = 16..<24
+    private static let frameSaltOffset = 8
+
+    /// Frames behind the first damaged one that belong to the log as it was.
+    static func countDroppedFrames(_ files: IndexFiles) throws(StoreError) -> Int {
+        do throws(SystemError) {
+            guard try files.directory.contains(IndexFiles.logName) else { return 0 }
+            return try count(try files.directory.open(IndexFiles.logName, create: false), files.makeSealer())
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func count(_ file: any StorageFile, _ sealer: PageSealer) throws(SystemError) -> Int {
+        var header = [UInt8](repeating: 0, count: Layout.logHeaderByteCount)
+        let read = try header.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
+            try file.read(into: &bytes, at: 0)
+        }
+        guard read == header.count else { return 0 }
+        let salts = Array(header[saltRange])
+        var offset = Layout.logHeaderByteCount
+        var isDamaged = false
+        var dropped = 0
+        var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
+        while true {
+            let read = try frame.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
+                try file.read(into: &bytes, at: offset)
+            }
+            guard read == frame.count else { return dropped }
+            do throws(CryptoError) {
+                try sealer.open(&frame, in: .log, at: offset)
+                // Frames with other salts are left over from an earlier turn of the log.
+                guard Array(frame[frameSaltOffset..<frameSaltOffset + 8]) == salts else { return dropped }
+                if isDamaged { dropped += 1 }
+            } catch {
+                isDamaged = true
+            }
+            offset += Layout.frameByteCount
+        }
+    }
+}
