@@ -137,7 +137,8 @@ package final class PackStore {
             let file = try directory.open(id.description, create: true)
             try unsafe file.write(PackHeader(vault: vault).bytes.span.bytes, at: 0)
             packs[number] = Pack(
-                row: PackRow(number: number, id: id), stored: nil, file: PackFile(file), isDirty: true)
+                row: PackRow(number: number, id: id), stored: nil, file: PackFile(file, named: id.description, in: directory),
+                isDirty: true)
         } catch {
             throw StoreError(error)
         }
@@ -192,7 +193,8 @@ package final class PackStore {
         if let file = pack.file { return file }
         if packs.values.reduce(0, { $0 + ($1.file == nil ? 0 : 1) }) >= Self.openFilesMax { closeSomeFiles() }
         do throws(SystemError) {
-            let file = PackFile(try directory.open(pack.row.id.description, create: false))
+            let name = pack.row.id.description
+            let file = PackFile(try directory.open(name, create: false), named: name, in: directory)
             packs[number]?.file = file
             return file
         } catch where error.code == 2 {
@@ -256,64 +258,5 @@ package final class PackStore {
     /// Removes the file of a pack that no row names any more.
     package func removeFile(_ id: PackID) throws(StoreError) {
         do throws(SystemError) { try directory.remove(id.description) } catch { throw StoreError(error) }
-    }
-}
-
-/// An open pack, for reads and writes without the vault's lock.
-package final class PackFile: Sendable {
-    private let file: any StorageFile
-
-    init(_ file: any StorageFile) {
-        self.file = file
-    }
-
-    /// Writes sealed bytes into space that was allocated for them.
-    package func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
-        do throws(SystemError) { try file.write(bytes, at: position) } catch { throw StoreError(error) }
-    }
-
-    /// Reads sealed bytes.
-    ///
-    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
-    package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch { throw StoreError(error) }
-    }
-
-    func size() throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
-    }
-
-    /// Starts writing to disk what is not there yet, without waiting.
-    package func startWriteback() {
-        file.startWriteback(at: 0, count: 0)
-    }
-
-    /// Gives the whole pages in a dead range back to the disk; a hint.
-    package func discard(at position: Int, count: Int) {
-        let start = (position + 4095) & ~4095
-        let end = (position + count) & ~4095
-        guard end > start else { return }
-        // A file system without holes keeps the bytes until the pack is compacted.
-        try? file.punchHole(at: start, count: end - start)
-    }
-
-    func sync() throws(SystemError) {
-        try file.dataSync()
-    }
-}
-
-/// Files that somebody has taken upon them to sync.
-package struct DirtyFiles: Sendable {
-    let files: [PackFile]
-    let directory: (any StorageDirectory)?
-
-    /// Returns once all of it is on disk. To be called without the vault's lock.
-    package func sync() throws(StoreError) {
-        do throws(SystemError) {
-            for file in files { try file.sync() }
-            try directory?.sync()
-        } catch {
-            throw .stopped(reason: "the disk failed to store a pack (\(error))")
-        }
     }
 }

@@ -10,7 +10,14 @@ extension Vault {
         let row: ExtentRow
         let file: PackFile?
         let sealed: [UInt8]?
+        /// Whether the page cache is to be passed by.
+        let isScattered: Bool
     }
+
+    /// Plaintext bytes up to which a read away from the last one counts as scattered, and of an extent from
+    /// which on: extents of small files lie in the order in which they are likely to be read.
+    private static let scatteredReadMax = 64 << 10
+    private static let scatteredExtentMin: Int64 = 64 << 10
 
     /// Reads into `buffer`. As pread(2).
     ///
@@ -63,8 +70,9 @@ extension Vault {
             let range = offset..<min(offset + Int64(count), row.size)
             let pieces = try storing { () throws(StoreError) in
                 var pieces: [Piece] = []
+                let jumps = state.recentReads.note(number, range) && count <= Self.scatteredReadMax
                 for extent in try state.index.extents(of: number, overlapping: range) {
-                    pieces.append(try self.piece(extent, state))
+                    pieces.append(try self.piece(extent, jumps, state))
                 }
                 return pieces
             }
@@ -72,19 +80,23 @@ extension Vault {
         }
     }
 
-    private func piece(_ row: ExtentRow, _ state: VaultState) throws(StoreError) -> Piece {
+    private func piece(
+        _ row: ExtentRow, _ jumps: Bool, _ state: VaultState
+    ) throws(StoreError) -> Piece {
         switch row.place {
         case .row(let number):
             guard let sealed = try state.index.content(number) else {
                 throw .damaged(place: "row \(number) of the index's contents")
             }
-            return Piece(row: row, file: nil, sealed: sealed)
+            return Piece(row: row, file: nil, sealed: sealed, isScattered: false)
         case .pack(let pack, let position):
             let count = ExtentLayout.sealedByteCount(Int(row.total))
             if let sealed = state.packs.tailBytes(pack, at: Int(position), count: count) {
-                return Piece(row: row, file: nil, sealed: sealed)
+                return Piece(row: row, file: nil, sealed: sealed, isScattered: false)
             }
-            return Piece(row: row, file: try state.packs.openFile(pack), sealed: nil)
+            return Piece(
+                row: row, file: try state.packs.openFile(pack), sealed: nil,
+                isScattered: jumps && row.total >= Self.scatteredExtentMin)
         }
     }
 
@@ -121,7 +133,7 @@ extension Vault {
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
         let blocks =
             inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
-        try fetch(piece, blocks, total, buffers)
+        let skew = try fetch(piece, blocks, total, buffers)
         buffers.cipher.begin(buffers.itemKey, row.prefix)
         var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
@@ -131,7 +143,7 @@ extension Vault {
             let whole = start..<start + ExtentLayout.byteCount(ofBlock: block, total: total)
             let part = whole.clamped(to: inside)
             let target = place + part.lowerBound - inside.lowerBound
-            let sealedStart = (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
+            let sealedStart = skew + (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
             let sealed = sealedStart..<sealedStart + whole.count + ExtentLayout.tagByteCount
             let opened: Bool
             if part == whole {
@@ -166,19 +178,28 @@ extension Vault {
         }
     }
 
-    /// Brings the sealed bytes of some blocks to the start of `buffers.sealed`.
+    /// Brings the sealed bytes of some blocks into `buffers.sealed`.
+    ///
+    /// - Returns: Where in the buffer they begin.
     private func fetch(
         _ piece: Piece, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers
-    ) throws(FileSystemError) {
+    ) throws(FileSystemError) -> Int {
         let start = ExtentLayout.sealedOffset(ofBlock: blocks.lowerBound)
         let end = min(
             ExtentLayout.sealedOffset(ofBlock: blocks.upperBound), ExtentLayout.sealedByteCount(total))
         if let sealed = piece.sealed {
             guard sealed.count >= end else { throw .damaged(place: describe(piece)) }
-            return unsafe buffers.sealed.copy(sealed.span.bytes.extracting(start..<end), to: 0)
+            unsafe buffers.sealed.copy(sealed.span.bytes.extracting(start..<end), to: 0)
+            return 0
         }
         guard let file = piece.file, case .pack(_, let position) = piece.row.place else {
             throw .damaged(place: describe(piece))
+        }
+        if piece.isScattered {
+            let skew = try storing { () throws(StoreError) in
+                try file.readDirectly(into: buffers.sealed, at: Int(position) + start, count: end - start)
+            }
+            if let skew { return skew }
         }
         let count = try buffers.sealed.withMutableBytes(0..<end - start) { target throws(FileSystemError) in
             do throws(StoreError) {
@@ -188,6 +209,7 @@ extension Vault {
             }
         }
         guard count == end - start else { throw .damaged(place: describe(piece)) }
+        return 0
     }
 
     private func describe(_ piece: Piece) -> String {

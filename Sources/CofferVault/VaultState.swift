@@ -23,6 +23,7 @@ final class VaultState {
     var budget: (bytes: Int, end: Int64) = (0, 0)
     /// Whether all but a few frames of the index's log are in the database.
     var logIsNearlyMoved = false
+    var recentReads = RecentReads()
     /// Why nothing may be written any more.
     var stopped: String?
 

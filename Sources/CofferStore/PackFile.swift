@@ -1,0 +1,110 @@
+package import CofferSystem
+
+/// An open pack, for reads and writes without the vault's lock.
+package final class PackFile: Sendable {
+    private static let pageByteCount = 4096
+
+    private let file: any StorageFile
+    private let name: String
+    private let directory: any StorageDirectory
+    /// The same file without the page cache: not tried yet, not to be had, or open.
+    private let direct = Condition(DirectFile.untried)
+
+    private enum DirectFile {
+        case untried
+        case missing
+        case open(any StorageFile)
+    }
+
+    init(_ file: any StorageFile, named name: String, in directory: any StorageDirectory) {
+        self.file = file
+        self.name = name
+        self.directory = directory
+    }
+
+    /// Writes sealed bytes into space that was allocated for them.
+    package func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
+        do throws(SystemError) { try file.write(bytes, at: position) } catch { throw StoreError(error) }
+    }
+
+    /// Reads sealed bytes.
+    ///
+    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
+    package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch { throw StoreError(error) }
+    }
+
+    /// Reads sealed bytes past the page cache, which for scattered reads costs more than it brings.
+    ///
+    /// - Parameter buffer: Must have two pages more than `count`.
+    /// - Returns: Where in the buffer they begin; nil if they are to be read the usual way.
+    package func readDirectly(
+        into buffer: AlignedBuffer, at position: Int, count: Int
+    ) throws(StoreError) -> Int? {
+        guard let file = directFile() else { return nil }
+        let start = position / Self.pageByteCount * Self.pageByteCount
+        let end = (position + count + Self.pageByteCount - 1) / Self.pageByteCount * Self.pageByteCount
+        do throws(SystemError) {
+            let got = try buffer.withMutableBytes(0..<end - start) { bytes throws(SystemError) in
+                try file.read(into: &bytes, at: start)
+            }
+            return got >= position + count - start ? position - start : nil
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func directFile() -> (any StorageFile)? {
+        direct.withLock { state in
+            switch state {
+            case .open(let file): return file
+            case .missing: return nil
+            case .untried:
+                guard let file = try? directory.openDirect(name) else {
+                    state = .missing
+                    return nil
+                }
+                state = .open(file)
+                return file
+            }
+        }
+    }
+
+    func size() throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
+    }
+
+    /// Starts writing to disk what is not there yet, without waiting.
+    package func startWriteback() {
+        file.startWriteback(at: 0, count: 0)
+    }
+
+    /// Gives the whole pages in a dead range back to the disk; a hint.
+    package func discard(at position: Int, count: Int) {
+        let start = (position + 4095) & ~4095
+        let end = (position + count) & ~4095
+        guard end > start else { return }
+        // A file system without holes keeps the bytes until the pack is compacted.
+        try? file.punchHole(at: start, count: end - start)
+    }
+
+    func sync() throws(SystemError) {
+        try file.dataSync()
+    }
+}
+
+/// Files that somebody has taken upon them to sync.
+package struct DirtyFiles: Sendable {
+    let files: [PackFile]
+    let directory: (any StorageDirectory)?
+
+    /// Returns once all of it is on disk. To be called without the vault's lock.
+    package func sync() throws(StoreError) {
+        do throws(SystemError) {
+            for file in files { try file.sync() }
+            try directory?.sync()
+        } catch {
+            throw .stopped(reason: "the disk failed to store a pack (\(error))")
+        }
+    }
+}
