@@ -53,11 +53,15 @@ let package = Package(
         module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
         module(
             "CofferClient",
-            ["CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE"]),
+            [
+                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
+                "CofferFUSE",
+            ]),
         .executableTarget(
             name: "coffer",
             dependencies: [
-                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferVault", "CofferClient",
+                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferVault",
+                "CofferClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 

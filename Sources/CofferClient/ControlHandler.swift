@@ -45,7 +45,8 @@ final class ControlHandler: Sendable {
                 throw .control("The strength of the passphrase is out of range.")
             }
             try vaults.profile.changePassphrase(
-                from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength)
+                from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength
+            )
         }
         return .done
     }
@@ -70,7 +71,8 @@ final class ControlHandler: Sendable {
                     storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason))
         }
         return StatusReport(
-            profile: profile.location.path, name: profile.name, device: profile.device, mountPoint: mountPoint,
+            profile: profile.location.path, name: profile.name, device: profile.device,
+            mountPoint: mountPoint,
             vaults: reports, disk: disk,
             problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
     }

@@ -112,7 +112,9 @@ enum ControlCoding {
         }
     }
 
-    static func decode<Message: Decodable>(_ type: Message.Type, _ line: [UInt8]) throws(ProfileError) -> Message {
+    static func decode<Message: Decodable>(_ type: Message.Type, _ line: [UInt8]) throws(ProfileError)
+        -> Message
+    {
         do {
             return try JSONDecoder().decode(type, from: Data(line))
         } catch {

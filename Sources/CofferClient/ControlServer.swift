@@ -85,8 +85,11 @@ enum RuntimeDirectory {
     static func make(_ environment: (String) -> String?) throws(ProfileError) -> String {
         let user = geteuid()
         var candidates: [String] = []
-        if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") { candidates.append("\(runtime)/coffer") }
-        candidates += ["/run/user/\(user)/coffer"] + (user == 0 ? ["/run/coffer"] : []) + ["/tmp/coffer-\(user)"]
+        if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
+            candidates.append("\(runtime)/coffer")
+        }
+        candidates +=
+            ["/run/user/\(user)/coffer"] + (user == 0 ? ["/run/coffer"] : []) + ["/tmp/coffer-\(user)"]
         for path in candidates where Directory.exists(Directory.parent(of: path)) {
             guard (try? Directory.make(path)) != nil else { continue }
             var status = stat()

@@ -17,7 +17,7 @@ package struct MountPoint: Sendable {
         if !Directory.exists(path) {
             do throws(SystemError) {
                 try Directory.make(path)
-            } catch where error.code == ENOENT || error.code == ENOTDIR {
+            } catch  where error.code == ENOENT || error.code == ENOTDIR {
                 throw .mountPoint(path: path, .missing)
             } catch {
                 throw .system(error)
@@ -40,7 +40,9 @@ package struct MountPoint: Sendable {
     /// - Returns: Whether there was one.
     private static func mend(_ path: String) throws(ProfileError) -> Bool {
         var status = stat()
-        guard unsafe stat(path, &status) != 0, errno == ENOTCONN || errno == ECONNABORTED else { return false }
+        guard unsafe stat(path, &status) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
+            return false
+        }
         try systemCalls { () throws(SystemError) in try detach(path, lazily: true) }
         return true
     }
@@ -60,7 +62,9 @@ package struct MountPoint: Sendable {
     }
 
     private func setImmutable(_ immutable: Bool) {
-        guard geteuid() == 0, let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
+        guard geteuid() == 0, let directory = try? Descriptor.open(path, [.readOnly, .directory]) else {
+            return
+        }
         _ = coffer_set_immutable(directory.number, immutable ? 1 : 0)
     }
 
@@ -83,7 +87,9 @@ package struct MountPoint: Sendable {
         }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
-            guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { return nil }
+            guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else {
+                return nil
+            }
             return (unescape(fields[4]), String(fields[dash + 1]))
         }
     }
@@ -106,7 +112,9 @@ package struct MountPoint: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Unmounts. As umount2(2), or by fusermount3(1) for users other than root.
+    /// Unmounts.
+    ///
+    /// As umount2(2), or by fusermount3(1) for users other than root.
     ///
     /// - Parameter lazily: Whether to take the mount away from its place now, and let it end when nobody
     ///   uses it any more.
@@ -118,11 +126,14 @@ package struct MountPoint: Sendable {
             }
             return
         }
-        let status = try ChildProcess.run("fusermount3", lazily ? ["-uzq", "--", path] : ["-uq", "--", path])
+        let status = try ChildProcess.run(
+            "fusermount3", lazily ? ["-uzq", "--", path] : ["-uq", "--", path])
         guard status == 0 else { throw SystemError("umount", code: EBUSY, on: path) }
     }
 
-    /// Writes what the kernel has cached for a mount. As syncfs(2).
+    /// Writes what the kernel has cached for a mount.
+    ///
+    /// As syncfs(2).
     package static func sync(_ path: String) {
         guard let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
         _ = coffer_sync_file_system(directory.number)

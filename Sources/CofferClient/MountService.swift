@@ -95,7 +95,9 @@ package final class MountService: Sendable {
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)
             } catch {
-                do throws(SystemError) { try MountPoint.detach(point.path, lazily: true) } catch { session.end() }
+                do throws(SystemError) { try MountPoint.detach(point.path, lazily: true) } catch {
+                    session.end()
+                }
                 if ended.wait(nanoseconds: Self.grace, for: { $0 ? true : nil }) == nil { session.end() }
             }
         }

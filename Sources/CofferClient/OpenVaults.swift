@@ -139,7 +139,9 @@ final class OpenVaults: VaultDirectory {
     }
 
     func delete(_ name: String) throws(ProfileError) {
-        guard let record = profile.vaults.first(where: { $0.name == name }) else { throw .noSuchVault(name: name) }
+        guard let record = profile.vaults.first(where: { $0.name == name }) else {
+            throw .noSuchVault(name: name)
+        }
         let mounted = state.withLock { $0.open[record.slot] }
         note { $0.open[record.slot] = nil }
         if let mounted {

@@ -25,7 +25,8 @@ enum PassphraseUnlock {
         }
         let sealedHint = hint.map { hint in
             unsafe RecordCipher.seal(
-                Array(hint.utf8.prefix(1024)).span.bytes, key: hintKey(salt), associated: associated.span.bytes)
+                Array(hint.utf8.prefix(1024)).span.bytes, key: hintKey(salt),
+                associated: associated.span.bytes)
         }
         return PassphraseRecord(
             salt: salt, passes: strength.passes, memory: strength.memory, created: created,
@@ -60,7 +61,9 @@ enum PassphraseUnlock {
                 record.sealedProfileKey.span.bytes,
                 key: unlock.derive(ProfileWrapRole.self, context: none.span.bytes),
                 associated: associated.span.bytes)
-            guard secret.count == SymmetricKey<ProfileRole>.byteCount else { throw CryptoError.authenticationFailed }
+            guard secret.count == SymmetricKey<ProfileRole>.byteCount else {
+                throw CryptoError.authenticationFailed
+            }
             return SymmetricKey(secret)
         } catch {
             throw .damagedProfile(path: path)

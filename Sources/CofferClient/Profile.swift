@@ -32,7 +32,8 @@ package final class Profile: Sendable {
         package var strength: PasswordHash
         package var firstVault: String
 
-        package init(name: String, device: String, hint: String?, strength: PasswordHash, firstVault: String) {
+        package init(name: String, device: String, hint: String?, strength: PasswordHash, firstVault: String)
+        {
             self.name = name
             self.device = device
             self.hint = hint
@@ -53,7 +54,9 @@ package final class Profile: Sendable {
 
     // MARK: Making and opening
 
-    /// Makes a profile with a first vault. It exists once its file does, which is written last.
+    /// Makes a profile with a first vault.
+    ///
+    /// It exists once its file does, which is written last.
     ///
     /// - Throws: `.profileExists`, `.emptyPassphrase`.
     package static func create(
@@ -65,7 +68,8 @@ package final class Profile: Sendable {
             try Directory.makeAll(location.path)
             try Directory.make(location.vaults)
         }
-        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) }) else {
+        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) })
+        else {
             throw .locked(location.lockNote)
         }
         let id = ProfileID(low: Random.number(), high: Random.number())
@@ -73,12 +77,15 @@ package final class Profile: Sendable {
         let method = try PassphraseUnlock.makeRecord(
             profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
         let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
-        let body = ProfileBody(identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
+        let body = ProfileBody(
+            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
         let profile = Profile(location, lock, key, State(record, body))
         _ = try profile.createVault(named: settings.firstVault, owner: .current)
     }
 
-    /// Unlocks a profile by its passphrase. Takes the time of Argon2id.
+    /// Unlocks a profile by its passphrase.
+    ///
+    /// Takes the time of Argon2id.
     ///
     /// - Throws: `.wrongPassphrase` with the hint from the third time on, `.tooManyAttempts`.
     package static func unlock(
@@ -239,7 +246,9 @@ package final class Profile: Sendable {
     func createVault(named name: String, owner: Caller) throws(ProfileError) -> VaultRecord {
         try Self.validate(vaultName: name)
         let slot = try state.withLock { state throws(ProfileError) in
-            guard !state.body.vaults.contains(where: { $0.name == name }) else { throw .vaultExists(name: name) }
+            guard !state.body.vaults.contains(where: { $0.name == name }) else {
+                throw .vaultExists(name: name)
+            }
             return state.body.nextSlot
         }
         let vault = VaultRecord(slot: slot, name: name)

@@ -61,7 +61,8 @@ package final class ProfileAccess: Sendable {
     ) throws(ProfileError) -> ControlResponse {
         let number = unsafe coffer_connect(socket)
         guard number >= 0 else {
-            throw .control("The mount of this profile does not answer (\(SystemError("connect", code: -number)).")
+            throw .control(
+                "The mount of this profile does not answer (\(SystemError("connect", code: -number)).")
         }
         let connection = Descriptor(owning: number)
         let bytes = try ControlCoding.encode(request)

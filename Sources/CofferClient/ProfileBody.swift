@@ -181,7 +181,8 @@ final class VaultRecord: Sendable {
         var keys: [ContentKeys.VaultKey] = []
         for _ in 0..<count {
             let epoch = Epoch(try cursor.number(UInt32.self, from: bytes))
-            let key = SymmetricKey<VaultRole>(try cursor.secret(SymmetricKey<VaultRole>.byteCount, from: bytes))
+            let key = SymmetricKey<VaultRole>(
+                try cursor.secret(SymmetricKey<VaultRole>.byteCount, from: bytes))
             keys.append(ContentKeys.VaultKey(epoch: epoch, key: key))
         }
         self.keys = keys

@@ -52,7 +52,11 @@ extension ProfileError: CustomStringConvertible {
         case .emptyPassphrase: "The passphrase is empty."
         case .noMemory: "There is not enough memory to check the passphrase."
         case .locked(let note):
-            if let note { "The profile is in use by process \(note.process)\(note.place)." } else { "The profile is in use by another process." }
+            if let note {
+                "The profile is in use by process \(note.process)\(note.place)."
+            } else {
+                "The profile is in use by another process."
+            }
         case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
         case .vaultExists(let name): "There is a vault named “\(name)” already."
         case .invalidVaultName(let name):

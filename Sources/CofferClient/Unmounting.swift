@@ -17,7 +17,7 @@ package enum Unmounting {
         let isOurs = location.lockNote?.mountPoint == resolved
         do throws(SystemError) {
             try MountPoint.detach(resolved, lazily: lazily)
-        } catch where error.code == EBUSY {
+        } catch  where error.code == EBUSY {
             throw .mountPoint(path: path, .busy)
         } catch {
             throw .system(error)

@@ -40,7 +40,9 @@ package struct PasswordHash: Sendable, Equatable {
     /// 4 passes, 1 GiB: some seconds.
     package static let sensitive = PasswordHash(known: 4, 1_048_576)
 
-    /// Derives the unlock key. Takes the memory and time of the parameters.
+    /// Derives the unlock key.
+    ///
+    /// Takes the memory and time of the parameters.
     ///
     /// - Throws: `.outOfMemory`.
     package func unlockKey(

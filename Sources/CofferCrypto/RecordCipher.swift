@@ -34,7 +34,8 @@ package enum RecordCipher {
             unsafe plaintext.withPointer { input, count in
                 unsafe sealed.withPointer { output, _ in
                     _ = unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-                        output, nil, input, UInt64(count), associated, UInt64(associatedCount), nil, nonce, key)
+                        output, nil, input, UInt64(count), associated, UInt64(associatedCount), nil, nonce,
+                        key)
                 }
             }
         }
@@ -90,7 +91,8 @@ package enum RecordCipher {
             unsafe plaintext.withPointer { output, outputCount in
                 unsafe sealed.withPointer { input, count in
                     let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-                        output, nil, nil, input, UInt64(count), associated, UInt64(associatedCount), nonce, key)
+                        output, nil, nil, input, UInt64(count), associated, UInt64(associatedCount), nonce,
+                        key)
                     if result != 0 { unsafe sodium_memzero(output, outputCount) }
                     return result
                 }

@@ -11,7 +11,9 @@ enum Sodium {
     }
 }
 
-/// Randomness of the operating system. As getrandom(2), through libsodium.
+/// Randomness of the operating system.
+///
+/// As getrandom(2), through libsodium.
 package enum Random {
     /// Fresh random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {

@@ -1,6 +1,8 @@
 internal import CofferSystem
 
-/// What a key is for. A key never has two uses: the role is part of its type and of its derivation.
+/// What a key is for.
+///
+/// A key never has two uses: the role is part of its type and of its derivation.
 package protocol KeyRole: Sendable {
     /// The purpose string of docs/format.md, section "Key derivation".
     static var purpose: String { get }
@@ -73,10 +75,12 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
 
     /// A key of zeros, to be rederived.
     package static func zero() -> SymmetricKey<Role> {
-        SymmetricKey(SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })
+        SymmetricKey(
+            SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })
     }
 
-    private static func derivationInput<Subrole: KeyRole>(_ role: Subrole.Type, _ context: RawSpan) -> [UInt8] {
+    private static func derivationInput<Subrole: KeyRole>(_ role: Subrole.Type, _ context: RawSpan) -> [UInt8]
+    {
         var input = Array("coffer/1/\(Subrole.purpose)\0".utf8)
         for index in 0..<context.byteCount {
             input.append(context.byte(at: index))

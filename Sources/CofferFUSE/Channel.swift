@@ -17,7 +17,9 @@ final class Channel {
         waking = Descriptor(owning: ends.writing)
     }
 
-    /// Makes `read` answer that the mount is gone. From any thread.
+    /// Makes `read` answer that the mount is gone.
+    ///
+    /// From any thread.
     func end() {
         _ = unsafe Glibc.write(waking.number, [0], 1)
     }
@@ -79,7 +81,8 @@ final class Channel {
         switch request.littleEndian(at: 4, as: UInt32.self) {
         case Wire.write: dropsPrivileges = word(20) & Wire.writeKillsPrivileges != 0
         case Wire.setAttributes: dropsPrivileges = word(0) & Wire.attributesKillPrivileges != 0
-        case Wire.initialise: offersPrivilegeDropping.store(word(12) & Wire.handlesPrivilegesV2 != 0, ordering: .relaxed)
+        case Wire.initialise:
+            offersPrivilegeDropping.store(word(12) & Wire.handlesPrivilegesV2 != 0, ordering: .relaxed)
         default: break
         }
     }

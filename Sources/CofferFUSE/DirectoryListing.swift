@@ -22,11 +22,13 @@ struct DirectoryListing {
         // SAFETY: the name ends with a zero; libfuse writes at most `room` bytes behind `start`.
         let needed = unsafe bytes.withUnsafeMutableBytes { buffer in
             unsafe (entry.name + [0]).withUnsafeBytes { name in
-                let target = unsafe buffer.baseAddress?.advanced(by: start).assumingMemoryBound(to: CChar.self)
+                let target = unsafe buffer.baseAddress?.advanced(by: start).assumingMemoryBound(
+                    to: CChar.self)
                 let text = unsafe name.baseAddress?.assumingMemoryBound(to: CChar.self)
                 if plus {
                     var record = Self.record(entry, node)
-                    return unsafe fuse_add_direntry_plus(request, target, room, text, &record, Int(entry.cookie))
+                    return unsafe fuse_add_direntry_plus(
+                        request, target, room, text, &record, Int(entry.cookie))
                 }
                 var status = stat()
                 status.st_ino = UInt(node.number)

@@ -106,7 +106,8 @@ struct FileSystem: Sendable {
         var entries: [(entry: Vault.Entry, node: Node)] = []
         for (position, name) in [[46], [46, 46]].enumerated() where cookie <= position {
             let entry = Vault.Entry(
-                name: name.map { UInt8($0) }, item: 1, type: type, cookie: Int64(position + 1), attributes: nil)
+                name: name.map { UInt8($0) }, item: 1, type: type, cookie: Int64(position + 1),
+                attributes: nil)
             entries.append((entry, .root))
         }
         for mounted in root.vaults where Int64(mounted.slot) + 2 > cookie {

@@ -3,7 +3,9 @@ package import CofferVault
 internal import Glibc
 
 extension FileSystemError {
-    /// The errno that a program sees. The only place where one is chosen.
+    /// The errno that a program sees.
+    ///
+    /// The only place where one is chosen.
     package var errno: Int32 {
         switch self {
         case .notFound: ENOENT

@@ -81,7 +81,8 @@ extension Operations {
     ) {
         guard let session = unsafe session(request), let request = unsafe request else { return }
         let node = Node(number: number)
-        if let vault = try? session.fileSystem.vault(node), vault.unsyncedByteCount >= SyncThread.byteCountMin,
+        if let vault = try? session.fileSystem.vault(node),
+            vault.unsyncedByteCount >= SyncThread.byteCountMin,
             (try? unsafe session.syncThread.take(request, for: vault)) != nil
         {
             return
@@ -137,7 +138,8 @@ extension Operations {
         let toHole: Int32 = 4
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             guard whence == toData || whence == toHole else { throw .invalidArgument }
-            return try session.fileSystem.vault(node).seek(node.item, from: Int64(offset), toData: whence == toData)
+            return try session.fileSystem.vault(node).seek(
+                node.item, from: Int64(offset), toData: whence == toData)
         }) { reply, position in reply.position(position) }
     }
 

@@ -9,14 +9,18 @@ extension Operations {
         FUSE_CAP_POSIX_ACL, FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPLICIT_INVAL_DATA,
     ]
 
-    /// What libfuse would ask for by itself. Truncation on open is lost where open needs no round trip;
-    /// splicing and looking at times on each read cost more than they bring.
+    /// What libfuse would ask for by itself.
+    ///
+    /// Truncation on open is lost where open needs no round trip; splicing and looking at times on each read
+    /// cost more than they bring.
     private static let unwanted: [Int32] = [
         FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
         FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_HANDLE_KILLPRIV,
     ]
 
-    static func initialise(_ data: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?) {
+    static func initialise(
+        _ data: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?
+    ) {
         guard let data = unsafe data, let connection = unsafe connection else { return }
         for capability in wanted {
             unsafe connection.pointee.want |= connection.pointee.capable & UInt32(bitPattern: capability)

@@ -147,7 +147,9 @@ extension Operations {
                 let batch = try session.fileSystem.readDirectory(
                     node, after: cookie, limit: batchCount, attributes: plus)
                 for (entry, child) in batch {
-                    let added = unsafe reply.withRequest { unsafe listing.add(entry, child, plus: plus, to: $0) }
+                    let added = unsafe reply.withRequest {
+                        unsafe listing.add(entry, child, plus: plus, to: $0)
+                    }
                     if !added { break reading }
                     if plus, entry.attributes != nil { session.lookups.add(child) }
                     cookie = entry.cookie

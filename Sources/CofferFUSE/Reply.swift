@@ -3,7 +3,9 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// One answer owed to the kernel. Consumed exactly once; if dropped, answers EIO.
+/// One answer owed to the kernel.
+///
+/// Consumed exactly once; if dropped, answers EIO.
 @safe
 struct Reply: ~Copyable {
     // SAFETY: libfuse keeps the request until it is answered, which each way out of here does once.
@@ -102,7 +104,8 @@ struct Reply: ~Copyable {
     private borrowing func send(_ bytes: RawSpan) {
         // SAFETY: libfuse has written the bytes to the kernel when the call returns.
         unsafe bytes.withUnsafeBytes { raw in
-            _ = unsafe fuse_reply_buf(request, raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count)
+            _ = unsafe fuse_reply_buf(
+                request, raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count)
         }
     }
 

@@ -42,13 +42,17 @@ package final class Session: @unchecked Sendable {
         if let session = unsafe session { unsafe fuse_session_destroy(session) }
     }
 
-    /// Mounts. As mount(2), or by fusermount3(1) for users other than root.
+    /// Mounts.
+    ///
+    /// As mount(2), or by fusermount3(1) for users other than root.
     ///
     /// - Parameter options: Of mount(8), for the kernel and libfuse.
     /// - Throws: What kept libfuse from it; libfuse has told details on standard error.
     package func mount(at mountPoint: String, options: [String]) throws(SystemError) {
         var operations = Operations.table()
-        var arguments = unsafe ["coffer", "-o", options.joined(separator: ",")].map { (text: String) in unsafe strdup(text) }
+        var arguments = unsafe ["coffer", "-o", options.joined(separator: ",")].map { (text: String) in
+            unsafe strdup(text)
+        }
         defer { unsafe arguments.forEach { argument in unsafe free(argument) } }
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
         let made = unsafe arguments.withUnsafeMutableBufferPointer { argv in
@@ -107,7 +111,9 @@ package final class Session: @unchecked Sendable {
         syncThread.stop()
     }
 
-    /// Makes `run` return, whoever still uses the mount. From any thread.
+    /// Makes `run` return, whoever still uses the mount.
+    ///
+    /// From any thread.
     package func end() {
         channel.end()
     }
@@ -129,8 +135,9 @@ package final class Session: @unchecked Sendable {
         fileSystem.root.vault(slot: node.slot)?.vault.noteAccess(node.item)
     }
 
-    /// Makes the kernel look a name in the root up again. Not to be called by a request, nor under a lock
-    /// that requests take.
+    /// Makes the kernel look a name in the root up again.
+    ///
+    /// Not to be called by a request, nor under a lock that requests take.
     package func forgetRootEntry(_ name: [UInt8]) {
         guard let session = unsafe session else { return }
         unsafe (name + [0]).withUnsafeBytes { raw in

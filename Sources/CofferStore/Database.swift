@@ -33,7 +33,8 @@ final class Database: @unchecked Sendable {
             handle,
             { context, _, _, frames in
                 guard let context = unsafe context else { return SQLITE_OK }
-                unsafe Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrameCount = Int(frames)
+                unsafe Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrameCount = Int(
+                    frames)
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }
@@ -46,7 +47,8 @@ final class Database: @unchecked Sendable {
     /// Prepares a statement that is kept.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
         var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
+        try check(
+            unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
         guard let statement = unsafe statement else { throw .index(code: SQLITE_MISUSE, message: sql) }
         return unsafe Statement(statement, of: self)
     }
@@ -71,7 +73,8 @@ final class Database: @unchecked Sendable {
     func checkpoint() throws(StoreError) -> (frames: Int, moved: Int) {
         var frames: Int32 = 0
         var moved: Int32 = 0
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
+        let code = unsafe sqlite3_wal_checkpoint_v2(
+            handle, "main", SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
         if code != SQLITE_BUSY { try check(code) }
         return (Int(frames), Int(moved))
     }
@@ -124,7 +127,8 @@ final class Statement {
     }
 
     /// Every row in turn, until `read` answers false.
-    func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(StoreError) -> Bool) throws(StoreError) {
+    func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(StoreError) -> Bool) throws(StoreError)
+    {
         bind(self)
         defer { unsafe sqlite3_reset(handle) }
         while true {

@@ -1,8 +1,9 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// A range of an item's content, and the sealed extent that it comes from (docs/format.md, table
-/// `extents`). Ranges of one item do not overlap; what no range covers is a hole.
+/// A range of an item's content, and the sealed extent that it comes from (docs/format.md, table `extents`).
+///
+/// Ranges of one item do not overlap; what no range covers is a hole.
 package struct ExtentRow: Equatable, Sendable {
     /// The item's number.
     package var item: Int64

@@ -6,29 +6,33 @@ extension Index {
     /// The ranges of an item that overlap `range`, in order.
     package func extents(of item: Int64, overlapping range: Range<Int64>) throws(StoreError) -> [ExtentRow] {
         var rows: [ExtentRow] = []
-        try statements.extents.each({
-            $0.bind(1, item)
-            $0.bind(2, range.lowerBound)
-            $0.bind(3, range.upperBound)
-        }, { row throws(StoreError) in
-            let extent = ExtentRow(row)
-            if extent.end > range.lowerBound { rows.append(extent) }
-            return true
-        })
+        try statements.extents.each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, range.lowerBound)
+                $0.bind(3, range.upperBound)
+            },
+            { row throws(StoreError) in
+                let extent = ExtentRow(row)
+                if extent.end > range.lowerBound { rows.append(extent) }
+                return true
+            })
         return rows
     }
 
     /// Ranges of any item, in the order of items and offsets, from behind (`item`, `offset`) on.
     package func extents(after item: Int64, _ offset: Int64, limit: Int) throws(StoreError) -> [ExtentRow] {
         var rows: [ExtentRow] = []
-        try statements.extentsAfter.each({
-            $0.bind(1, item)
-            $0.bind(2, offset)
-            $0.bind(3, Int64(limit))
-        }, { row throws(StoreError) in
-            rows.append(ExtentRow(row))
-            return true
-        })
+        try statements.extentsAfter.each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, offset)
+                $0.bind(3, Int64(limit))
+            },
+            { row throws(StoreError) in
+                rows.append(ExtentRow(row))
+                return true
+            })
         return rows
     }
 
@@ -91,10 +95,12 @@ extension Index {
     /// All packs.
     package func packs() throws(StoreError) -> [PackRow] {
         var rows: [PackRow] = []
-        try statements.packs.each({ _ in }, { row throws(StoreError) in
-            rows.append(PackRow(row))
-            return true
-        })
+        try statements.packs.each(
+            { _ in },
+            { row throws(StoreError) in
+                rows.append(PackRow(row))
+                return true
+            })
         return rows
     }
 

@@ -38,10 +38,11 @@ extension Index {
 
     /// The entry of a name in a directory.
     package func entry(_ name: [UInt8], in parent: Int64) throws(StoreError) -> EntryRow? {
-        try statements.entry.first({
-            $0.bind(1, parent)
-            $0.bind(2, name)
-        }, { EntryRow($0) })
+        try statements.entry.first(
+            {
+                $0.bind(1, parent)
+                $0.bind(2, name)
+            }, { EntryRow($0) })
     }
 
     /// Stores an entry whose name was free.
@@ -65,18 +66,22 @@ extension Index {
     /// not read.
     package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(StoreError) -> [EntryRow] {
         var rows: [EntryRow] = []
-        try statements.entriesAfter.each({
-            $0.bind(1, parent)
-            $0.bind(2, cookie)
-            $0.bind(3, Int64(limit))
-        }, { row throws(StoreError) in
-            rows.append(EntryRow(row))
-            return true
-        })
+        try statements.entriesAfter.each(
+            {
+                $0.bind(1, parent)
+                $0.bind(2, cookie)
+                $0.bind(3, Int64(limit))
+            },
+            { row throws(StoreError) in
+                rows.append(EntryRow(row))
+                return true
+            })
         return rows
     }
 
-    /// One of the names of an item. Reads all entries: for messages only.
+    /// One of the names of an item.
+    ///
+    /// Reads all entries: for messages only.
     package func anyEntry(of item: Int64) throws(StoreError) -> EntryRow? {
         try statements.entriesOfItem.first({ $0.bind(1, item) }, { EntryRow($0) })
     }
@@ -91,10 +96,11 @@ extension Index {
 extension Index {
     /// The value of an attribute.
     package func attribute(_ name: [UInt8], of item: Int64) throws(StoreError) -> [UInt8]? {
-        try statements.attribute.first({
-            $0.bind(1, item)
-            $0.bind(2, name)
-        }, { $0.bytes(0) })
+        try statements.attribute.first(
+            {
+                $0.bind(1, item)
+                $0.bind(2, name)
+            }, { $0.bytes(0) })
     }
 
     /// Stores an attribute, replacing `old`.
@@ -124,10 +130,12 @@ extension Index {
     /// All attributes of an item, by name.
     package func attributes(of item: Int64) throws(StoreError) -> [(name: [UInt8], value: [UInt8])] {
         var result: [(name: [UInt8], value: [UInt8])] = []
-        try statements.attributes.each({ $0.bind(1, item) }, { row throws(StoreError) in
-            result.append((row.bytes(0), row.bytes(1)))
-            return true
-        })
+        try statements.attributes.each(
+            { $0.bind(1, item) },
+            { row throws(StoreError) in
+                result.append((row.bytes(0), row.bytes(1)))
+                return true
+            })
         return result
     }
 }
@@ -137,10 +145,12 @@ extension Index {
     /// The items that have no name left.
     package func orphans() throws(StoreError) -> [Int64] {
         var result: [Int64] = []
-        try statements.orphans.each({ _ in }, { row throws(StoreError) in
-            result.append(row.integer(0))
-            return true
-        })
+        try statements.orphans.each(
+            { _ in },
+            { row throws(StoreError) in
+                result.append(row.integer(0))
+                return true
+            })
         return result
     }
 

@@ -62,14 +62,16 @@ package final class Index {
                     : .notThisKind, place: "the index of vault \(vault)")
         }
         statements = try IndexStatements(database)
-        let state = try database.prepare("SELECT next_item, next_cookie, next_pack, commits, digests FROM state")
-            .first({ _ in }) { row in
-                (
-                    Counters(
-                        item: row.integer(0), cookie: row.integer(1), pack: row.integer(2),
-                        commits: row.integer(3)), RowDigest.sums(row.bytes(4))
-                )
-            }
+        let state = try database.prepare(
+            "SELECT next_item, next_cookie, next_pack, commits, digests FROM state"
+        )
+        .first({ _ in }) { row in
+            (
+                Counters(
+                    item: row.integer(0), cookie: row.integer(1), pack: row.integer(2),
+                    commits: row.integer(3)), RowDigest.sums(row.bytes(4))
+            )
+        }
         guard let state, let sums = state.1 else { throw .damaged(place: "the state row of the index") }
         counters = state.0
         digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
@@ -98,7 +100,9 @@ package final class Index {
     /// Frames in the log, moved into the database or not.
     package var logFrameCount: Int { database.logFrameCount }
 
-    /// Writes what changed to the log and opens the next transaction. Does not wait for the disk.
+    /// Writes what changed to the log and opens the next transaction.
+    ///
+    /// Does not wait for the disk.
     ///
     /// - Parameter restartingLog: Whether to move the rest of the log into the database, so that the next
     ///   commit starts it from the beginning; that does wait for the disk.
@@ -180,7 +184,9 @@ package final class IndexLog: @unchecked Sendable {
     /// Whether all that was committed is in the file.
     package var isWritten: Bool { fileSystem.files.isWritten }
 
-    /// Moves committed frames into the database. Blocks for as long as that takes, but not the writer.
+    /// Moves committed frames into the database.
+    ///
+    /// Blocks for as long as that takes, but not the writer.
     ///
     /// - Returns: Frames in the log that are not moved yet.
     @discardableResult

@@ -65,7 +65,9 @@ final class IndexDatabaseFile: IndexFile {
         page.withMutableRawSpan { $0.copyBytes(from: bytes) }
         sealer.seal(&page, in: .database, at: offset)
         let page = page
-        do throws(SystemError) { try unsafe file.write(page.span.bytes, at: offset) } catch { throw StoreError(error) }
+        do throws(SystemError) { try unsafe file.write(page.span.bytes, at: offset) } catch {
+            throw StoreError(error)
+        }
     }
 
     func truncate(to size: Int) throws(StoreError) {

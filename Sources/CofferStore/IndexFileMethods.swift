@@ -34,11 +34,15 @@ private typealias File = UnsafeMutablePointer<sqlite3_file>
 
 private func opened(_ file: File?) -> OpenIndexFile? {
     // SAFETY: xOpen stored a retained reference there; it lives until xClose.
-    unsafe file?.withMemoryRebound(to: OpenFile.self, capacity: 1) { unsafe $0.pointee.file?.takeUnretainedValue() }
+    unsafe file?.withMemoryRebound(to: OpenFile.self, capacity: 1) {
+        unsafe $0.pointee.file?.takeUnretainedValue()
+    }
 }
 
-/// What SQLite is told of an error. Damage is SQLITE_CORRUPT, which unlike SQLITE_IOERR does not make it
-/// roll back the transaction that a mere reader met it in.
+/// What SQLite is told of an error.
+///
+/// Damage is SQLITE_CORRUPT, which unlike SQLITE_IOERR does not make it roll back the transaction that a mere
+/// reader met it in.
 private func code(_ error: StoreError) -> Int32 {
     switch error {
     case .noSpace: SQLITE_FULL

@@ -22,7 +22,9 @@ final class IndexFileSystem: @unchecked Sendable {
         unsafe cName = .allocate(capacity: utf8.count)
         for (index, byte) in utf8.enumerated() { unsafe cName[index] = byte }
         unsafe vfs = .allocate(capacity: 1)
-        guard let original = unsafe sqlite3_vfs_find(nil) else { preconditionFailure("SQLite has no file system") }
+        guard let original = unsafe sqlite3_vfs_find(nil) else {
+            preconditionFailure("SQLite has no file system")
+        }
         unsafe vfs.initialize(to: original.pointee)
         unsafe vfs.pointee.zName = unsafe UnsafePointer(cName)
         unsafe vfs.pointee.iVersion = 2
@@ -79,7 +81,8 @@ private func openFile(
     guard isLog || flags & SQLITE_OPEN_MAIN_DB != 0 else { return SQLITE_CANTOPEN }
     let file: any IndexFile
     do throws(SystemError) {
-        let opened = try unsafe files.directory.open(String(cString: name), create: flags & SQLITE_OPEN_CREATE != 0)
+        let opened = try unsafe files.directory.open(
+            String(cString: name), create: flags & SQLITE_OPEN_CREATE != 0)
         file = isLog ? IndexLogFile(opened, of: files) : IndexDatabaseFile(opened, of: files)
     } catch {
         return error.isNoSpace ? SQLITE_FULL : SQLITE_CANTOPEN
@@ -114,7 +117,9 @@ private func accessFile(
     vfs: UnsafeMutablePointer<sqlite3_vfs>?, name: UnsafePointer<CChar>?, flags: Int32,
     result: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
-    guard let files = unsafe fileSystem(vfs), let name = unsafe name, let result = unsafe result else { return SQLITE_IOERR }
+    guard let files = unsafe fileSystem(vfs), let name = unsafe name, let result = unsafe result else {
+        return SQLITE_IOERR
+    }
     do throws(SystemError) {
         unsafe result.pointee = try unsafe files.directory.contains(String(cString: name)) ? 1 : 0
         return SQLITE_OK

@@ -42,7 +42,7 @@ final class IndexFiles: Sendable {
         do {
             try unsafe file.write(bytes.span.bytes, at: offset)
             unwritten.withLock { if !$0.isEmpty { $0[offset] = nil } }
-        } catch where error.isNoSpace {
+        } catch  where error.isNoSpace {
             unwritten.withLock { $0[offset] = bytes }
         }
     }

@@ -157,6 +157,8 @@ final class IndexLogFile: IndexFile {
 
     func size() throws(StoreError) -> Int {
         try writeWaiting()
-        do throws(SystemError) { return max(try file.size(), files.unwrittenEnd) } catch { throw StoreError(error) }
+        do throws(SystemError) { return max(try file.size(), files.unwrittenEnd) } catch {
+            throw StoreError(error)
+        }
     }
 }

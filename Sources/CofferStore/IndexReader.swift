@@ -42,7 +42,8 @@ package final class IndexReader {
 
     /// Compares the sums over all rows with those that the last commit stored.
     private func digestProblems() throws(StoreError) -> [String] {
-        let stored = try database.prepare("SELECT digests FROM state").first({ _ in }, { RowDigest.sums($0.bytes(0)) })
+        let stored = try database.prepare("SELECT digests FROM state").first(
+            { _ in }, { RowDigest.sums($0.bytes(0)) })
         guard let stored, let stored else { return ["The state row of the index is missing."] }
         var problems: [String] = []
         for table in RowDigest.Table.allCases {
@@ -52,7 +53,9 @@ package final class IndexReader {
                 return true
             }
             if sum != stored[Int(table.rawValue) - 1] {
-                problems.append("Rows of the index's table “\(table)” are missing, doubled, or older than they should be.")
+                problems.append(
+                    "Rows of the index's table “\(table)” are missing, doubled, or older than they should be."
+                )
             }
         }
         return problems

@@ -36,8 +36,10 @@ enum IndexSchema {
         CREATE TABLE orphans (item INTEGER PRIMARY KEY);
         """
 
-    /// How each connection is set up. Commits do not wait for the disk by themselves: the store syncs the
-    /// packs before and the log after, outside its locks.
+    /// How each connection is set up.
+    ///
+    /// Commits do not wait for the disk by themselves: the store syncs the packs before and the log after,
+    /// outside its locks.
     static let configure = """
         PRAGMA page_size = 4096;
         PRAGMA journal_mode = WAL;

@@ -5,7 +5,8 @@ struct IndexStatements {
     let entry: Statement, putEntry: Statement, removeEntry: Statement, entriesAfter: Statement
     let anyEntry: Statement, entriesOfItem: Statement, entries: Statement
     let extents: Statement, putExtent: Statement, removeExtent: Statement, extentsAfter: Statement
-    let content: Statement, contentLive: Statement, insertContent: Statement, putContentLive: Statement, removeContent: Statement
+    let content: Statement, contentLive: Statement, insertContent: Statement, putContentLive: Statement,
+        removeContent: Statement
     let attribute: Statement, putAttribute: Statement, removeAttribute: Statement, attributes: Statement
     let attributesAfter: Statement
     let packs: Statement, putPack: Statement, removePack: Statement

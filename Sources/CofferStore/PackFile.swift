@@ -31,7 +31,9 @@ package final class PackFile: Sendable {
     ///
     /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
     package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch { throw StoreError(error) }
+        do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Reads sealed bytes past the page cache, which for scattered reads costs more than it brings.
@@ -98,7 +100,9 @@ package struct DirtyFiles: Sendable {
     let files: [PackFile]
     let directory: (any StorageDirectory)?
 
-    /// Returns once all of it is on disk. To be called without the vault's lock.
+    /// Returns once all of it is on disk.
+    ///
+    /// To be called without the vault's lock.
     package func sync() throws(StoreError) {
         do throws(SystemError) {
             for file in files { try file.sync() }

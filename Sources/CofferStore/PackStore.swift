@@ -137,7 +137,8 @@ package final class PackStore {
             let file = try directory.open(id.description, create: true)
             try unsafe file.write(PackHeader(vault: vault).bytes.span.bytes, at: 0)
             packs[number] = Pack(
-                row: PackRow(number: number, id: id), stored: nil, file: PackFile(file, named: id.description, in: directory),
+                row: PackRow(number: number, id: id), stored: nil,
+                file: PackFile(file, named: id.description, in: directory),
                 isDirty: true)
         } catch {
             throw StoreError(error)
@@ -197,7 +198,7 @@ package final class PackStore {
             let file = PackFile(try directory.open(name, create: false), named: name, in: directory)
             packs[number]?.file = file
             return file
-        } catch where error.code == 2 {
+        } catch  where error.code == 2 {
             throw .damaged(place: "pack \(pack.row.id), which is missing,")
         } catch {
             throw StoreError(error)

@@ -54,12 +54,15 @@ extension MutableRawSpan {
         unsafe withUnsafeMutableBytes { target in
             unsafe source.withUnsafeBytes { source in
                 guard let from = source.baseAddress else { return }
-                unsafe target.baseAddress?.advanced(by: offset).copyMemory(from: from, byteCount: source.count)
+                unsafe target.baseAddress?.advanced(by: offset).copyMemory(
+                    from: from, byteCount: source.count)
             }
         }
     }
 
-    /// Overwrites all bytes with zeros. Not for wiping secrets: the optimiser may drop it.
+    /// Overwrites all bytes with zeros.
+    ///
+    /// Not for wiping secrets: the optimiser may drop it.
     package mutating func zero() {
         // SAFETY: the span is in bounds of itself.
         unsafe withUnsafeMutableBytes { target in

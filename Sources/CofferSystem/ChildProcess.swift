@@ -20,7 +20,8 @@ package enum ChildProcess {
     ) throws(SystemError) {
         try unsafe withArguments(["coffer"] + arguments) { pointers throws(SystemError) in
             _ = try checkingNegative("spawn") {
-                unsafe coffer_spawn_detached("/proc/self/exe", pointers, descriptors, Int32(descriptors.count))
+                unsafe coffer_spawn_detached(
+                    "/proc/self/exe", pointers, descriptors, Int32(descriptors.count))
             }
         }
     }
@@ -36,7 +37,9 @@ package enum ChildProcess {
         return try unsafe body(pointers)
     }
 
-    /// A pipe: what is written to the second end is read from the first. Both close in programs that are run.
+    /// A pipe: what is written to the second end is read from the first.
+    ///
+    /// Both close in programs that are run.
     package static func makePipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
         try retryingInterrupted("pipe") { unsafe pipe(&ends) }

@@ -9,8 +9,9 @@ package enum Clock {
     /// For intervals; stands still in suspend.
     package static var monotonic: Int64 { coffer_monotonic_time_ns() }
 
-    /// Names this boot of this machine, so that two boot times can be compared. From
-    /// /proc/sys/kernel/random/boot_id.
+    /// Names this boot of this machine, so that two boot times can be compared.
+    ///
+    /// From /proc/sys/kernel/random/boot_id.
     package static func bootIdentifier() throws(SystemError) -> String {
         let bytes = try WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 128)
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

@@ -47,7 +47,9 @@ package final class Condition<State>: @unchecked Sendable {
         return try withLock(body)
     }
 
-    /// Waits until `body` answers other than nil, and returns that. Runs `body` with the lock held.
+    /// Waits until `body` answers other than nil, and returns that.
+    ///
+    /// Runs `body` with the lock held.
     package func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

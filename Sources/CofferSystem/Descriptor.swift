@@ -15,7 +15,9 @@ package struct Descriptor: ~Copyable, Sendable {
         close(number)
     }
 
-    /// How a file is opened; names as in open(2). All are opened with O_CLOEXEC.
+    /// How a file is opened; names as in open(2).
+    ///
+    /// All are opened with O_CLOEXEC.
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -32,7 +34,9 @@ package struct Descriptor: ~Copyable, Sendable {
         package static let pathOnly = Options(rawValue: coffer_O_PATH)
     }
 
-    /// Opens `path`. The corresponding C function is open(2).
+    /// Opens `path`.
+    ///
+    /// The corresponding C function is open(2).
     ///
     /// - Throws: `SystemError` with the errno of open(2) and `path` as subject.
     package static func open(

@@ -72,14 +72,18 @@ package enum Directory {
         return sum
     }
 
-    /// The absolute path without symbolic links. As realpath(3).
+    /// The absolute path without symbolic links.
+    ///
+    /// As realpath(3).
     package static func resolve(_ path: String) throws(SystemError) -> String {
         guard let resolved = unsafe realpath(path, nil) else { throw .last("realpath", on: path) }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// Removes an empty directory. As rmdir(2).
+    /// Removes an empty directory.
+    ///
+    /// As rmdir(2).
     package static func removeEmpty(_ path: String) throws(SystemError) {
         try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
     }

@@ -1,6 +1,8 @@
 internal import Glibc
 
-/// An exclusive advisory lock on a file, held until this value goes away. As flock(2).
+/// An exclusive advisory lock on a file, held until this value goes away.
+///
+/// As flock(2).
 package struct FileLock: ~Copyable, Sendable {
     private let descriptor: Descriptor
     private let path: String
@@ -10,7 +12,7 @@ package struct FileLock: ~Copyable, Sendable {
         let descriptor = try Descriptor.open(path, [.readWrite, .create, .noFollow])
         do throws(SystemError) {
             try retryingInterrupted("flock", on: path) { flock(descriptor.number, LOCK_EX | LOCK_NB) }
-        } catch where error.code == EWOULDBLOCK {
+        } catch  where error.code == EWOULDBLOCK {
             return nil
         }
         return FileLock(descriptor: descriptor, path: path)

@@ -19,7 +19,7 @@ package final class POSIXStorageDirectory: StorageDirectory {
     package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {
         do {
             return try openFile(name, O_RDONLY | O_NOFOLLOW | coffer_O_DIRECT)
-        } catch where error.code == EINVAL {
+        } catch  where error.code == EINVAL {
             return nil
         }
     }
@@ -108,7 +108,8 @@ package final class POSIXStorageFile: StorageFile {
             done += try unsafe bytes.withUnsafeBytes { raw throws(SystemError) -> Int in
                 // SAFETY: `done` < count of the buffer, which outlives the call.
                 try retryingInterrupted("write", on: subject) {
-                    unsafe pwrite(number, raw.baseAddress?.advanced(by: done), raw.count - done, offset + done)
+                    unsafe pwrite(
+                        number, raw.baseAddress?.advanced(by: done), raw.count - done, offset + done)
                 }
             }
         }
@@ -137,6 +138,8 @@ package final class POSIXStorageFile: StorageFile {
     }
 
     package func preallocate(at offset: Int, count: Int) throws(SystemError) {
-        try checkingNegative("fallocate", on: subject) { coffer_preallocate(descriptor.number, offset, count) }
+        try checkingNegative("fallocate", on: subject) {
+            coffer_preallocate(descriptor.number, offset, count)
+        }
     }
 }

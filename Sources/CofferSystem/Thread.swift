@@ -41,7 +41,9 @@ package struct Thread: Sendable {
         return Thread(handle: handle)
     }
 
-    /// Waits until the thread has ended. Once only.
+    /// Waits until the thread has ended.
+    ///
+    /// Once only.
     package func join() {
         pthread_join(handle, nil)
     }

@@ -24,7 +24,9 @@ extension Vault {
         }
     }
 
-    /// Reads every row and block. Others can work meanwhile.
+    /// Reads every row and block.
+    ///
+    /// Others can work meanwhile.
     ///
     /// - Parameter progress: Told how many bytes are done, and of how many.
     /// - Throws: What keeps the check itself from going on; damage is in the result.
@@ -105,7 +107,9 @@ private struct CheckWalk {
     private mutating func check(_ entry: Vault.Entry, _ path: String, _ progress: (Int, Int) -> Void) {
         do throws(FileSystemError) {
             let attributes = try vault.attributes(of: entry.item)
-            if attributes.links > 1, attributes.type != .directory, !seen.insert(entry.item).inserted { return }
+            if attributes.links > 1, attributes.type != .directory, !seen.insert(entry.item).inserted {
+                return
+            }
             result.items += 1
             _ = try vault.extendedAttributeNames(of: entry.item)
             if attributes.type == .directory { directories.append((entry.item, path)) }

@@ -3,8 +3,10 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Uniting small ranges, and emptying packs that are mostly dead. Runs in the background, in steps that
-/// each leave a whole vault; stopped at any moment, it goes on from what it finds.
+/// Uniting small ranges, and emptying packs that are mostly dead.
+///
+/// Runs in the background, in steps that each leave a whole vault; stopped at any moment, it goes on from
+/// what it finds.
 enum Compaction {
     /// Plaintext bytes of a range below which it counts as small.
     static let smallByteCount: Int64 = 64 << 10
@@ -112,7 +114,8 @@ extension Vault {
         let id: ItemID
         do throws(FileSystemError) {
             id = try reading { state throws(FileSystemError) in try state.peek(number).id }
-            guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count else {
+            guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count
+            else {
                 return
             }
         } catch {

@@ -1,7 +1,9 @@
 internal import CofferStore
 internal import CofferSystem
 
-/// What the two background threads of a vault wait for. They sleep as long as nothing changes.
+/// What the two background threads of a vault wait for.
+///
+/// They sleep as long as nothing changes.
 final class Upkeep: Sendable {
     struct Work {
         var hasChanges = false

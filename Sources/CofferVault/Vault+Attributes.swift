@@ -3,8 +3,10 @@ internal import CofferSystem
 
 // Changing what stat(2) tells.
 extension Vault {
-    /// Changes attributes, all or none. As chmod(2), chown(2), truncate(2), utimensat(2); whether the caller
-    /// may is for the kernel to check (default_permissions).
+    /// Changes attributes, all or none.
+    ///
+    /// As chmod(2), chown(2), truncate(2), utimensat(2); whether the caller may is for the kernel to check
+    /// (default_permissions).
     package func setAttributes(
         of number: Int64, _ changes: AttributeChanges
     ) throws(FileSystemError) -> Attributes {

@@ -11,7 +11,9 @@ extension Vault {
     /// Frames that a commit moves by itself, to start the log from the beginning.
     private static let lastFrameCountMax = 256
 
-    /// Returns once everything that was changed before is on disk. As fsync(2), for all of the vault.
+    /// Returns once everything that was changed before is on disk.
+    ///
+    /// As fsync(2), for all of the vault.
     ///
     /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
     /// the vault's lock.
@@ -20,7 +22,9 @@ extension Vault {
     }
 
     /// Bytes that a commit would have to bring to disk, about.
-    package var unsyncedByteCount: Int { state.withLock { $0.packs.dirtyByteCount + $0.packs.pendingByteCount } }
+    package var unsyncedByteCount: Int {
+        state.withLock { $0.packs.dirtyByteCount + $0.packs.pendingByteCount }
+    }
 
     private func commitAlone() throws(FileSystemError) {
         guard state.withLock({ $0.hasChanges }) else {
@@ -102,7 +106,8 @@ extension Vault {
     private func moveTailIntoRows(_ state: VaultState) throws(FileSystemError) {
         for extent in state.packs.pending {
             let rows = try storing { () throws(StoreError) in
-                try state.index.extents(of: extent.item, overlapping: extent.base..<extent.base + extent.total)
+                try state.index.extents(
+                    of: extent.item, overlapping: extent.base..<extent.base + extent.total)
             }.filter { $0.place == .pack(extent.pack, position: extent.position) }
             let live = rows.reduce(0) { $0 + $1.length }
             guard live > 0 else { continue }
@@ -145,7 +150,9 @@ extension Vault {
         if isNew { problems.add("The vault can only be read until it is mounted anew: \(reason)") }
     }
 
-    /// Commits everything and closes the store. The vault is not to be used afterwards.
+    /// Commits everything and closes the store.
+    ///
+    /// The vault is not to be used afterwards.
     package func close() throws(FileSystemError) {
         upkeep.stop()
         if isReadOnly || state.withLock({ $0.stopped != nil }) { return }

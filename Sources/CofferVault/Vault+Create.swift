@@ -26,7 +26,9 @@ extension Vault {
     /// The most names of an item, and directories in a directory.
     static let linksMax: UInt32 = 2_000_000_000
 
-    /// Makes an item and its name. As open(2) with O_CREAT | O_EXCL, mkdir(2), mknod(2), symlink(2).
+    /// Makes an item and its name.
+    ///
+    /// As open(2) with O_CREAT | O_EXCL, mkdir(2), mknod(2), symlink(2).
     ///
     /// - Throws: `.alreadyExists`, `.notFound` if the directory was removed, `.nameTooLong`, `.noSpace`.
     package func create(
@@ -64,7 +66,9 @@ extension Vault {
         }
     }
 
-    /// Gives an item another name. As link(2).
+    /// Gives an item another name.
+    ///
+    /// As link(2).
     ///
     /// - Throws: `.notPermitted` for directories, `.alreadyExists`, `.tooManyLinks`.
     package func link(

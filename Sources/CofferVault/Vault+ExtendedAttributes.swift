@@ -41,9 +41,9 @@ extension Vault {
     package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
         try reading { state throws(FileSystemError) in
             let row = try state.peek(number)
-            guard row.flags.contains(.hasAttributes),
-                let value = try storing({ () throws(StoreError) in try state.index.attribute(name, of: number) })
-            else { throw .attributeNotFound }
+            guard row.flags.contains(.hasAttributes) else { throw .attributeNotFound }
+            let value = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
+            guard let value else { throw .attributeNotFound }
             return value
         }
     }
@@ -56,8 +56,9 @@ extension Vault {
         }
     }
 
-    /// Sets an attribute. An access list changes the permissions too; one that says no more than the
-    /// permissions is not kept.
+    /// Sets an attribute.
+    ///
+    /// An access list changes the permissions too; one that says no more than the permissions is not kept.
     ///
     /// - Throws: `.attributeTooLarge`, `.noSpace` where there are too many, `.alreadyExists`,
     ///   `.attributeNotFound`, `.invalidArgument` for a list that is none, `.notSupported` for other classes

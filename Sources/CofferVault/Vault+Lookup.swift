@@ -11,7 +11,8 @@ extension Vault {
         return try reading { state throws(FileSystemError) in
             if name == [46] { return Attributes(try state.peek(parent)) }
             if name == [46, 46] { return Attributes(try state.peek(try state.peek(parent).parent)) }
-            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            guard
+                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
             else {
                 guard FileType(mode: try state.peek(parent).mode) == .directory else { throw .notDirectory }
                 throw .notFound
@@ -68,7 +69,9 @@ extension Vault {
             guard FileType(mode: directory.mode) == .directory else { throw .notDirectory }
             var entries: [Entry] = []
             let type = FileType.directory.rawValue
-            if cookie < 1 { entries.append(Entry(name: [46], item: number, type: type, cookie: 1, attributes: nil)) }
+            if cookie < 1 {
+                entries.append(Entry(name: [46], item: number, type: type, cookie: 1, attributes: nil))
+            }
             if cookie < 2 {
                 entries.append(
                     Entry(name: [46, 46], item: directory.parent, type: type, cookie: 2, attributes: nil))

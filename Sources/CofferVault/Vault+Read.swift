@@ -19,7 +19,9 @@ extension Vault {
     private static let scatteredReadMax = 64 << 10
     private static let scatteredExtentMin: Int64 = 64 << 10
 
-    /// Reads into `buffer`. As pread(2).
+    /// Reads into `buffer`.
+    ///
+    /// As pread(2).
     ///
     /// - Returns: Bytes that were read: fewer than asked for only at the end of the file.
     /// - Throws: `.damaged` if a byte of them is not what was written; the problem log then names the file.
@@ -54,7 +56,9 @@ extension Vault {
     /// Puts damage that a reader met into the problem log.
     private func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>) {
         guard case .damaged(let place) = error else { return }
-        problems.add("\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(place) is damaged")
+        problems.add(
+            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(place) is damaged"
+        )
     }
 
     /// What there is to read, as of now.

@@ -6,7 +6,9 @@ extension Vault {
     /// Items with more content than this are taken apart in the background.
     private static let eraseAtOnceMax: Int64 = 64 << 20
 
-    /// Takes a name away; the item goes when nobody uses it any more. As unlink(2).
+    /// Takes a name away; the item goes when nobody uses it any more.
+    ///
+    /// As unlink(2).
     ///
     /// - Returns: The item's number and whether this was its last name.
     @discardableResult
@@ -15,7 +17,8 @@ extension Vault {
     ) throws(FileSystemError) -> (number: Int64, isLast: Bool) {
         try changing { state throws(FileSystemError) in
             let directory = try state.directory(parent)
-            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            guard
+                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
             else { throw .notFound }
             let item = try state.item(entry.item)
             guard item.type != .directory else { throw .isDirectory }
@@ -27,7 +30,9 @@ extension Vault {
         }
     }
 
-    /// Removes an empty directory. As rmdir(2).
+    /// Removes an empty directory.
+    ///
+    /// As rmdir(2).
     ///
     /// - Throws: `.directoryNotEmpty`, `.notDirectory`, `.notFound`, `.invalidArgument` for ".".
     @discardableResult
@@ -36,7 +41,8 @@ extension Vault {
         if name == [46, 46] { throw .directoryNotEmpty }
         return try changing { state throws(FileSystemError) in
             let directory = try state.directory(parent)
-            guard let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+            guard
+                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
             else { throw .notFound }
             let item = try state.item(entry.item)
             guard item.type == .directory else { throw .notDirectory }

@@ -18,8 +18,9 @@ extension Vault {
         var entry: EntryRow?
     }
 
-    /// Moves a name, replacing what had the new one. As renameat2(2); there is no instant at which the
-    /// new name does not exist.
+    /// Moves a name, replacing what had the new one.
+    ///
+    /// As renameat2(2); there is no instant at which the new name does not exist.
     ///
     /// - Returns: The number of an item that lost its last name by it.
     @discardableResult
@@ -32,10 +33,14 @@ extension Vault {
             var source = End(directory: try state.directory(parent), name: name)
             var target = End(directory: try state.directory(newParent), name: newName)
             source.entry = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
-            target.entry = try storing { () throws(StoreError) in try state.index.entry(newName, in: newParent) }
+            target.entry = try storing { () throws(StoreError) in
+                try state.index.entry(newName, in: newParent)
+            }
             guard let moved = source.entry else { throw .notFound }
             let item = try state.item(moved.item)
-            if item.type == .directory, try self.isInside(newParent, moved.item, state) { throw .invalidArgument }
+            if item.type == .directory, try self.isInside(newParent, moved.item, state) {
+                throw .invalidArgument
+            }
             if mode == .exchange { return try self.exchange(source, target, state) }
             guard let existing = target.entry else {
                 try self.move(moved, item, source, target, state)
@@ -90,7 +95,8 @@ extension Vault {
         state.touch(item, [])
     }
 
-    private func exchange(_ source: End, _ target: End, _ state: VaultState) throws(FileSystemError) -> Int64? {
+    private func exchange(_ source: End, _ target: End, _ state: VaultState) throws(FileSystemError) -> Int64?
+    {
         guard let one = source.entry, let other = target.entry else { throw .notFound }
         let first = try state.item(one.item)
         let second = try state.item(other.item)

@@ -20,8 +20,10 @@ extension Vault {
         case zero(keepsSize: Bool)
     }
 
-    /// As fallocate(2). A reservation checks that there is room now; content is written elsewhere each time,
-    /// so none can be set aside.
+    /// As fallocate(2).
+    ///
+    /// A reservation checks that there is room now; content is written elsewhere each time, so none can be
+    /// set aside.
     package func allocate(
         _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, by caller: Caller
     ) throws(FileSystemError) {
@@ -50,7 +52,9 @@ extension Vault {
         }
     }
 
-    /// Where data or a hole begins at or behind `offset`. As lseek(2) with SEEK_DATA, SEEK_HOLE.
+    /// Where data or a hole begins at or behind `offset`.
+    ///
+    /// As lseek(2) with SEEK_DATA, SEEK_HOLE.
     ///
     /// - Throws: `.beyondEnd`.
     package func seek(
@@ -105,7 +109,9 @@ extension Vault {
         state.budget = (min(room, Self.budgetByteCount) - count, now + Self.budgetLifetime)
     }
 
-    /// Copies between items without a detour through the caller. As copy_file_range(2).
+    /// Copies between items without a detour through the caller.
+    ///
+    /// As copy_file_range(2).
     ///
     /// - Returns: Bytes that were copied; fewer than asked for where that would keep others waiting.
     package func copy(

@@ -5,7 +5,9 @@ internal import CofferSystem
 
 // Changing content.
 extension Vault {
-    /// Writes bytes at an offset. As pwrite(2).
+    /// Writes bytes at an offset.
+    ///
+    /// As pwrite(2).
     ///
     /// - Parameters:
     ///   - touches: Whether the times of the item change (not for pages that the kernel had cached).
@@ -13,7 +15,9 @@ extension Vault {
     package func write(
         _ bytes: RawSpan, to number: Int64, at offset: Int64, touches: Bool, dropsPrivileges: Bool
     ) throws(FileSystemError) {
-        guard offset >= 0, offset <= Self.fileByteCountMax - Int64(bytes.byteCount) else { throw .fileTooLarge }
+        guard offset >= 0, offset <= Self.fileByteCountMax - Int64(bytes.byteCount) else {
+            throw .fileTooLarge
+        }
         if isReadOnly { throw .readOnly }
         let id = try reading { state throws(FileSystemError) in
             try state.ensureWritable()
@@ -58,7 +62,9 @@ extension Vault {
     func seal(
         _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ buffers: ContentBuffers
     ) throws(FileSystemError) -> Int {
-        guard keys.derive(&buffers.itemKey, for: id, keys.current) else { throw .damaged(place: "the keyring") }
+        guard keys.derive(&buffers.itemKey, for: id, keys.current) else {
+            throw .damaged(place: "the keyring")
+        }
         let total = bytes.byteCount
         var associated = BlockAssociatedData(vault: self.id, item: id, base: base)
         buffers.cipher.begin(buffers.itemKey, prefix)
@@ -100,7 +106,8 @@ extension Vault {
             }
             return try changing { state throws(FileSystemError) in
                 try self.refer(
-                    to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix, state)
+                    to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix,
+                    state)
             }
         }
         try changing { state throws(FileSystemError) in

@@ -114,7 +114,9 @@ package final class Vault: Sendable {
                 do throws(FileSystemError) {
                     return try body(state)
                 } catch {
-                    if state.index.changes != changes { state.stopped = "a change failed half-way (\(error.summary))" }
+                    if state.index.changes != changes {
+                        state.stopped = "a change failed half-way (\(error.summary))"
+                    }
                     throw error
                 }
             }
@@ -128,13 +130,17 @@ package final class Vault: Sendable {
     private func report(_ error: FileSystemError) {
         guard case .damaged(let place) = error else { return }
         problems.add("\(place) is damaged; what it holds cannot be read.")
-        if let reason = stoppedReason { problems.add("The vault can only be read until it is mounted anew: \(reason)") }
+        if let reason = stoppedReason {
+            problems.add("The vault can only be read until it is mounted anew: \(reason)")
+        }
     }
 
     /// Checks a name that is to be made.
     static func validate(_ name: [UInt8]) throws(FileSystemError) {
         guard name.count <= nameByteCountMax else { throw .nameTooLong }
-        guard !name.isEmpty, !name.contains(0), !name.contains(UInt8(ascii: "/")) else { throw .invalidArgument }
+        guard !name.isEmpty, !name.contains(0), !name.contains(UInt8(ascii: "/")) else {
+            throw .invalidArgument
+        }
         guard name != [46], name != [46, 46] else { throw .alreadyExists }
     }
 }

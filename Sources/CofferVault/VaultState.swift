@@ -44,7 +44,9 @@ final class VaultState {
     }
 
     /// Whether there is anything to commit.
-    var hasChanges: Bool { !dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced }
+    var hasChanges: Bool {
+        !dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced
+    }
 
     /// Rows that the next commit will write, about.
     var changeCount: Int { index.changes + dirtyItems.count }
@@ -108,7 +110,9 @@ final class VaultState {
     func storeItems() throws(FileSystemError) {
         for number in dirtyItems {
             guard let item = items[number] else { continue }
-            item.stored = try storing { () throws(StoreError) in try index.put(item.row, replacing: item.stored) }
+            item.stored = try storing { () throws(StoreError) in
+                try index.put(item.row, replacing: item.stored)
+            }
         }
         dirtyItems.removeAll(keepingCapacity: true)
         guard orphans != storedOrphans else { return }

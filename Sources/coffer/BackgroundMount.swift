@@ -17,7 +17,8 @@ enum BackgroundMount {
         let keyReader = Descriptor(owning: keys.reading)
         let keyWriter = Descriptor(owning: keys.writing)
         let statusReader = Descriptor(owning: status.reading)
-        let arguments = ["mount", "--takes-over", "--home", location.path]
+        let arguments =
+            ["mount", "--takes-over", "--home", location.path]
             + options.flatMap { ["-o", $0] } + ["--", point.path]
         do {
             let statusWriter = Descriptor(owning: status.writing)
@@ -27,7 +28,8 @@ enum BackgroundMount {
         var key = profile.copyKey().withBytes { $0.array }
         defer { SecretBytes.wipe(&key) }
         try WholeFile.writeAll(key, to: keyWriter.number, subject: "mount in the background")
-        let bytes = try WholeFile.read(descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")
+        let bytes = try WholeFile.read(
+            descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         if lines.first == "serving" {
             for problem in lines.dropFirst() { Output.error("coffer: \(problem)") }

@@ -4,7 +4,8 @@ internal import CofferClient
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Read every row and block, and name what is damaged.",
-        discussion: "Exits with 1 if anything is damaged. Can be run while the vaults are mounted and in use.")
+        discussion: "Exits with 1 if anything is damaged. Can be run while the vaults are mounted and in use."
+    )
 
     @OptionGroup var profile: ProfileOptions
 
@@ -15,7 +16,8 @@ struct CheckCommand: ParsableCommand {
     var vault: String?
 
     func run() throws {
-        guard case .check(let report) = try Requests.perform(.check(vault: vault), profile, label: "Checking") else {
+        guard case .check(let report) = try Requests.perform(.check(vault: vault), profile, label: "Checking")
+        else {
             throw ProfileError.control("The mount gave another answer than was asked for.")
         }
         if json { try Output.json(report) } else { print(report) }
@@ -25,11 +27,14 @@ struct CheckCommand: ParsableCommand {
     private func print(_ report: CheckReport) {
         for check in report.vaults {
             for damage in check.damage {
-                let range = damage.from.flatMap { from in damage.to.map { " bytes \(from) to \($0 - 1)" } } ?? ""
+                let range =
+                    damage.from.flatMap { from in damage.to.map { " bytes \(from) to \($0 - 1)" } } ?? ""
                 Output.line("\(check.vault)\(damage.path.map { "/\($0)" } ?? "")\(range): \(damage.text)")
             }
             let verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
-            Output.line("\(check.vault): \(check.items) items, \(check.blocks) blocks, \(Output.bytes(Int64(check.bytes))): \(verdict)")
+            Output.line(
+                "\(check.vault): \(check.items) items, \(check.blocks) blocks, \(Output.bytes(Int64(check.bytes))): \(verdict)"
+            )
         }
     }
 }

@@ -49,12 +49,14 @@ struct ProfileOptions: ParsableArguments {
     @Option(
         name: .customLong("home"),
         help: ArgumentHelp(
-            "The profile's directory (default: $COFFER_HOME, or ~/.local/share/coffer).", valueName: "directory"))
+            "The profile's directory (default: $COFFER_HOME, or ~/.local/share/coffer).",
+            valueName: "directory"))
     var home: String?
 
     @Option(
         help: ArgumentHelp(
-            "Read the passphrase from a file (“-”: standard input) instead of asking for it.", valueName: "file"))
+            "Read the passphrase from a file (“-”: standard input) instead of asking for it.",
+            valueName: "file"))
     var passphraseFile: String?
 
     @Option(help: ArgumentHelp("Read the passphrase from an open descriptor.", valueName: "number"))

@@ -20,7 +20,8 @@ struct InitCommand: ParsableCommand {
     var vault = "Personal"
 
     @Option(
-        help: "A hint that is shown after three wrong passphrases. It is hidden, but not protected: do not give the passphrase away."
+        help:
+            "A hint that is shown after three wrong passphrases. It is hidden, but not protected: do not give the passphrase away."
     )
     var hint: String?
 
@@ -40,7 +41,9 @@ struct InitCommand: ParsableCommand {
     }
 
     private static var hostName: String {
-        guard let bytes = try? WholeFile.read("/proc/sys/kernel/hostname", limit: 256) else { return "this device" }
+        guard let bytes = try? WholeFile.read("/proc/sys/kernel/hostname", limit: 256) else {
+            return "this device"
+        }
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 }

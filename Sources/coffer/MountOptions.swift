@@ -12,7 +12,8 @@ struct MountOptions {
     ]
     /// What fstab(5) and mount(8) may carry, and means nothing here.
     private static let ignored: Set<String> = [
-        "defaults", "auto", "noauto", "user", "users", "nouser", "_netdev", "nofail", "relatime", "strictatime",
+        "defaults", "auto", "noauto", "user", "users", "nouser", "_netdev", "nofail", "relatime",
+        "strictatime",
     ]
 
     init(parsing texts: [String]) throws {

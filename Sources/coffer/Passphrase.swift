@@ -36,7 +36,9 @@ struct Passphrase {
     private func given() throws(ProfileError) -> SecretBytes? {
         if let number = options.passphraseDescriptor { return try Self.read(descriptor: number) }
         if let path = options.passphraseFile { return try Self.read(file: path) }
-        if let path = Environment.value("COFFER_PASSPHRASE_FILE"), !path.isEmpty { return try Self.read(file: path) }
+        if let path = Environment.value("COFFER_PASSPHRASE_FILE"), !path.isEmpty {
+            return try Self.read(file: path)
+        }
         if let directory = Environment.value("CREDENTIALS_DIRECTORY"),
             Directory.exists("\(directory)/coffer.passphrase")
         {
@@ -77,7 +79,9 @@ struct Passphrase {
         var buffer = [CChar](repeating: 0, count: byteCountMax)
         let count = unsafe coffer_read_secret(text, &buffer, buffer.count)
         if count == -Int(ENXIO) || count == -Int(ENOENT) || count == -Int(ENOTTY) {
-            throw .control("There is no terminal to ask for the passphrase. Use --passphrase-file or COFFER_PASSPHRASE_FILE.")
+            throw .control(
+                "There is no terminal to ask for the passphrase. Use --passphrase-file or COFFER_PASSPHRASE_FILE."
+            )
         }
         guard count >= 0 else { throw .control("No passphrase was given.") }
         var bytes = buffer.prefix(count).map { UInt8(bitPattern: $0) }

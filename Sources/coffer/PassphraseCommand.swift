@@ -10,7 +10,8 @@ struct PassphraseCommand: ParsableCommand {
     @OptionGroup var profile: ProfileOptions
 
     @Option(
-        help: ArgumentHelp("Read the new passphrase from a file instead of asking for it.", valueName: "file"))
+        help: ArgumentHelp("Read the new passphrase from a file instead of asking for it.", valueName: "file")
+    )
     var newPassphraseFile: String?
 
     @Option(help: "A hint that is shown after three wrong passphrases; without this, there is none.")
@@ -28,7 +29,8 @@ struct PassphraseCommand: ParsableCommand {
             old.duplicate()
         }
         defer { access.close() }
-        let new = try newPassphraseFile.map { path throws(ProfileError) in try Passphrase.read(file: path) }
+        let new =
+            try newPassphraseFile.map { path throws(ProfileError) in try Passphrase.read(file: path) }
             ?? Passphrase.promptTwice("New passphrase: ")
         let request = ControlRequest.changePassphrase(
             old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,

@@ -17,7 +17,8 @@ final class ProgressBar {
 
     func show(_ progress: Progress) {
         let now = Clock.monotonic
-        guard isTerminal, now - started > Self.second, now - drawn > Self.second / 10, progress.total > 0 else { return }
+        guard isTerminal, now - started > Self.second, now - drawn > Self.second / 10, progress.total > 0
+        else { return }
         drawn = now
         let columns = max(20, Int(coffer_terminal_columns(STDERR_FILENO)))
         let share = min(1, Double(progress.done) / Double(progress.total))

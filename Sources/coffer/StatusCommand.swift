@@ -17,7 +17,8 @@ struct StatusCommand: ParsableCommand {
         Output.line("Profile  \(report.profile) (\(report.name), \(report.device))")
         Output.line("Mounted  \(report.mountPoint ?? "no")")
         if let disk = report.disk {
-            Output.line("Disk     \(Output.bytes(Int64(disk.available))) free of \(Output.bytes(Int64(disk.total)))")
+            Output.line(
+                "Disk     \(Output.bytes(Int64(disk.available))) free of \(Output.bytes(Int64(disk.total)))")
         }
         Output.line("")
         Reports.table(report.vaults)
@@ -47,7 +48,8 @@ enum Reports {
         }
         Output.line("\(pad("VAULT", width))  \(pad("ITEMS", 10))  \(pad("CONTENT", 10))  STORE")
         for vault in vaults {
-            let state = vault.isOpen ? vault.stopped.map { " — only readable: \($0)" } ?? "" : " — cannot be opened"
+            let state =
+                vault.isOpen ? vault.stopped.map { " — only readable: \($0)" } ?? "" : " — cannot be opened"
             let content = pad(Output.bytes(vault.contentBytes), 10)
             Output.line(
                 "\(pad(vault.name, width))  \(pad(String(vault.items), 10))  \(content)  \(Output.bytes(vault.storeBytes))\(state)"

@@ -74,7 +74,8 @@ struct VaultCommand: ParsableCommand {
                 guard isatty(STDIN_FILENO) == 1 else {
                     throw ValidationError("Nobody can be asked whether to delete “\(vault)”; say --yes.")
                 }
-                Output.error("All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
+                Output.error(
+                    "All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
                 guard readLine() == vault else { throw ExitCode(75) }
             }
             try Requests.perform(.deleteVault(name: vault), profile)

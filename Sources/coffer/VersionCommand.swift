@@ -17,8 +17,12 @@ struct VersionCommand: ParsableCommand {
     func run() throws {
         if json {
             return try Output.json(
-                Versions(coffer: Coffer.version, profileFormat: ProfileRecord.version, packFormat: PackHeader.version))
+                Versions(
+                    coffer: Coffer.version, profileFormat: ProfileRecord.version,
+                    packFormat: PackHeader.version))
         }
-        Output.line("coffer \(Coffer.version) (profile format \(ProfileRecord.version), pack format \(PackHeader.version))")
+        Output.line(
+            "coffer \(Coffer.version) (profile format \(ProfileRecord.version), pack format \(PackHeader.version))"
+        )
     }
 }

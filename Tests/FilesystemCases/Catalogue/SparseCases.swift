@@ -4,6 +4,7 @@ internal import Glibc
 private let mebibyte = Int64(1 << 20)
 
 /// A file of three mebibytes with data in the first and the last, and a hole between.
+///
 /// Closes the file once: while a file is being written through FUSE, the kernel may tell an old st_blocks
 /// until somebody closes it (docs/posix.md).
 func settleBlocks(of name: String, in box: Sandbox) throws {
