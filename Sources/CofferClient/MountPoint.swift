@@ -47,27 +47,6 @@ package struct MountPoint: Sendable {
         return true
     }
 
-    /// Keeps programs from writing into the directory while nothing is mounted on it.
-    ///
-    /// Its owner loses the right to write; for root, who needs none, it becomes immutable (chattr(1) +i),
-    /// where the file system knows that.
-    package func protect() {
-        guard chmodWithoutWriting(), geteuid() == 0 else { return }
-        setImmutable(true)
-    }
-
-    private func chmodWithoutWriting() -> Bool {
-        setImmutable(false)
-        return unsafe chmod(path, 0o500) == 0
-    }
-
-    private func setImmutable(_ immutable: Bool) {
-        guard geteuid() == 0, let directory = try? Descriptor.open(path, [.readOnly, .directory]) else {
-            return
-        }
-        _ = coffer_set_immutable(directory.number, immutable ? 1 : 0)
-    }
-
     // MARK: Mounted file systems
 
     /// Whether anything is mounted at exactly this path.
