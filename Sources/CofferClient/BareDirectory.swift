@@ -13,15 +13,22 @@ struct BareDirectory: ~Copyable {
         descriptor = try Descriptor.open(point.path, [.readOnly, .directory])
     }
 
-    /// Makes it writable, as fusermount3(1) wants it.
+    private static let writing: mode_t = 0o222
+
+    /// Makes it writable for its owner, as fusermount3(1) wants it.
     func open() {
         setImmutable(false)
-        fchmod(descriptor.number, 0o700)
+        if permissions & 0o200 == 0 { fchmod(descriptor.number, permissions | 0o200) }
+    }
+
+    private var permissions: mode_t {
+        var status = stat()
+        return unsafe fstat(descriptor.number, &status) == 0 ? status.st_mode & 0o7777 : 0o700
     }
 
     /// Makes it unwritable. What the file system under it does not know is left out.
     func protect() {
-        fchmod(descriptor.number, 0o500)
+        fchmod(descriptor.number, permissions & ~Self.writing)
         setImmutable(true)
     }
 

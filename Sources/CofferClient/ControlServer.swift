@@ -27,7 +27,10 @@ final class ControlServer: Sendable {
                 let number = coffer_accept(socket.number)
                 if number == -EINTR || number == -ECONNABORTED { continue }
                 guard number >= 0 else { return }
-                serve(Descriptor(owning: number))
+                // One thread each, so that nobody waits for a long check or a client that says nothing.
+                let thread = try? Thread.start("coffer-command") { [self] in serve(Descriptor(owning: number))
+                }
+                if thread == nil { close(number) }
             }
         }
     }

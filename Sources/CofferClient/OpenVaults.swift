@@ -144,9 +144,8 @@ final class OpenVaults: VaultDirectory {
         }
         let mounted = state.withLock { $0.open[record.slot] }
         note { $0.open[record.slot] = nil }
-        if let mounted {
-            do throws(FileSystemError) { try mounted.vault.close() } catch { throw .vault(error) }
-        }
+        // What cannot be stored any more is to be deleted anyway.
+        try? mounted?.vault.close()
         try profile.deleteVault(record)
     }
 

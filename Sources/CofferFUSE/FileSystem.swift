@@ -51,7 +51,9 @@ struct FileSystem: Sendable {
             guard root.vault(named: name) == nil else { throw .alreadyExists }
             guard FileType(mode: item.mode) == .directory else { throw .notPermitted }
             let mounted = try root.createVault(named: name, by: caller)
-            return (vaultNode(mounted), try mounted.vault.attributes(of: Vault.rootNumber))
+            var changes = AttributeChanges()
+            changes.mode = item.mode & ModeBits.permissions & ~caller.umask
+            return (vaultNode(mounted), try mounted.vault.setAttributes(of: Vault.rootNumber, changes))
         }
         let attributes = try vault(parent).create(item, named: name, in: parent.item, by: caller)
         return (Node(slot: parent.slot, item: attributes.number), attributes)

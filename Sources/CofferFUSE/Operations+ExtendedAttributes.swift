@@ -19,8 +19,19 @@ extension Operations {
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
             if node.isRoot { throw .notSupported }
             let mode: Vault.AttributeMode = flags == create ? .create : flags == replace ? .replace : .any
-            try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode)
+            try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode) {
+                unsafe groups(of: request)
+            }
         }
+    }
+
+    /// The groups of the caller; nil for root, whom they do not restrict.
+    private static func groups(of request: fuse_req_t?) -> [UInt32]? {
+        let caller = unsafe caller(request)
+        if caller.user == 0 { return nil }
+        var groups = [gid_t](repeating: 0, count: 1024)
+        let count = unsafe fuse_req_getgroups(request, Int32(groups.count), &groups)
+        return [caller.group] + groups.prefix(Int(max(0, min(count, 1024))))
     }
 
     static func attribute(

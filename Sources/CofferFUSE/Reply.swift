@@ -51,7 +51,7 @@ struct Reply: ~Copyable {
     /// Answers attributes that stay right until the kernel is told otherwise.
     consuming func attributes(_ attributes: Attributes, of node: Node) {
         var status = StatusRecord.make(attributes, node)
-        unsafe fuse_reply_attr(request, &status, StatusRecord.timeout)
+        unsafe fuse_reply_attr(request, &status, StatusRecord.timeout(for: attributes))
         discard self
     }
 

@@ -7,6 +7,16 @@ enum StatusRecord {
     /// Seconds for which the kernel may keep names and attributes: all changes come through it, or are
     /// announced to it.
     static let timeout: Double = 1e9
+
+    /// Seconds for which attributes may be kept.
+    ///
+    /// A write takes set-user-id and set-group-id away behind the kernel's back, so it asks for those of
+    /// such a file each time.
+    static func timeout(for attributes: Attributes) -> Double {
+        attributes.type == .regular && attributes.mode & (ModeBits.setUser | ModeBits.setGroup) != 0
+            ? 0 : timeout
+    }
+
     /// Numbers of nodes are never used twice, so one generation does for all.
     private static let generation: UInt64 = 1
 
@@ -32,7 +42,7 @@ enum StatusRecord {
         entry.ino = node.number
         entry.generation = generation
         entry.attr = make(attributes, node)
-        entry.attr_timeout = timeout
+        entry.attr_timeout = timeout(for: attributes)
         entry.entry_timeout = timeout
         return entry
     }
@@ -44,8 +54,11 @@ enum StatusRecord {
             : timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
     }
 
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since 1970; times before 1678 and after 2261 become the first and last that can be kept.
     static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ Int64(time.tv_nsec)
+        let (seconds, overflows) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, exceeds) = seconds.addingReportingOverflow(Int64(time.tv_nsec))
+        guard overflows || exceeds else { return sum }
+        return time.tv_sec < 0 ? .min : .max
     }
 }

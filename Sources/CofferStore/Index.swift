@@ -171,13 +171,18 @@ package final class IndexLog: @unchecked Sendable {
 
     /// Returns once all that was committed is on disk.
     ///
-    /// - Throws: `.noSpace` if the disk has no room for it; it is kept, and the next call tries again.
+    /// - Throws: `.noSpace` if the disk has no room for it: it is kept, and the next call tries again.
+    ///   `.stopped` if the disk failed: what it has of the log is not known any more.
     package func sync() throws(StoreError) {
         do throws(SystemError) {
             try fileSystem.files.writeUnwritten(to: file)
-            try file.dataSync()
         } catch {
             throw StoreError(error)
+        }
+        do throws(SystemError) {
+            try file.dataSync()
+        } catch {
+            throw .stopped(reason: "the disk failed to store the index (\(error))")
         }
     }
 

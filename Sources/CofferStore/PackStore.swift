@@ -49,11 +49,12 @@ package final class PackStore {
 
     /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
     package init(
-        in directory: any StorageDirectory, vault: VaultID, rows: [PackRow]
+        in directory: any StorageDirectory, vault: VaultID, rows: [PackRow], isReadOnly: Bool = false
     ) throws(StoreError) {
         self.directory = directory
         self.vault = vault
         for row in rows { packs[row.number] = Pack(row: row, stored: row) }
+        if isReadOnly { return }
         let known = Set(rows.map(\.id.description))
         do throws(SystemError) {
             for name in try directory.list() where !known.contains(name) && PackID(hexadecimal: name) != nil {
@@ -82,8 +83,10 @@ package final class PackStore {
 
     // MARK: Appending
 
-    /// Space in a pack for `count` sealed bytes of `plaintext` bytes, to be written by the caller before
-    /// a row refers to it.
+    /// Space in a pack for `count` sealed bytes of `plaintext` bytes.
+    ///
+    /// The caller writes it, without the lock, then says so with `noteWritten`, and only then lets a row
+    /// refer to it: so no commit refers to bytes that were not there when the packs were synced.
     package func allocate(
         _ count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
     ) throws(StoreError) -> (file: PackFile, pack: Int64, position: Int) {
@@ -93,8 +96,12 @@ package final class PackStore {
         let position = tailStart
         tailStart += count
         note(plaintext, in: number)
-        markDirty(number, count)
         return (file, number, position)
+    }
+
+    /// Notes that allocated space was written.
+    package func noteWritten(_ count: Int, to number: Int64) {
+        markDirty(number, count)
     }
 
     /// Puts a small sealed extent into the tail.

@@ -164,6 +164,7 @@ extension Vault {
                 let place = try state.packs.allocate(
                     count, plaintext: Int64(range.count), newPack: state.newPack)
                 try place.file.write(bytes, at: place.position)
+                state.packs.noteWritten(count, to: place.pack)
                 return .pack(place.pack, position: Int64(place.position))
             }
         } catch {

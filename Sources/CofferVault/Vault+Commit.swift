@@ -27,8 +27,11 @@ extension Vault {
     }
 
     private func commitAlone() throws(FileSystemError) {
-        guard state.withLock({ $0.hasChanges }) else {
-            return try storing { () throws(StoreError) in if !log.isWritten { try log.sync() } }
+        let (hasChanges, stopped) = state.withLock { ($0.hasChanges, $0.stopped) }
+        if let stopped { throw .store(.stopped(reason: stopped)) }
+        guard hasChanges else {
+            if !log.isWritten { try syncLog() }
+            return
         }
         try syncPacks()
         var removed: [PackID] = []
@@ -42,12 +45,30 @@ extension Vault {
             stop(error.summary)
             throw error
         }
-        try storing { () throws(StoreError) in try log.sync() }
+        try syncLog()
         giveBack(removed, discards)
-        let (isLong, isFragmented) = state.withLock {
-            ($0.index.logFrameCount >= Self.logFrameCountMax, !$0.fragmented.isEmpty)
+        noteUpkeep(hasDiscards: !discards.isEmpty)
+    }
+
+    /// Brings the committed part of the log to disk; if that fails for another reason than space, nobody
+    /// may be told any more that something is on disk.
+    private func syncLog() throws(FileSystemError) {
+        do throws(StoreError) {
+            try log.sync()
+        } catch {
+            if case .noSpace = error { throw .noSpace }
+            stop("\(error)")
+            throw .store(error)
         }
-        if isLong || isFragmented || !discards.isEmpty { upkeep.noteUpkeep(isUrgent: isLong) }
+    }
+
+    private func noteUpkeep(hasDiscards: Bool) {
+        let (isLong, hasWork) = state.withLock { state in
+            let isDead = state.deadByteCount >= Compaction.deadByteCountMin
+            if isDead { state.deadByteCount = 0 }
+            return (state.index.logFrameCount >= Self.logFrameCountMax, isDead || !state.fragmented.isEmpty)
+        }
+        if isLong || hasWork || hasDiscards { upkeep.noteUpkeep(isUrgent: isLong) }
     }
 
     /// The part that needs the lock.
@@ -90,8 +111,9 @@ extension Vault {
         do throws(StoreError) {
             try dirty?.sync()
         } catch {
+            if case .noSpace = error { throw .noSpace }
             stop("\(error)")
-            throw FileSystemError(error)
+            throw .store(error)
         }
     }
 

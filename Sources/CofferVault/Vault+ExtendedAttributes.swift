@@ -60,11 +60,13 @@ extension Vault {
     ///
     /// An access list changes the permissions too; one that says no more than the permissions is not kept.
     ///
+    /// - Parameter groups: Asked for the groups of the caller; nil if they do not matter, as for root.
     /// - Throws: `.attributeTooLarge`, `.noSpace` where there are too many, `.alreadyExists`,
     ///   `.attributeNotFound`, `.invalidArgument` for a list that is none, `.notSupported` for other classes
     ///   of names than user, trusted, security and system.posix_acl_*.
     package func setExtendedAttribute(
-        _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode
+        _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode,
+        groups: () -> [UInt32]? = { nil }
     ) throws(FileSystemError) {
         guard value.count <= Self.valueByteCountMax else { throw .attributeTooLarge }
         guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
@@ -76,6 +78,12 @@ extension Vault {
             try self.ensureSpace(for: value.count + 4096, state)
             if name == ExtendedAttributeName.accessList || name == ExtendedAttributeName.defaultList {
                 try self.setAccessList(name, of: item, to: value, state)
+                // As chmod(2): who is not in the file's group does not make it set-group-id.
+                if item.row.mode & ModeBits.setGroup != 0, let groups = groups(),
+                    !groups.contains(item.row.group)
+                {
+                    item.row.mode &= ~ModeBits.setGroup
+                }
             } else {
                 try self.setAttribute(name, of: item, to: value, state)
             }

@@ -105,6 +105,7 @@ extension Vault {
                 throw FileSystemError(error)
             }
             return try changing { state throws(FileSystemError) in
+                state.packs.noteWritten(count, to: place.pack)
                 try self.refer(
                     to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix,
                     state)
@@ -177,6 +178,7 @@ extension Vault {
         switch row.place {
         case .pack(let pack, let position):
             state.packs.addLive(-count, to: pack)
+            state.deadByteCount += count
             if count == row.total, count >= Compaction.smallByteCount {
                 state.discards.append(
                     .init(

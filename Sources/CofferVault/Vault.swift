@@ -74,7 +74,7 @@ package final class Vault: Sendable {
         } catch {
             throw StoreError.system(error)
         }
-        let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs())
+        let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly)
         log = try index.makeLog()
         state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
         if index.droppedFrameCount > 0 {

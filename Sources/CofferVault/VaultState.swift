@@ -24,6 +24,8 @@ final class VaultState {
     /// Whether all but a few frames of the index's log are in the database.
     var logIsNearlyMoved = false
     var recentReads = RecentReads()
+    /// Bytes in packs that died since compaction last looked.
+    var deadByteCount: Int64 = 0
     /// Why nothing may be written any more.
     var stopped: String?
 

@@ -65,7 +65,7 @@ struct MountCommand: ParsableCommand {
                 serving: { channel.announce($0) }, report: SystemLog.report)
         } catch {
             channel.fail(error)
-            throw error
+            Glibc.exit(error.exitCode)
         }
     }
 }

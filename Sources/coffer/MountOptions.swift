@@ -8,11 +8,12 @@ struct MountOptions {
     /// What the kernel and libfuse take from us.
     private static let passedOn: Set<String> = [
         "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "async", "sync", "dirsync", "atime",
-        "noatime", "nodiratime", "allow_other", "auto_unmount", "default_permissions",
+        "noatime", "allow_other", "auto_unmount", "default_permissions",
     ]
     /// What fstab(5) and mount(8) may carry, and means nothing here.
     private static let ignored: Set<String> = [
         "defaults", "auto", "noauto", "user", "users", "nouser", "_netdev", "nofail", "relatime",
+        "nodiratime",
         "strictatime",
     ]
 

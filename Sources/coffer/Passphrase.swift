@@ -34,7 +34,9 @@ struct Passphrase {
     }
 
     private func given() throws(ProfileError) -> SecretBytes? {
-        if let number = options.passphraseDescriptor { return try Self.read(descriptor: number) }
+        if let number = options.passphraseDescriptor {
+            return try Self.read(descriptor: number, subject: "descriptor \(number)")
+        }
         if let path = options.passphraseFile { return try Self.read(file: path) }
         if let path = Environment.value("COFFER_PASSPHRASE_FILE"), !path.isEmpty {
             return try Self.read(file: path)
@@ -48,31 +50,35 @@ struct Passphrase {
     }
 
     static func read(file path: String) throws(ProfileError) -> SecretBytes {
-        if path == "-" { return try read(descriptor: STDIN_FILENO) }
-        var bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try WholeFile.read(path, limit: byteCountMax)
-        } catch {
+        if path == "-" { return try read(descriptor: STDIN_FILENO, subject: "standard input") }
+        let descriptor: Descriptor
+        do throws(SystemError) { descriptor = try Descriptor.open(path, .readOnly) } catch {
             throw .system(error)
         }
-        return try secret(&bytes)
+        return try read(descriptor: descriptor.number, subject: path)
     }
 
-    private static func read(descriptor: Int32) throws(ProfileError) -> SecretBytes {
-        var bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try WholeFile.read(descriptor: descriptor, limit: byteCountMax, subject: "passphrase")
-        } catch {
-            throw .system(error)
+    /// Reads to the end, into memory that does not move and is wiped. One newline at the end is not part
+    /// of the passphrase.
+    private static func read(descriptor: Int32, subject: String) throws(ProfileError) -> SecretBytes {
+        var bytes = [UInt8](repeating: 0, count: byteCountMax + 1)
+        defer { SecretBytes.wipe(&bytes) }
+        var count = 0
+        while count < bytes.count {
+            let room = bytes.count - count
+            let place = count
+            let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: place), room)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw .system(SystemError("read", code: errno, on: subject)) }
+            if got == 0 { break }
+            count += got
         }
-        return try secret(&bytes)
-    }
-
-    /// One newline at the end is not part of the passphrase.
-    private static func secret(_ bytes: inout [UInt8]) throws(ProfileError) -> SecretBytes {
-        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        guard !bytes.isEmpty else { throw .emptyPassphrase }
-        return SecretBytes(moving: &bytes)
+        guard count <= byteCountMax else { throw .system(SystemError("read", code: EFBIG, on: subject)) }
+        if count > 0, bytes[count - 1] == UInt8(ascii: "\n") { count -= 1 }
+        guard count > 0 else { throw .emptyPassphrase }
+        return unsafe SecretBytes(copying: bytes.span.bytes.extracting(0..<count))
     }
 
     private static func prompt(_ text: String) throws(ProfileError) -> SecretBytes {

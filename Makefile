@@ -1,0 +1,76 @@
+# Coffer's build. “make help” lists the targets; “make” builds.
+
+# Where things are built, and where they are installed.
+BUILD ?= .build
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT ?= swift
+# More options for “swift test”, as in: make test TEST_FLAGS='--filter Architecture'
+TEST_FLAGS ?=
+
+BIN_DIR = $(DESTDIR)$(PREFIX)/bin
+SHARE_DIR = $(DESTDIR)$(PREFIX)/share
+
+BINARY := $(BUILD)/release/coffer
+# What is made from the binary: manual page and shell completions.
+MADE := $(BUILD)/share
+# Says when the binary was last brought up to date.
+STAMP := $(BUILD)/coffer.stamp
+INPUTS := Package.swift $(shell find Sources tools -type f)
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.PHONY: help deps build demo test lint format install uninstall clean
+
+help: ## This list
+	@awk -F ' *## *' '/^[a-z]+:.*##/ { split($$1, name, ":"); printf "make %-10s %s\n", name[1], $$2 }' Makefile
+
+deps: ## Install what this machine lacks (needs root; says what to install otherwise)
+	@sh tools/dependencies.sh
+
+build: deps ## The coffer binary, optimized, with its manual page and shell completions
+	$(SWIFT) build --scratch-path $(BUILD) -c release --product coffer --static-swift-stdlib
+	@mkdir -p $(MADE)
+	@$(BINARY) --generate-completion-script bash > $(MADE)/coffer.bash
+	@$(BINARY) --generate-completion-script zsh > $(MADE)/coffer.zsh
+	@$(BINARY) --generate-completion-script fish > $(MADE)/coffer.fish
+	@$(BINARY) --experimental-dump-help > $(MADE)/coffer.json
+	@awk -v version="$$($(BINARY) --version)" -v date="$$(sh tools/manual-date.sh)" -v end=tools/manual-end.mdoc \
+		-f tools/manual.awk $(MADE)/coffer.json > $(MADE)/coffer.1
+	@touch $(STAMP)
+
+# So that “make && sudo make install” builds nothing as root.
+$(STAMP): $(INPUTS)
+	@$(MAKE) --no-print-directory build
+
+demo: build ## Show the main job on real files, from an empty profile to a comparison
+	Tests/demo.sh $(BINARY)
+
+test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
+	@sh tools/check-fuse.sh
+	$(SWIFT) build --scratch-path $(BUILD) --build-tests
+	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
+
+lint: deps ## Check the form of all Swift files
+	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+
+format: deps ## Bring all Swift files into form
+	$(SWIFT) format format --in-place --parallel --recursive Sources Tests Package.swift
+
+install: $(STAMP) ## Install below PREFIX (/usr/local) in DESTDIR
+	install -D -m 755 -s $(BINARY) $(BIN_DIR)/coffer
+	install -D -m 644 $(MADE)/coffer.1 $(SHARE_DIR)/man/man1/coffer.1
+	install -D -m 644 $(MADE)/coffer.bash $(SHARE_DIR)/bash-completion/completions/coffer
+	install -D -m 644 $(MADE)/coffer.zsh $(SHARE_DIR)/zsh/site-functions/_coffer
+	install -D -m 644 $(MADE)/coffer.fish $(SHARE_DIR)/fish/vendor_completions.d/coffer.fish
+	install -D -m 644 LICENSE $(SHARE_DIR)/doc/coffer/LICENSE
+
+uninstall: ## Remove what install put there
+	rm -f $(BIN_DIR)/coffer $(SHARE_DIR)/man/man1/coffer.1 \
+		$(SHARE_DIR)/bash-completion/completions/coffer $(SHARE_DIR)/zsh/site-functions/_coffer \
+		$(SHARE_DIR)/fish/vendor_completions.d/coffer.fish $(SHARE_DIR)/doc/coffer/LICENSE
+	-rmdir $(SHARE_DIR)/doc/coffer 2>/dev/null
+
+clean: ## Remove what was built
+	rm -rf $(BUILD)

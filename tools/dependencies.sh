@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs what building, testing and showing Coffer needs and this machine lacks (Debian, Ubuntu).
+# Says nothing and takes no time where all is there. Installs as root only; says what to install otherwise.
+set -u
+
+missing=
+need() { missing="$missing $1"; }
+
+have_command() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
+have_library() { have_command pkg-config && pkg-config --exists "$1"; }
+
+# What the compiler links with; Swift's toolchain brings no headers of the system.
+[ -e /usr/include/stdio.h ] || need libc6-dev
+[ -d /usr/include/c++ ] || need libstdc++-12-dev
+have_command pkg-config || need pkg-config
+have_library 'fuse3 >= 3.14' || need libfuse3-dev
+have_library libsodium || need libsodium-dev
+have_library sqlite3 || need libsqlite3-dev
+have_library 'libcrypto >= 3' || need libssl-dev
+have_command strip || need binutils
+
+# What mounts, and what the demonstration and the tests call.
+have_command fusermount3 || need fuse3
+have_command setfattr || need attr
+have_command setfacl || need acl
+have_command chattr || need e2fsprogs
+have_command rsync || need rsync
+have_command mountpoint || need util-linux
+have_command awk || need mawk
+have_command git || need git
+
+if ! have_command swift; then
+    echo "note: there is no swift in PATH; Swift 6.3 or later is needed to build: https://www.swift.org/install" >&2
+fi
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! have_command apt-get; then
+    echo "These packages are missing (names as in Debian):$missing" >&2
+    have_command apt-get && echo "Install them with: sudo apt-get install$missing" >&2
+    exit 1
+fi
+echo "Installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq </dev/null || echo "note: apt-get update failed; going on with the lists that are there" >&2
+# shellcheck disable=SC2086 # a list of package names
+apt-get install -qq -y --no-install-recommends $missing </dev/null
