@@ -26,7 +26,9 @@ struct BareDirectory: ~Copyable {
         return unsafe fstat(descriptor.number, &status) == 0 ? status.st_mode & 0o7777 : 0o700
     }
 
-    /// Makes it unwritable. What the file system under it does not know is left out.
+    /// Makes it unwritable.
+    ///
+    /// What the file system under it does not know is left out.
     func protect() {
         fchmod(descriptor.number, permissions & ~Self.writing)
         setImmutable(true)

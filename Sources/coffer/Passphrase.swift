@@ -58,8 +58,9 @@ struct Passphrase {
         return try read(descriptor: descriptor.number, subject: path)
     }
 
-    /// Reads to the end, into memory that does not move and is wiped. One newline at the end is not part
-    /// of the passphrase.
+    /// Reads to the end, into memory that does not move and is wiped.
+    ///
+    /// One newline at the end is not part of the passphrase.
     private static func read(descriptor: Int32, subject: String) throws(ProfileError) -> SecretBytes {
         var bytes = [UInt8](repeating: 0, count: byteCountMax + 1)
         defer { SecretBytes.wipe(&bytes) }
