@@ -16,7 +16,7 @@ BINARY := $(BUILD)/release/coffer
 MADE := $(BUILD)/share
 # Says when the binary was last brought up to date.
 STAMP := $(BUILD)/coffer.stamp
-INPUTS := Package.swift $(shell find Sources tools -type f)
+INPUTS := Package.swift $(shell find Sources docs/man -type f)
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
@@ -27,7 +27,7 @@ help: ## This list
 	@awk -F ' *## *' '/^[a-z]+:.*##/ { split($$1, name, ":"); printf "make %-10s %s\n", name[1], $$2 }' Makefile
 
 deps: ## Install what this machine lacks (needs root; says what to install otherwise)
-	@sh tools/dependencies.sh
+	@sh .ci/dependencies.sh
 
 build: deps ## The coffer binary, optimized, with its manual page and shell completions
 	$(SWIFT) build --scratch-path $(BUILD) -c release --product coffer --static-swift-stdlib
@@ -36,8 +36,8 @@ build: deps ## The coffer binary, optimized, with its manual page and shell comp
 	@$(BINARY) --generate-completion-script zsh > $(MADE)/coffer.zsh
 	@$(BINARY) --generate-completion-script fish > $(MADE)/coffer.fish
 	@$(BINARY) --experimental-dump-help > $(MADE)/coffer.json
-	@awk -v version="$$($(BINARY) --version)" -v date="$$(sh tools/manual-date.sh)" -v end=tools/manual-end.mdoc \
-		-f tools/manual.awk $(MADE)/coffer.json > $(MADE)/coffer.1
+	@awk -v version="$$($(BINARY) --version)" -v date="$$(sh docs/man/manual-date.sh)" -v end=docs/man/manual-end.mdoc \
+		-f docs/man/manual.awk $(MADE)/coffer.json > $(MADE)/coffer.1
 	@touch $(STAMP)
 
 # So that “make && sudo make install” builds nothing as root.
@@ -48,7 +48,7 @@ demo: build ## Show the main job on real files, from an empty profile to a compa
 	Tests/demo.sh $(BINARY)
 
 test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
-	@sh tools/check-fuse.sh
+	@sh .ci/check-fuse.sh
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
 	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
 

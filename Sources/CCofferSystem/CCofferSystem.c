@@ -252,3 +252,5 @@ void coffer_log_warning(const char *text) {
     openlog("coffer", LOG_PID, LOG_DAEMON);
     syslog(LOG_WARNING, "%s", text);
 }
+
+void coffer_name_process(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

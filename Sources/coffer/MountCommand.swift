@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CCofferSystem
 internal import CofferClient
 internal import CofferCrypto
 internal import CofferSystem
@@ -56,6 +57,7 @@ struct MountCommand: ParsableCommand {
     /// The second half of a mount in the background: serves with the key and the lock that the first half
     /// left on descriptors 3 and 5, and says on 4 when it does.
     private func serveTakenOver(_ location: ProfileLocation, _ options: MountOptions) throws {
+        unsafe coffer_name_process("coffer")
         let channel = BackgroundMount.Channel()
         do throws(ProfileError) {
             let opened = try channel.takeOver(location)

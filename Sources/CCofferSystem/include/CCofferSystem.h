@@ -65,3 +65,5 @@ int coffer_accept(int socket);
 void coffer_shut_down(int socket);
 /// syslog(3), facility daemon, level warning.
 void coffer_log_warning(const char *text);
+/// prctl(PR_SET_NAME): what ps(1) shows; a program started through /proc/self/exe is named "exe" else.
+void coffer_name_process(const char *name);

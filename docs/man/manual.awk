@@ -1,6 +1,6 @@
 # Makes the manual page coffer(1) in mdoc(7) from what “coffer --experimental-dump-help” tells of the commands.
 #
-#   awk -v version=0.1.0 -v date='June 1, 2026' -v end=tools/manual-end.mdoc -f tools/manual.awk help.json
+#   awk -v version=0.1.0 -v date='June 1, 2026' -v end=docs/man/manual-end.mdoc -f docs/man/manual.awk help.json
 #
 # Takes the JSON as it is printed there: one value on each line. Fails if the exit codes are not in it.
 
@@ -184,7 +184,7 @@ END {
     name = value[root ".commandName"]
     paragraphs = split(value[root ".discussion"], paragraph, /\n\n+/)
 
-    print ".\\\" Made from the definitions of the commands by tools/manual.awk; do not edit."
+    print ".\\\" Made from the definitions of the commands by docs/man/manual.awk; do not edit."
     print ".Dd " date
     print ".Dt " toupper(name) " 1"
     print ".Os " name " " version

@@ -1,0 +1,91 @@
+import Testing
+
+/// The rules of docs/architecture.md and CONTRIBUTING.md, held against all of Sources.
+@Suite struct ArchitectureTests {
+    @Test("The sources are found")
+    func sourcesAreFound() throws {
+        #expect(Project.sources.count > 50)
+        #expect(try Project.manifest().dependencies["coffer"]?.contains("ArgumentParser") == true)
+    }
+
+    @Test("Every target has a row")
+    func rows() throws {
+        #expect(ImportRules.targetsWithoutRow(try Project.targets()) == [])
+    }
+
+    @Test("Targets import only from rows above their own")
+    func layers() {
+        expectNone(ImportRules.layers(Project.sources))
+    }
+
+    @Test("Targets import only what Package.swift declares for them")
+    func declared() throws {
+        expectNone(ImportRules.declared(Project.sources, try Project.manifest()))
+    }
+
+    @Test("Package.swift declares nothing that is not imported")
+    func unused() throws {
+        let unused = ImportRules.unused(Project.sources, try Project.manifest())
+        #expect(unused == [])
+    }
+
+    @Test("C libraries have one importer each")
+    func libraries() {
+        let libraries: Set<String> = ["CSodium", "CCrypto", "CSQLite", "CFuse3"]
+        expectNone(ImportRules.importers(Project.sources, of: libraries))
+    }
+
+    @Test("Only coffer imports ArgumentParser")
+    func argumentParser() {
+        expectNone(ImportRules.importers(Project.sources, of: ["ArgumentParser"]))
+    }
+
+    @Test("Foundation is imported nowhere")
+    func foundation() {
+        let modules: Set<String> = ["Foundation", "FoundationNetworking", "FoundationInternationalization"]
+        expectNone(ImportRules.importers(Project.sources, of: modules))
+    }
+
+    @Test("FoundationEssentials is imported by CofferClient and coffer alone")
+    func foundationEssentials() {
+        expectNone(ImportRules.importers(Project.sources, of: ["FoundationEssentials"]))
+    }
+
+    @Test("Declarations that other targets see have doc comments")
+    func documentation() {
+        expectNone(TextRules.documentation(Project.sources))
+    }
+
+    @Test("Claims of safety say why they hold")
+    func safety() {
+        expectNone(TextRules.safety(Project.sources))
+    }
+
+    @Test("No banned words")
+    func bannedWords() {
+        expectNone(TextRules.bannedWords(Project.sources))
+    }
+
+    @Test("Files have at most 450 lines")
+    func length() {
+        expectNone(TextRules.length(Project.allSources))
+    }
+
+    @Test("Sources have no paths of one machine")
+    func pathsInSources() {
+        let banned = TextRules.machinePaths + [TextRules.temporaryPath]
+        expectNone(TextRules.paths(Project.allSources, banned: banned))
+    }
+
+    @Test("No other file has the paths of the machine it was written on")
+    func pathsElsewhere() {
+        expectNone(TextRules.paths(Project.others, banned: [TextRules.machinePaths[0]]))
+    }
+
+    /// Tells all violations at once.
+    private func expectNone(_ violations: [Violation], sourceLocation: SourceLocation = #_sourceLocation) {
+        if violations.isEmpty { return }
+        let list = violations.map(\.description).joined(separator: "\n")
+        Issue.record("\(violations.count) violations:\n\(list)", sourceLocation: sourceLocation)
+    }
+}

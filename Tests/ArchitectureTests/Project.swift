@@ -1,0 +1,49 @@
+import Foundation
+
+/// The files of the project, as they are on disk.
+enum Project {
+    /// The directory of Package.swift.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Every Swift file of Sources, ordered by path.
+    static let sources: [SourceFile] = files(below: "Sources") { $0.hasSuffix(".swift") }
+
+    /// Every file of Sources: Swift, C, headers and module maps.
+    static let allSources: [SourceFile] = files(below: "Sources") { _ in true }
+
+    /// What is written by hand elsewhere: tests, scripts, build files, documents.
+    static let others: [SourceFile] =
+        ["Tests", "Benchmarks", "docs", "tools", "mount-helpers", ".ci"].flatMap { directory in
+            files(below: directory) { path in !path.contains("/Vectors/") }
+        } + files(below: "", deeply: false) { _ in true }
+
+    /// The targets that have a directory in Sources.
+    static func targets() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path).sorted()
+    }
+
+    /// What Package.swift says.
+    static func manifest() throws -> Manifest {
+        Manifest(try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8))
+    }
+
+    private static func files(
+        below directory: String, deeply: Bool = true, where isWanted: (String) -> Bool
+    ) -> [SourceFile] {
+        let start = directory.isEmpty ? root : root.appending(path: directory)
+        let found = FileManager.default.enumerator(
+            at: start, includingPropertiesForKeys: [.isRegularFileKey],
+            options: deeply ? [] : [.skipsSubdirectoryDescendants])
+        let urls = (found?.allObjects ?? []).compactMap { $0 as? URL }
+        return urls.compactMap { url in
+            let isFile = (try? url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) ?? false
+            let path = String(url.path.dropFirst(root.path.count + 1))
+            // Files that are no text have no rules.
+            guard isFile, isWanted(path), let text = try? String(contentsOf: url, encoding: .utf8) else {
+                return nil
+            }
+            return SourceFile(path: path, text)
+        }.sorted { $0.path < $1.path }
+    }
+}

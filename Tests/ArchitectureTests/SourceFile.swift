@@ -1,0 +1,70 @@
+/// A file as the rules see it: its lines, and the same lines with comments and the text of strings taken out.
+struct SourceFile: Sendable {
+    /// From the project's root on: “Sources/CofferVault/Vault.swift”.
+    let path: String
+    let lines: [String]
+    /// As many lines; spaces stand for comments and for what strings say.
+    let code: [String]
+
+    init(path: String, _ text: String) {
+        self.path = path
+        lines = Self.split(text)
+        code = path.hasSuffix(".swift") ? Self.split(CodeText.code(of: text)) : lines
+    }
+
+    /// The directory in Sources that the file is in.
+    var target: String { String(path.split(separator: "/").dropFirst().first ?? "") }
+
+    /// Whether a line is blank but for a comment.
+    func isComment(_ index: Int) -> Bool {
+        let line = lines[index].trimmed
+        return line.hasPrefix("//") || line.hasPrefix("*") || line.hasPrefix("/*")
+    }
+
+    /// The modules that are imported, with the number of the line.
+    var imports: [(module: String, line: Int)] {
+        code.indices.compactMap { index in
+            let words = code[index].split(separator: " ")
+            guard let keyword = words.firstIndex(of: "import"),
+                words[..<keyword].allSatisfy({ $0.first == "@" || Self.accessLevels.contains(String($0)) })
+            else { return nil }
+            // “import struct Module.Name” imports of Module.
+            var names = words[(keyword + 1)...]
+            if names.count > 1 { names = names.dropFirst() }
+            guard let module = names.first?.split(separator: ".").first else { return nil }
+            return (String(module), index + 1)
+        }
+    }
+
+    private static let accessLevels: Set<String> = [
+        "public", "package", "internal", "fileprivate", "private",
+    ]
+
+    private static func split(_ text: String) -> [String] {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        if lines.last == "" { lines.removeLast() }
+        return lines
+    }
+}
+
+/// What is wrong, and where.
+struct Violation: CustomStringConvertible, Equatable {
+    let path: String
+    let line: Int
+    let text: String
+
+    init(_ file: SourceFile, line: Int, _ text: String) {
+        path = file.path
+        self.line = line
+        self.text = text
+    }
+
+    var description: String { "\(path):\(line): \(text)" }
+}
+
+extension StringProtocol {
+    /// Without blanks at both ends.
+    var trimmed: String {
+        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}

@@ -1,0 +1,146 @@
+/// Rules about the text of a file.
+///
+/// Each tells all that breaks it.
+enum TextRules {
+    static let lineCountMax = 450
+
+    // MARK: Documentation
+
+    /// Everything that another target can use says what it is.
+    static func documentation(_ files: [SourceFile]) -> [Violation] {
+        files.flatMap { file in
+            file.code.indices.compactMap { index in
+                guard let name = declaration(file.code[index]), !isDocumented(file, index) else { return nil }
+                return Violation(file, line: index + 1, "\(name) has no doc comment")
+            }
+        }
+    }
+
+    private static let keywords: Set<Substring> = [
+        "func", "init", "var", "let", "struct", "class", "enum", "protocol", "typealias", "actor",
+        "subscript",
+    ]
+    private static let modifiers: Set<Substring> = [
+        "static", "final", "class", "override", "mutating", "nonmutating", "consuming", "borrowing", "lazy",
+        "weak", "unowned", "unowned(safe)", "unowned(unsafe)", "indirect", "required", "convenience",
+        "dynamic",
+        "nonisolated", "nonisolated(unsafe)", "isolated", "distributed", "optional",
+        "private(set)", "fileprivate(set)", "internal(set)", "package(set)",
+    ]
+
+    /// “func read”, if a line begins a declaration that other targets see.
+    static func declaration(_ code: String) -> String? {
+        var words = code.split(separator: " ")
+        while let word = words.first, word.first == "@" {
+            // An attribute's arguments may have spaces: “@available(*, deprecated)”.
+            var depth = 0
+            while let part = words.first {
+                depth += part.filter { $0 == "(" }.count - part.filter { $0 == ")" }.count
+                words.removeFirst()
+                if depth <= 0 { break }
+            }
+        }
+        var isVisible = false
+        while let word = words.first {
+            if word == "package" || word == "public" || word == "open" {
+                isVisible = true
+            } else if !modifiers.contains(word) || (word == "class" && !isModifier(words)) {
+                break
+            }
+            words.removeFirst()
+        }
+        guard isVisible, let word = words.first else { return nil }
+        let keyword = word.prefix { $0.isLetter }
+        guard keywords.contains(keyword) else { return nil }
+        if keyword != word { return String(keyword) }
+        let following = words.dropFirst().first ?? ""
+        let name = following.prefix { !"(<:{=".contains($0) }
+        // An operator's name is of those characters.
+        return "\(keyword) \(name.isEmpty ? following : name)"
+    }
+
+    /// Whether “class” means what “static” does, and begins no class.
+    private static func isModifier(_ words: [Substring]) -> Bool {
+        ["func", "var", "let", "subscript"].contains(words.dropFirst().first ?? "")
+    }
+
+    /// Whether a doc comment stands above, with nothing but attributes and other comments between.
+    private static func isDocumented(_ file: SourceFile, _ index: Int) -> Bool {
+        for above in stride(from: index - 1, through: 0, by: -1) {
+            let line = file.lines[above].trimmed
+            if line.hasPrefix("///") || line.hasSuffix("*/") { return true }
+            if !line.hasPrefix("//"), !line.hasPrefix("@") { return false }
+        }
+        return false
+    }
+
+    // MARK: Safety
+
+    /// Whoever tells the compiler to trust him says why it can.
+    static func safety(_ files: [SourceFile]) -> [Violation] {
+        ["@unchecked Sendable", "nonisolated(unsafe)"].flatMap { claim in
+            files.flatMap { file in
+                file.code.indices.compactMap { index in
+                    guard file.code[index].contains(claim), !hasSafetyComment(file, index) else { return nil }
+                    let complaint = "\(claim) without a “// SAFETY:” comment on it or above it"
+                    return Violation(file, line: index + 1, complaint)
+                }
+            }
+        }
+    }
+
+    /// On the line itself, or above it in comments and attributes.
+    private static func hasSafetyComment(_ file: SourceFile, _ index: Int) -> Bool {
+        if file.lines[index].contains("// SAFETY:") { return true }
+        for above in stride(from: index - 1, through: 0, by: -1) {
+            if file.lines[above].contains("// SAFETY:") { return true }
+            if !file.isComment(above), !file.lines[above].trimmed.hasPrefix("@") { return false }
+        }
+        return false
+    }
+
+    // MARK: Words, paths, length
+
+    /// What must not be in code, and instead of what.
+    static let bannedCode = [
+        "try!": "throw", "fatalError(": "throw, or use a precondition",
+    ]
+
+    static func bannedWords(_ files: [SourceFile]) -> [Violation] {
+        files.flatMap { file in
+            file.lines.indices.flatMap { index in
+                var complaints = bannedCode.sorted { $0.key < $1.key }
+                    .filter { file.code[index].contains($0.key) }
+                    .map { "“\($0.key)” is banned: \($0.value)" }
+                // In comments, too: what is to be done is done, or an issue.
+                if file.lines[index].contains("TODO") {
+                    complaints.append("“TODO” is banned: do it, or say what holds today")
+                }
+                return complaints.map { Violation(file, line: index + 1, $0) }
+            }
+        }
+    }
+
+    static func length(_ files: [SourceFile]) -> [Violation] {
+        files.filter { $0.lines.count > lineCountMax }.map {
+            Violation($0, line: lineCountMax + 1, "\($0.lines.count) lines; at most \(lineCountMax)")
+        }
+    }
+
+    /// Paths of one machine, written so that this file does not have them.
+    static let machinePaths = ["/" + "work/", "/" + "root/", "/" + "home/"]
+    static let temporaryPath = "/" + "tmp/"
+    /// RuntimeDirectory's last resort.
+    static let allowedPaths = ["/" + "tmp/coffer-"]
+
+    static func paths(_ files: [SourceFile], banned: [String]) -> [Violation] {
+        files.flatMap { file in
+            file.lines.indices.flatMap { index in
+                let line = allowedPaths.reduce(file.lines[index]) { $0.replacing($1, with: "") }
+                return banned.filter { line.contains($0) }.map {
+                    Violation(file, line: index + 1, "the path “\($0)” is this machine's own")
+                }
+            }
+        }
+    }
+}
