@@ -130,6 +130,8 @@ int coffer_spawn_detached(const char *path, char *const *arguments, const int *d
     // First out of the way of 3 … 3 + count, then into place.
     for (int i = 0; i < count; i++) copies[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count);
     for (int i = 0; i < count; i++) posix_spawn_file_actions_adddup2(&actions, copies[i], 3 + i);
+    // Whatever else the caller left open (a lock of a script, the passphrase) stays behind.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
     int error = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
     for (int i = 0; i < count; i++) close(copies[i]);
     posix_spawn_file_actions_destroy(&actions);

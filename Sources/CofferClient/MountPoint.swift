@@ -39,8 +39,9 @@ package struct MountPoint: Sendable {
     ///
     /// - Returns: Whether there was one.
     private static func mend(_ path: String) throws(ProfileError) -> Bool {
-        var status = stat()
-        guard unsafe stat(path, &status) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
+        // The kernel answers stat(2) from what it remembers of the dead mount; statvfs(3) asks.
+        var space = statvfs()
+        guard unsafe statvfs(path, &space) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
             return false
         }
         try systemCalls { () throws(SystemError) in try detach(path, lazily: true) }

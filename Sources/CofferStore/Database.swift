@@ -39,6 +39,9 @@ final class Database: @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Whether a transaction is open; SQLite rolls it back by itself when a call of the disk fails in it.
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
     /// Runs SQL that returns nothing.
     func execute(_ sql: String) throws(StoreError) {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))

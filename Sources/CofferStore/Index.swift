@@ -79,6 +79,9 @@ package final class Index {
         try database.execute("BEGIN IMMEDIATE")
         do throws(SystemError) {
             logFile = try directory.open(IndexFiles.logName, create: true)
+            // SQLite's own layer does this when it makes a log: without its name the log is lost in a crash,
+            // and an older log that comes back would be moved over newer pages.
+            try directory.sync()
         } catch {
             throw StoreError(error)
         }
@@ -96,6 +99,10 @@ package final class Index {
     ) -> SymmetricKey<RowDigestRole> {
         unsafe key.derive(RowDigestRole.self, context: vault.bytes.span.bytes)
     }
+
+    /// Whether the transaction is open that changes belong to; if not, SQLite has rolled it back after an
+    /// error of the disk, and nothing may be changed any more.
+    package var isInTransaction: Bool { database.isInTransaction }
 
     /// Frames in the log, moved into the database or not.
     package var logFrameCount: Int { database.logFrameCount }
@@ -117,7 +124,14 @@ package final class Index {
         }
         try database.execute("COMMIT")
         changes = 0
-        if restartingLog { _ = try database.checkpoint() }
+        do throws(StoreError) {
+            if restartingLog { _ = try database.checkpoint() }
+        } catch {
+            try database.execute("BEGIN IMMEDIATE")
+            // Without room in the database the log just stays as long as it is; the commit is made.
+            if case .noSpace = error { return }
+            throw error
+        }
         try database.execute("BEGIN IMMEDIATE")
     }
 

@@ -30,7 +30,14 @@ final class IndexDatabaseFile: IndexFile {
     func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
         let start = offset / IndexPageLayout.pageByteCount * IndexPageLayout.pageByteCount
         precondition(offset + buffer.byteCount <= start + IndexPageLayout.pageByteCount)
-        guard try readPage(at: start) else { return 0 }
+        do throws(StoreError) {
+            guard try readPage(at: start) else { return 0 }
+        } catch {
+            // When SQLite opens the database it looks at the file's header before it looks into the log. If a
+            // power cut tore page 1 while the log was moved, the log still has it: zeros mean "not known yet".
+            if case .damaged = error, start == 0, buffer.byteCount < page.count { return 0 }
+            throw error
+        }
         let place = offset - start
         let page = page
         unsafe buffer.copyBytes(from: page.span.bytes.extracting(place..<place + buffer.byteCount))

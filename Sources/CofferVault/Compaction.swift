@@ -163,7 +163,12 @@ extension Vault {
                 }
                 let place = try state.packs.allocate(
                     count, plaintext: Int64(range.count), newPack: state.newPack)
-                try place.file.write(bytes, at: place.position)
+                do throws(StoreError) {
+                    try place.file.write(bytes, at: place.position)
+                } catch {
+                    state.packs.addLive(-Int64(range.count), to: place.pack)
+                    throw error
+                }
                 state.packs.noteWritten(count, to: place.pack)
                 return .pack(place.pack, position: Int64(place.position))
             }

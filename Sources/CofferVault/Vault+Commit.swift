@@ -75,6 +75,7 @@ extension Vault {
     private func commit(
         _ state: VaultState
     ) throws(FileSystemError) -> (removed: [PackID], discards: [VaultState.Discard]) {
+        state.noticeRollback()
         if let reason = state.stopped { throw .store(.stopped(reason: reason)) }
         if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
             try state.storeItems()
@@ -166,7 +167,10 @@ extension Vault {
     /// Stops all writing: what was committed stays readable, nothing that may be wrong is committed.
     func stop(_ reason: String) {
         let isNew = state.withLock { state in
-            defer { state.stopped = state.stopped ?? reason }
+            defer {
+                state.stopped = state.stopped ?? reason
+                state.noticeRollback()
+            }
             return state.stopped == nil
         }
         if isNew { problems.add("The vault can only be read until it is mounted anew: \(reason)") }

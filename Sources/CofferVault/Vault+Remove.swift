@@ -78,11 +78,15 @@ extension Vault {
     package func release(_ number: Int64) {
         let needsUpkeep = state.withLock { state in
             guard state.orphans.contains(number), let item = try? state.item(number) else { return false }
+            state.noticeRollback()
+            if state.stopped != nil { return false }
             if item.row.allocated > Self.eraseAtOnceMax { return true }
             do throws(FileSystemError) {
                 try erase(item, state)
                 upkeep.note(changes: state.changeCount)
             } catch {
+                state.stopped = state.stopped ?? "an item without a name could not be removed (\(error.summary))"
+                state.noticeRollback()
                 problems.add("An item without a name could not be removed: \(error)")
             }
             return false

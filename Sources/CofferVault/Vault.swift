@@ -91,7 +91,14 @@ package final class Vault: Sendable {
         _ body: (VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         do throws(FileSystemError) {
-            return try state.withLock { state throws(FileSystemError) in try body(state) }
+            return try state.withLock { state throws(FileSystemError) in
+                do throws(FileSystemError) {
+                    return try body(state)
+                } catch {
+                    state.noticeRollback()
+                    throw error
+                }
+            }
         } catch {
             report(error)
             throw error
@@ -117,6 +124,7 @@ package final class Vault: Sendable {
                     if state.index.changes != changes {
                         state.stopped = "a change failed half-way (\(error.summary))"
                     }
+                    state.noticeRollback()
                     throw error
                 }
             }
@@ -128,8 +136,11 @@ package final class Vault: Sendable {
 
     /// Puts damage that an operation met into the problem log.
     private func report(_ error: FileSystemError) {
-        guard case .damaged(let place) = error else { return }
-        problems.add("\(place) is damaged; what it holds cannot be read.")
+        switch error {
+        case .damaged(let place): problems.add("\(place) is damaged; what it holds cannot be read.")
+        case .store: break
+        default: return
+        }
         if let reason = stoppedReason {
             problems.add("The vault can only be read until it is mounted anew: \(reason)")
         }

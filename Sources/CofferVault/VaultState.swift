@@ -127,7 +127,17 @@ final class VaultState {
         storedOrphans = orphans
     }
 
+    /// Stops writing if the transaction was rolled back, and forgets what belonged to it.
+    func noticeRollback() {
+        guard !index.isInTransaction else { return }
+        stopped = stopped ?? "the disk failed to read or write the index"
+        items = [:]
+        dirtyItems = []
+        orphans = storedOrphans
+    }
+
     func ensureWritable() throws(FileSystemError) {
+        noticeRollback()
         if stopped != nil { throw .readOnly }
     }
 

@@ -1,0 +1,101 @@
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+
+/// A log that changed on disk: what is read is an earlier commit, whole, and the user can be told.
+@Suite struct IndexLogDamageTests {
+    /// Commits that lie in the log one after the other: the model and the end of the log after each.
+    private func makeLog(
+        seed: UInt64
+    ) throws -> (
+        test: TestIndex, directory: SimulatedStorageDirectory, commits: [(model: IndexModel, end: Int)]
+    ) {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let log = try index.makeLog()
+        var rows = try RandomRows(continuing: index, seed: seed)
+        var commits = [(model: rows.model, end: 0)]
+        for _ in 0..<4 {
+            try rows.change(index, count: 15)
+            try index.commit()
+            commits.append((rows.model, test.directory.bytes(of: TestIndex.log).count))
+        }
+        try log.sync()
+        return (test, test.directory.copy(), commits)
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3])
+    func aFlippedFrameEndsTheLogThereAndIsCounted(seed: UInt64) throws {
+        let (test, directory, commits) = try makeLog(seed: seed)
+        var random = SplitMix64(seed: seed)
+        let frame = IndexPageLayout.frameByteCount
+        let last = commits[4].end
+        for start in stride(from: IndexPageLayout.logHeaderByteCount, to: last, by: frame) {
+            let damaged = test.on(directory.copy())
+            damaged.directory.flip(TestIndex.log, at: start + random.below(frame), mask: 4)
+            let expected = commits.last { $0.end <= start }
+            let place: Comment = "seed \(seed), byte \(start) of \(last)"
+            let index = try damaged.open()
+            #expect(try IndexModel(reading: index) == expected?.model, place)
+            #expect(try index.makeReader().problems() == [], place)
+            #expect(index.droppedFrameCount == (last - start) / frame - 1, place)
+        }
+    }
+
+    @Test func aFlippedByteOfTheHeaderEndsTheLogOrFails() throws {
+        let (test, directory, commits) = try makeLog(seed: 4)
+        for offset in 0..<IndexPageLayout.logHeaderByteCount {
+            let damaged = test.on(directory.copy())
+            damaged.directory.flip(TestIndex.log, at: offset)
+            guard let (model, problems) = try? damaged.inspect() else { continue }
+            #expect(commits.contains { $0.model == model }, "byte \(offset)")
+            #expect(problems == [], "byte \(offset)")
+        }
+    }
+
+    @Test func aLogThatIsCutEndsWithItsLastWholeCommit() throws {
+        let (test, directory, commits) = try makeLog(seed: 5)
+        for size in stride(from: 0, through: commits[4].end, by: 1000) {
+            let damaged = test.on(directory.copy())
+            damaged.directory.cut(TestIndex.log, to: size)
+            let (model, problems) = try damaged.inspect()
+            #expect(model == commits.last { $0.end <= size }?.model, "cut to \(size) bytes")
+            #expect(problems == [], "cut to \(size) bytes")
+        }
+    }
+
+    @Test func framesThatAreSwappedAreNotTaken() throws {
+        let (test, directory, commits) = try makeLog(seed: 6)
+        let frame = IndexPageLayout.frameByteCount
+        let first = IndexPageLayout.logHeaderByteCount
+        let bytes = directory.bytes(of: TestIndex.log)
+        let damaged = test.on(directory.copy())
+        damaged.directory.overwrite(
+            TestIndex.log, at: first, with: Array(bytes[first + frame..<first + 2 * frame]))
+        damaged.directory.overwrite(
+            TestIndex.log, at: first + frame, with: Array(bytes[first..<first + frame]))
+        let (model, problems) = try damaged.inspect()
+        #expect(model == commits[0].model)
+        #expect(problems == [])
+    }
+
+    /// A frame that changes under an open index gives an error where it is read, never other rows.
+    @Test func aFrameThatChangesWhileTheIndexIsOpenIsAnError() throws {
+        let (test, directory, commits) = try makeLog(seed: 7)
+        let damaged = test.on(directory.copy())
+        let index = try damaged.open()
+        for start in stride(
+            from: IndexPageLayout.logHeaderByteCount, to: commits[4].end, by: IndexPageLayout.frameByteCount)
+        {
+            damaged.directory.flip(TestIndex.log, at: start + 100)
+        }
+        for (number, row) in commits[4].model.items {
+            guard let found = try? index.item(number) else { continue }
+            #expect(found == row)
+        }
+        #expect(throws: StoreError.self) { _ = try index.makeReader().size() }
+    }
+}

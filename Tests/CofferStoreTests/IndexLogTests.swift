@@ -1,0 +1,171 @@
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+
+@Suite struct IndexLogTests {
+    /// Another thread moves the log into the database again and again, while changes and commits go on.
+    @Test func checkpointsRunBesideTheWriter() throws {
+        let test = try TestIndex.create()
+        let model = try {
+            let index = try test.open()
+            let log = try index.makeLog()
+            var rows = try RandomRows(continuing: index, seed: 1)
+            let isDone = Condition(false)
+            let failures = Condition([String]())
+            let thread = try Thread.start("checkpoints") {
+                while !isDone.withLock({ $0 }) {
+                    do {
+                        try log.checkpoint()
+                        try log.sync()
+                    } catch {
+                        failures.withLock { $0.append("\(error)") }
+                    }
+                }
+            }
+            for round in 0..<150 {
+                try rows.change(index, count: 10)
+                try index.commit(restartingLog: round % 20 == 19)
+            }
+            isDone.update { $0 = true }
+            thread.join()
+            #expect(failures.withLock { $0 } == [])
+            #expect(try IndexModel(reading: index) == rows.model)
+            return rows.model
+        }()
+        let (found, problems) = try test.inspect()
+        #expect(found == model)
+        #expect(problems == [])
+    }
+
+    /// Readers check commits while the writer goes on and the log is moved.
+    @Test func readersCheckBesideTheWriter() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let log = try index.makeLog()
+        var rows = try RandomRows(continuing: index, seed: 2)
+        for round in 0..<10 {
+            try rows.change(index, count: 30)
+            try index.commit()
+            let reader = try index.makeReader()
+            let found = Condition([String]())
+            let thread = try Thread.start("reader") { [reader = Handed(reader)] in
+                let problems = (try? reader.value.problems()) ?? ["It cannot be read."]
+                found.withLock { $0 = problems }
+            }
+            try rows.change(index, count: 30)
+            try index.commit()
+            try log.checkpoint()
+            thread.join()
+            #expect(found.withLock { $0 } == [], "round \(round)")
+        }
+    }
+
+    /// A value that is handed to one other thread.
+    private struct Handed<Value>: @unchecked Sendable {
+        let value: Value
+        init(_ value: Value) { self.value = value }
+    }
+
+    @Test func restartingKeepsTheLogBounded() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let log = try index.makeLog()
+        var rows = try RandomRows(continuing: index, seed: 3)
+        var isNearlyMoved = false
+        var longest = 0
+        var frames = 0
+        for _ in 0..<300 {
+            try rows.change(index, count: 5)
+            try index.commit(restartingLog: isNearlyMoved)
+            isNearlyMoved = false
+            if index.logFrameCount > 64 { isNearlyMoved = try log.checkpoint() < 64 }
+            frames += 4
+            longest = max(longest, test.directory.bytes(of: TestIndex.log).count)
+        }
+        #expect(longest < 300 * IndexPageLayout.frameByteCount)
+        #expect(try IndexModel(reading: index) == rows.model)
+    }
+
+    @Test func aCommitFlushesNothingAndASyncOneFile() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let log = try index.makeLog()
+        var rows = try RandomRows(continuing: index, seed: 4)
+        // The first frame behind the header of a new log waits for the header once.
+        try rows.change(index, count: 5)
+        try index.commit()
+        try rows.change(index, count: 5)
+        test.directory.resetStatistics()
+        try index.commit()
+        #expect(test.directory.statistics.flushed == [])
+        try log.sync()
+        #expect(test.directory.statistics.flushed == [TestIndex.log])
+    }
+
+    /// A full disk: the commit is kept in memory, the sync says so, and nothing is lost once there is room.
+    @Test(arguments: [0, 4096, 8192, 20_000])
+    func aFullDiskDelaysTheSyncAndLosesNothing(room: Int) throws {
+        let test = try TestIndex.create()
+        let (directory, model) = try {
+            let index = try test.open()
+            let log = try index.makeLog()
+            var rows = try RandomRows(continuing: index, seed: 5)
+            try rows.change(index, count: 20)
+            try index.commit()
+            try log.sync()
+            test.directory.limit(to: test.directory.usedByteCount + room)
+            for _ in 0..<3 {
+                try rows.change(index, count: 100)
+                try index.commit()
+                #expect(!log.isWritten)
+                #expect(isNoSpace { try log.sync() })
+                #expect(try IndexModel(reading: index) == rows.model)
+                #expect(try index.makeReader().problems() == [])
+            }
+            test.directory.limit(to: nil)
+            try log.sync()
+            #expect(log.isWritten)
+            return (test.directory.crash(seed: 1), rows.model)
+        }()
+        let (found, problems) = try test.on(directory).inspect()
+        #expect(found == model)
+        #expect(problems == [])
+    }
+
+    /// What is left while the disk is still full is the last commit that was synced.
+    @Test(arguments: 0..<8)
+    func aPowerCutOnAFullDiskLeavesWhatWasSynced(seed: Int) throws {
+        let test = try TestIndex.create()
+        let (directory, synced, later) = try {
+            let index = try test.open()
+            let log = try index.makeLog()
+            var rows = try RandomRows(continuing: index, seed: UInt64(seed))
+            try rows.change(index, count: 20)
+            try index.commit()
+            try log.sync()
+            let synced = rows.model
+            test.directory.limit(to: test.directory.usedByteCount + 8192)
+            try rows.change(index, count: 200)
+            try index.commit()
+            #expect(isNoSpace { try log.sync() })
+            return (test.directory.crash(seed: UInt64(seed)), synced, rows.model)
+        }()
+        directory.limit(to: nil)
+        let (found, problems) = try test.on(directory).inspect()
+        #expect(found == synced || found == later, "seed \(seed)")
+        #expect(problems == [], "seed \(seed)")
+    }
+
+    private func isNoSpace(_ body: () throws -> Void) -> Bool {
+        do {
+            try body()
+            return false
+        } catch {
+            guard case .noSpace? = error as? StoreError else { return false }
+            return true
+        }
+    }
+}

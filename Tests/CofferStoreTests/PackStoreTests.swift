@@ -1,0 +1,161 @@
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+
+@Suite struct PackStoreTests {
+    private let directory = SimulatedStorageDirectory()
+    private let vault = VaultID(low: 1, high: 2)
+    private let numbers = Condition(Int64(0))
+
+    private func newPack() -> (Int64, PackID) {
+        let number = numbers.withLock { number in
+            number += 1
+            return number
+        }
+        return (number, PackID(low: UInt64(number), high: 7))
+    }
+
+    private func name(_ number: Int64) -> String { PackID(low: UInt64(number), high: 7).description }
+
+    private func open(_ rows: [PackRow] = []) throws -> PackStore {
+        try PackStore(in: directory, vault: vault, rows: rows)
+    }
+
+    private func append(
+        _ bytes: [UInt8], to store: PackStore, item: Int64 = 1
+    ) throws -> (pack: Int64, position: Int) {
+        try store.append(
+            bytes.span.bytes, item: item, base: 0, total: Int64(bytes.count), newPack: newPack)
+    }
+
+    private func read(_ store: PackStore, _ pack: Int64, at position: Int, count: Int) throws -> [UInt8] {
+        if let bytes = store.tailBytes(pack, at: position, count: count) { return bytes }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let file = try store.openFile(pack)
+        let done = try bytes.withMutableRawSpan { span throws(StoreError) in
+            try file.read(into: &span, at: position)
+        }
+        return Array(bytes[..<done])
+    }
+
+    @Test func aPackBeginsWithItsHeader() throws {
+        let store = try open()
+        _ = try append([1, 2, 3], to: store)
+        try store.writeTail()
+        let bytes = directory.bytes(of: name(1))
+        #expect(try PackHeader(bytes.span.bytes) == PackHeader(vault: vault))
+        #expect(Array(bytes[32...]) == [1, 2, 3])
+    }
+
+    @Test func smallExtentsWaitInTheTailAndReadTheSameBeforeAndAfter() throws {
+        let store = try open()
+        var random = SplitMix64(seed: 1)
+        var places: [(pack: Int64, position: Int, bytes: [UInt8])] = []
+        for _ in 0..<30 {
+            let bytes = random.bytes(1 + random.below(PackStore.tailPieceMax))
+            let place = try append(bytes, to: store)
+            places.append((place.pack, place.position, bytes))
+        }
+        for place in places {
+            #expect(try read(store, place.pack, at: place.position, count: place.bytes.count) == place.bytes)
+        }
+        try store.writeTail()
+        #expect(store.pending.isEmpty && store.pendingByteCount == 0)
+        for place in places {
+            #expect(store.tailBytes(place.pack, at: place.position, count: place.bytes.count) == nil)
+            #expect(try read(store, place.pack, at: place.position, count: place.bytes.count) == place.bytes)
+        }
+    }
+
+    @Test func theTailIsReadWithinItsBounds() throws {
+        let store = try open()
+        let place = try append([1, 2, 3, 4], to: store)
+        #expect(store.tailBytes(place.pack, at: place.position + 1, count: 2) == [2, 3])
+        #expect(store.tailBytes(place.pack, at: place.position, count: 5) == nil)
+        #expect(store.tailBytes(place.pack, at: place.position - 1, count: 2) == nil)
+        #expect(store.tailBytes(place.pack, at: place.position, count: 0) == nil)
+        #expect(store.tailBytes(place.pack + 1, at: place.position, count: 2) == nil)
+    }
+
+    @Test func aDroppedTailWasNeverWritten() throws {
+        let store = try open()
+        let place = try append([1, 2, 3], to: store)
+        let pending = try #require(store.pending.first)
+        #expect(store.bytes(of: pending) == [1, 2, 3])
+        store.addLive(-3, to: place.pack)
+        store.dropTail()
+        #expect(store.pending.isEmpty)
+        #expect(store.rows.first?.written == 0)
+        #expect(store.rows.first?.live == 0)
+        #expect(try append([9], to: store).position == place.position)
+    }
+
+    @Test func aFullPackIsFollowedByAnother() throws {
+        let store = try open()
+        let piece = [UInt8](repeating: 5, count: PackStore.tailPieceMax)
+        var packs: Set<Int64> = []
+        for _ in 0..<70 { packs.insert(try append(piece, to: store).pack) }
+        let large = try store.allocate(PackStore.packByteCount - 32, plaintext: 1, newPack: newPack)
+        #expect(large.position == PackHeader.byteCount)
+        #expect(packs == [1, 2])
+        #expect(large.pack == 3)
+        for path in directory.paths { #expect(directory.bytes(of: path).count <= PackStore.packByteCount) }
+    }
+
+    @Test func largeExtentsDoNotOverlapTheTail() throws {
+        let store = try open()
+        let small = try append([1, 2, 3], to: store)
+        let large = try store.allocate(1000, plaintext: 900, newPack: newPack)
+        let next = try append([4], to: store)
+        #expect(large.position == small.position + 3)
+        #expect(next.position == large.position + 1000)
+        #expect(store.rows.first?.written == 904)
+        #expect(store.rows.first?.live == 904)
+    }
+
+    @Test func syncingTakesEveryFileAndTheirNamesOnce() throws {
+        let store = try open()
+        #expect(store.isSynced)
+        _ = try append([1], to: store)
+        try store.writeTail()
+        #expect(!store.isSynced)
+        directory.resetStatistics()
+        try store.takeDirtyFiles().sync()
+        #expect(directory.statistics.flushed.sorted() == ["/", name(1)])
+        #expect(store.isSynced)
+        _ = try append([1], to: store)
+        try store.writeTail()
+        directory.resetStatistics()
+        try store.takeDirtyFiles().sync()
+        #expect(directory.statistics.flushed == [name(1)])
+    }
+
+    @Test func aFailedSyncStops() throws {
+        let store = try open()
+        _ = try append([1], to: store)
+        try store.writeTail()
+        directory.fail(StorageFault([.dataSync], code: ErrorNumber.inputOutput))
+        #expect {
+            try store.takeDirtyFiles().sync()
+        } throws: {
+            guard case .stopped? = $0 as? StoreError else { return false }
+            return true
+        }
+    }
+
+    @Test func aTailThatFindsNoRoomIsKept() throws {
+        let store = try open()
+        var random = SplitMix64(seed: 2)
+        let bytes = random.bytes(100_000)
+        let place = try append(bytes, to: store)
+        directory.limit(to: directory.usedByteCount + 8192)
+        #expect(throws: StoreError.self) { try store.writeTail() }
+        #expect(try read(store, place.pack, at: place.position, count: bytes.count) == bytes)
+        directory.limit(to: nil)
+        try store.writeTail()
+        #expect(try read(store, place.pack, at: place.position, count: bytes.count) == bytes)
+    }
+}

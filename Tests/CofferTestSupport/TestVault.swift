@@ -1,0 +1,49 @@
+package import CofferCrypto
+package import CofferFormat
+package import CofferVault
+
+/// The keys and the simulated disk of a vault, to open it as often as a test wants.
+package final class TestVault: Sendable {
+    package let directory: SimulatedStorageDirectory
+    package let id: VaultID
+    package let store: SymmetricKey<StoreRole>
+    package let keys: ContentKeys
+    /// Whom the root belongs to.
+    package static let owner = Caller(user: 1000, group: 1000, umask: 0o022)
+
+    private init(
+        _ directory: SimulatedStorageDirectory, _ id: VaultID, _ store: consuming SymmetricKey<StoreRole>,
+        _ keys: ContentKeys
+    ) {
+        self.directory = directory
+        self.id = id
+        self.store = store
+        self.keys = keys
+    }
+
+    /// Makes a vault with random keys on a new disk, of `byteCount` bytes if given.
+    package static func create(byteCount: Int? = nil) throws -> TestVault {
+        let id = VaultID(low: Random.number(), high: Random.number())
+        let key = ContentKeys.VaultKey(epoch: .first, key: .random())
+        guard let keys = ContentKeys(vault: id, [key]) else { throw NoKeys() }
+        let vault = TestVault(SimulatedStorageDirectory(byteCount: byteCount), id, .random(), keys)
+        try Vault.create(in: vault.directory, id: id, store: vault.store, owner: owner)
+        return vault
+    }
+
+    private struct NoKeys: Error {}
+
+    /// The same vault on another disk: what a crash left, or a copy.
+    package func on(_ directory: SimulatedStorageDirectory) -> TestVault {
+        TestVault(directory, id, store.duplicate(), keys)
+    }
+
+    /// The same vault on what a power cut leaves.
+    package func crashed(seed: UInt64) -> TestVault { on(directory.crash(seed: seed)) }
+
+    /// Opens the vault, without its threads; one at a time.
+    package func open(problems: ProblemLog = ProblemLog(), isReadOnly: Bool = false) throws -> Vault {
+        try Vault(
+            in: directory, id: id, store: store, keys: keys, problems: problems, isReadOnly: isReadOnly)
+    }
+}

@@ -1,0 +1,158 @@
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+@testable import CofferVault
+
+@Suite struct CompactionTests {
+    private let test: TestVault
+    private let vault: Vault
+
+    init() throws {
+        test = try TestVault.create()
+        vault = try test.open()
+    }
+
+    private func ranges(of number: Int64) throws -> [ExtentRow] {
+        try vault.state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max) }
+    }
+
+    /// Makes a file look as if nobody had written to it for long.
+    private func rest(_ number: Int64) throws {
+        var changes = AttributeChanges()
+        changes.modified = .at(1)
+        _ = try vault.setAttributes(of: number, changes)
+    }
+
+    /// A file of many small ranges, some of them in rows, some in packs.
+    private func makeFragments(_ name: String, count: Int, seed: UInt64) throws -> (
+        number: Int64, content: [UInt8]
+    ) {
+        let number = try vault.makeFile(name)
+        let content = Pattern.make(count * 4000, seed: seed)
+        for piece in 0..<count {
+            try vault.put(Array(content[piece * 4000..<(piece + 1) * 4000]), to: number, at: piece * 4000)
+            if piece % 7 == 6 { try vault.commit() }
+        }
+        try rest(number)
+        return (number, content)
+    }
+
+    @Test func smallRangesAreUnited() throws {
+        let (number, content) = try makeFragments("a", count: 600, seed: 1)
+        #expect(try ranges(of: number).count == 600)
+        #expect(try vault.compact() == false)
+        #expect(try ranges(of: number).count <= 10)
+        #expect(try vault.content(of: number) == content)
+        try vault.commit()
+        #expect(try vault.damage() == [])
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.content(of: number) == content)
+        #expect(try again.damage() == [])
+    }
+
+    @Test func aFileThatWasJustWrittenIsLeftAloneForNow() throws {
+        let (number, _) = try makeFragments("a", count: 200, seed: 1)
+        try vault.put([1], to: number, at: 100)
+        #expect(try vault.compact())
+        #expect(try ranges(of: number).count >= 200)
+    }
+
+    @Test func holesStayHoles() throws {
+        let number = try vault.makeFile("a")
+        for piece in 0..<200 {
+            try vault.put(Pattern.make(1000), to: number, at: piece * 8192 + (piece < 100 ? 1 : 0))
+        }
+        let before = (try vault.content(of: number), try vault.attributes(of: number).allocated)
+        try rest(number)
+        _ = try vault.compact()
+        #expect(try vault.content(of: number) == before.0)
+        #expect(try vault.attributes(of: number).allocated == before.1)
+        #expect(try vault.damage() == [])
+    }
+
+    /// Two files written in turn; one goes, and the packs that it filled go with it.
+    private func makeSparsePacks() throws -> (number: Int64, content: [UInt8]) {
+        let (kept, gone) = (try vault.makeFile("kept"), try vault.makeFile("gone"))
+        let content = Pattern.make(10 << 20, seed: 3)
+        for piece in 0..<10 {
+            let part = Array(content[piece << 20..<(piece + 1) << 20])
+            try vault.put(part, to: kept, at: piece << 20)
+            for copy in 0..<4 { try vault.put(part, to: gone, at: (piece * 4 + copy) << 20) }
+        }
+        try vault.commit()
+        try vault.remove("gone")
+        try vault.commit()
+        return (kept, content)
+    }
+
+    @Test func sparsePacksAreEmptiedAndRemoved() throws {
+        let (number, content) = try makeSparsePacks()
+        let before = test.directory.paths.filter { $0.hasPrefix("packs/") }
+        _ = try vault.compact()
+        try vault.commit()
+        _ = try vault.makeFile("another", [1])
+        try vault.commit()
+        let after = test.directory.paths.filter { $0.hasPrefix("packs/") }
+        #expect(Set(before).subtracting(after).count >= 2)
+        #expect(test.directory.usedByteCount < 30 << 20)
+        #expect(try vault.content(of: number) == content)
+        #expect(try vault.damage() == [])
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.content(of: number) == content)
+        #expect(try again.damage() == [])
+    }
+
+    /// Whatever call fails meanwhile: no byte is lost, and the accounts are right.
+    @Test(arguments: [ErrorNumber.noSpace, ErrorNumber.inputOutput], [0, 1, 3, 6])
+    func compactionThatFailsHurtsNothing(code: Int32, skip: Int) throws {
+        let (number, content) = try makeSparsePacks()
+        test.directory.fail(StorageFault([.write], path: "packs/", skip: skip, code: code))
+        #expect(throws: FileSystemError.self) { _ = try vault.compact() }
+        test.directory.heal()
+        #expect(try vault.content(of: number) == content)
+        if vault.stoppedReason == nil {
+            #expect(try vault.damage() == [])
+            _ = try vault.compact()
+            try vault.commit()
+        }
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.content(of: number) == content)
+        #expect(try again.damage() == [])
+    }
+
+    /// One thread compacts and commits all the time, another writes; nothing that was written is lost.
+    @Test func compactionAndWritesGoOnSideBySide() throws {
+        let number = try makeFragments("a", count: 300, seed: 5).number
+        let isDone = Condition(false)
+        let failures = Condition([String]())
+        let thread = try Thread.start("compaction") { [vault] in
+            while !isDone.withLock({ $0 }) {
+                do {
+                    vault.state.withLock { state in _ = state.fragmented.insert(number) }
+                    _ = try vault.compact()
+                    try vault.commit()
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        var content = try vault.content(of: number)
+        var random = SplitMix64(seed: 6)
+        for _ in 0..<400 {
+            let offset = random.below(content.count - 6000)
+            let bytes = random.bytes(1 + random.below(6000))
+            try vault.put(bytes, to: number, at: offset)
+            content.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+            try rest(number)
+            let start = random.below(content.count - 20_000)
+            #expect(try vault.get(number, at: start, count: 20_000) == Array(content[start..<start + 20_000]))
+        }
+        isDone.update { $0 = true }
+        thread.join()
+        #expect(failures.withLock { $0 } == [])
+        #expect(try vault.content(of: number) == content)
+        #expect(try vault.damage() == [])
+    }
+}

@@ -1,0 +1,92 @@
+import CofferSystem
+import CofferTestSupport
+import CofferVault
+import Testing
+
+/// Reading a directory in pieces while it changes, as POSIX's readdir(3) demands.
+@Suite struct DirectoryReadingTests {
+    private let vault: Vault
+    private let directory: Int64
+
+    init() throws {
+        vault = try TestVault.create().open()
+        directory = try vault.makeDirectory("directory")
+        for number in 0..<20 { _ = try vault.makeFile("file \(number)", in: directory) }
+    }
+
+    private func read(after cookie: Int64, limit: Int = 3) throws -> [Vault.Entry] {
+        try vault.readDirectory(directory, after: cookie, limit: limit, attributes: false)
+    }
+
+    private func name(_ entry: Vault.Entry) -> String { String(decoding: entry.name, as: UTF8.self) }
+
+    /// Reads from behind a cookie to the end, running `change` after each piece.
+    private func readAll(change: () throws -> Void = {}) throws -> [String] {
+        var names: [String] = []
+        var cookie: Int64 = 0
+        while true {
+            let entries = try read(after: cookie)
+            guard let last = entries.last else { return names }
+            names += entries.map(name)
+            cookie = last.cookie
+            try change()
+        }
+    }
+
+    @Test func everyNameComesOnceAndDotsFirst() throws {
+        #expect(try readAll() == [".", ".."] + (0..<20).map { "file \($0)" })
+    }
+
+    @Test func dotsLeadToTheDirectoryAndItsParent() throws {
+        let entries = try read(after: 0)
+        #expect(entries.prefix(2).map(\.item) == [directory, Vault.rootNumber])
+        #expect(try read(after: 1).first.map(name) == "..")
+    }
+
+    @Test func namesThatStayAreReadOnceWhileOthersComeAndGo() throws {
+        var step = 0
+        let names = try readAll {
+            if step < 6 {
+                try vault.remove("file \(step * 2)", in: directory)
+                _ = try vault.makeFile("new \(step)", in: directory)
+            }
+            step += 1
+        }
+        #expect(names.count == Set(names).count)
+        for number in stride(from: 1, to: 20, by: 2) { #expect(names.contains("file \(number)")) }
+        for number in 0..<6 { #expect(names.contains("new \(number)")) }
+    }
+
+    @Test func removingWhatWasReadEmptiesTheDirectory() throws {
+        var cookie: Int64 = 2
+        while true {
+            let entries = try read(after: cookie, limit: 4)
+            guard let last = entries.last else { break }
+            for entry in entries { try vault.remove(name(entry), in: directory) }
+            cookie = last.cookie
+        }
+        #expect(try vault.names(in: directory) == [])
+        try vault.removeDirectory(Array("directory".utf8), in: Vault.rootNumber)
+    }
+
+    /// A name that moved within the directory is new: it may be read again, but only under its new name.
+    @Test func aRenamedNameComesLast() throws {
+        _ = try vault.move("file 3", in: directory, to: "moved", into: directory)
+        #expect(try vault.names(in: directory).last == "moved")
+    }
+
+    @Test func aCookieWhoseNameIsGoneStillWorks() throws {
+        let third = try #require(try read(after: 2, limit: 3).last)
+        try vault.remove(name(third), in: directory)
+        #expect(try read(after: third.cookie).first.map(name) == "file 3")
+    }
+
+    @Test func attributesComeWhenAskedFor() throws {
+        let entries = try vault.readDirectory(directory, after: 2, limit: 5, attributes: true)
+        #expect(entries.allSatisfy { $0.attributes?.number == $0.item })
+        #expect(
+            fails("notDirectory") {
+                _ = try vault.readDirectory(entries[0].item, after: 0, limit: 5, attributes: false)
+            })
+    }
+}

@@ -1,0 +1,132 @@
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+@testable import CofferVault
+
+/// A disk that fails: after that nothing is written, and what can be read is read.
+@Suite struct FailedDiskTests {
+    private let test: TestVault
+    private let vault: Vault
+    private let number: Int64
+    private let old = Pattern.make(2 << 20, seed: 1)
+
+    init() throws {
+        test = try TestVault.create()
+        vault = try test.open()
+        number = try vault.makeFile("a", old)
+        try vault.commit()
+    }
+
+    private func expectStopped(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(vault.stoppedReason != nil, sourceLocation: sourceLocation)
+        #expect(
+            vault.problems.all.contains { $0.text.contains("only be read") }, sourceLocation: sourceLocation)
+        #expect(fails("readOnly") { _ = try vault.makeFile("b") }, sourceLocation: sourceLocation)
+        #expect(fails("readOnly") { try vault.put([1], to: number) }, sourceLocation: sourceLocation)
+        #expect(throws: FileSystemError.self, sourceLocation: sourceLocation) { try vault.commit() }
+        #expect(try vault.content(of: number).count == old.count, sourceLocation: sourceLocation)
+    }
+
+    /// What a power cut leaves is what was committed.
+    private func expectOldAfterCrash(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        for seed in 0..<8 {
+            let left = test.directory.crash(seed: UInt64(seed))
+            left.heal()
+            let again = try test.on(left).open()
+            let isOld = try again.content(of: number) == old
+            #expect(isOld, "seed \(seed)", sourceLocation: sourceLocation)
+            #expect(try again.damage() == [], "seed \(seed)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func aFailedFlushOfAPackStopsWriting() throws {
+        try vault.put(Pattern.make(2 << 20, seed: 2), to: number)
+        test.directory.fail(StorageFault([.dataSync], path: "packs/", code: ErrorNumber.inputOutput))
+        #expect(throws: FileSystemError.self) { try vault.commit() }
+        try expectStopped()
+        try expectOldAfterCrash()
+    }
+
+    /// The kernel tells of a failed flush once and drops the pages: a second flush that succeeds means nothing.
+    @Test func aFailedFlushOfTheLogStopsWriting() throws {
+        try vault.put([1, 2, 3], to: number)
+        test.directory.fail(
+            StorageFault([.dataSync], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+        #expect(throws: FileSystemError.self) { try vault.commit() }
+        try expectStopped()
+    }
+
+    @Test func aFailedWriteOfTheLogStopsWriting() throws {
+        try vault.put([1, 2, 3], to: number)
+        test.directory.fail(StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+        #expect(throws: FileSystemError.self) { try vault.commit() }
+        try expectStopped()
+        try expectOldAfterCrash()
+    }
+
+    /// More is written while a commit flushes; the flush of that, under the vault's lock, fails.
+    @Test func aFailedFlushOfWhatCameDuringACommitStopsWriting() throws {
+        try vault.put(Pattern.make(2 << 20, seed: 2), to: number)
+        let turns = Condition(0)
+        test.directory.observe { [vault, number, directory = test.directory] call, path in
+            guard call == .dataSync, path.hasPrefix("packs/") else { return }
+            let turn = turns.withLock { turn in
+                turn += 1
+                return turn
+            }
+            if turn == 1 {
+                try? vault.put(Pattern.make(1 << 20, seed: 3), to: number)
+                directory.fail(
+                    StorageFault([.dataSync], path: "packs/", skip: 1, code: ErrorNumber.inputOutput))
+            }
+        }
+        #expect(throws: FileSystemError.self) { try vault.commit() }
+        test.directory.observe(nil)
+        try expectStopped()
+        try expectOldAfterCrash()
+    }
+
+    /// What lies in the database is not hurt by a full disk while the log is moved, and writing goes on.
+    @Test func aLogThatFindsNoRoomInTheDatabaseStaysWhole() throws {
+        for name in 0..<200 { _ = try vault.makeFile("file \(name)", Pattern.make(500)) }
+        vault.state.withLock { $0.logIsNearlyMoved = true }
+        test.directory.fail(
+            StorageFault(
+                [.write], path: "index.sqlite", skip: 1_000_000, code: ErrorNumber.noSpace, lasts: true))
+        test.directory.heal()
+        test.directory.observe { [directory = test.directory] call, path in
+            if call == .write, path == "index.sqlite" {
+                directory.fail(StorageFault([.write], path: path, code: ErrorNumber.noSpace))
+            }
+        }
+        try? vault.commit()
+        test.directory.observe(nil)
+        test.directory.heal()
+        for name in 200..<300 { _ = try? vault.makeFile("file \(name)", Pattern.make(500)) }
+        let uncommitted = test.on(test.directory.crash(seed: 1))
+        try expectSound(uncommitted, "not committed")
+        if vault.stoppedReason == nil {
+            try vault.commit()
+            let committed = test.on(test.directory.crash(seed: 2))
+            try expectSound(committed, "committed")
+            #expect(try committed.open().names().count == 301)
+        }
+    }
+
+    private func expectSound(_ test: TestVault, _ comment: Comment) throws {
+        let vault = try test.open()
+        #expect(try vault.damage() == [], comment)
+    }
+
+    /// A read that fails once is an error once.
+    @Test func aFailedReadIsAnErrorAndNothingMore() throws {
+        test.directory.fail(StorageFault([.read], path: "packs/", code: ErrorNumber.inputOutput))
+        #expect(fails("store") { _ = try vault.content(of: number) })
+        #expect(try vault.content(of: number) == old)
+        #expect(vault.stoppedReason == nil)
+        try vault.put([1], to: number)
+        try vault.commit()
+    }
+}

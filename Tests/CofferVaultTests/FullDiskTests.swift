@@ -1,0 +1,127 @@
+import CofferSystem
+import CofferTestSupport
+import CofferVault
+import Testing
+
+@testable import CofferStore
+
+/// A disk without room: errors in time, nothing torn, and a way out.
+@Suite struct FullDiskTests {
+    /// Fills a vault until it has no room; the names of the files that were made whole.
+    private func fill(_ vault: Vault) throws -> [String] {
+        var names: [String] = []
+        while names.count < 1000 {
+            let name = "filler \(names.count)"
+            let number = try vault.makeFile(name)
+            do {
+                try vault.put(Pattern.make(1 << 20, seed: UInt64(names.count)), to: number)
+            } catch FileSystemError.noSpace {
+                return names
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    @Test func aFullDiskIsReportedAndRemovingMakesRoom() throws {
+        let test = try TestVault.create(byteCount: 32 << 20)
+        let vault = try test.open()
+        let kept = try vault.makeFile("kept", Pattern.make(100_000))
+        let names = try fill(vault)
+        #expect(names.count >= 4)
+        try vault.commit()
+        #expect(try vault.content(of: kept) == Pattern.make(100_000))
+        for (index, name) in names.enumerated() {
+            #expect(
+                try vault.content(of: vault.number(of: name)) == Pattern.make(1 << 20, seed: UInt64(index)))
+        }
+        for name in names { try vault.remove(name) }
+        try vault.commit()
+        let number = try vault.makeFile("new", Pattern.make(1 << 20, seed: 7))
+        try vault.commit()
+        #expect(try vault.content(of: number) == Pattern.make(1 << 20, seed: 7))
+        #expect(try vault.damage() == [])
+        #expect(vault.stoppedReason == nil)
+    }
+
+    /// The disk fills up in the middle of a large write: what was there is there, each extent old or new.
+    @Test(arguments: 0..<6)
+    func aLargeWriteThatFailsTearsNoExtent(skip: Int) throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let old = Pattern.make(5 << 20, seed: 1)
+        let new = Pattern.make(5 << 20, seed: 2)
+        let number = try vault.makeFile("a", old)
+        try vault.commit()
+        test.directory.fail(
+            StorageFault([.write], path: "packs/", skip: skip, code: ErrorNumber.noSpace, lasts: true))
+        #expect(fails("noSpace") { try vault.put(new, to: number) } == (skip < 5))
+        try expectOldOrNew(try vault.content(of: number), old, new, "skip \(skip)")
+        test.directory.heal()
+        #expect(try vault.damage() == [], "skip \(skip)")
+        try vault.put(new, to: number)
+        try vault.commit()
+        #expect(try vault.content(of: number) == new)
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.content(of: number) == new)
+        #expect(try again.damage() == [])
+    }
+
+    private func expectOldOrNew(_ found: [UInt8], _ old: [UInt8], _ new: [UInt8], _ comment: Comment) throws {
+        try #require(found.count == old.count, comment)
+        for start in stride(from: 0, to: old.count, by: 1 << 20) {
+            let range = start..<start + (1 << 20)
+            let isWhole = found[range] == old[range] || found[range] == new[range]
+            #expect(isWhole, comment)
+        }
+    }
+
+    /// Not a byte is free, not even for the log: removing works, and lasts once there is room.
+    @Test func removingWorksWithoutAnyRoom() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        for name in 0..<50 { _ = try vault.makeFile("\(name)", Pattern.make(3000)) }
+        try vault.commit()
+        test.directory.limit(to: test.directory.usedByteCount)
+        for name in 0..<40 { try vault.remove("\(name)") }
+        #expect(try vault.names().count == 10)
+        #expect(fails("noSpace") { try vault.commit() })
+        #expect(vault.stoppedReason == nil)
+        test.directory.limit(to: nil)
+        try vault.commit()
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.names().count == 10)
+        #expect(try again.damage() == [])
+    }
+
+    /// Small writes that wait in memory are neither lost nor half-done by a commit that finds no room.
+    @Test func aCommitWithoutRoomKeepsWhatWaits() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let number = try vault.makeFile("a", Pattern.make(300_000, seed: 1))
+        try vault.commit()
+        test.directory.limit(to: test.directory.usedByteCount + 4096)
+        try? vault.put(Pattern.make(200_000, seed: 2), to: number, at: 50_000)
+        let expected = try vault.content(of: number)
+        for _ in 0..<3 { #expect(fails("noSpace") { try vault.commit() }) }
+        #expect(try vault.content(of: number) == expected)
+        test.directory.limit(to: nil)
+        try vault.commit()
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.content(of: number) == expected)
+        #expect(try again.damage() == [])
+    }
+
+    @Test func reservingMoreThanThereIsFails() throws {
+        let vault = try TestVault.create(byteCount: 32 << 20).open()
+        let number = try vault.makeFile("a")
+        #expect(
+            fails("noSpace") {
+                try vault.allocate(
+                    .reserve(keepsSize: false), of: number, 0..<(64 << 20), by: TestVault.owner)
+            })
+        #expect(try vault.attributes(of: number).size == 0)
+        try vault.allocate(.reserve(keepsSize: false), of: number, 0..<(4 << 20), by: TestVault.owner)
+        #expect(try vault.attributes(of: number).size == 4 << 20)
+    }
+}

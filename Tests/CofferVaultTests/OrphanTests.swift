@@ -1,0 +1,76 @@
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+@testable import CofferVault
+
+/// Items without a name: there as long as somebody uses them, gone afterwards, even after a crash.
+@Suite struct OrphanTests {
+    @Test func anOpenFileWithoutANameReadsAndWrites() throws {
+        let vault = try TestVault.create().open()
+        let number = try vault.makeFile("a", [1, 2, 3])
+        _ = try vault.unlink(Array("a".utf8), in: Vault.rootNumber)
+        try vault.put([4], to: number, at: 3)
+        try vault.commit()
+        #expect(try vault.content(of: number) == [1, 2, 3, 4])
+        #expect(try vault.damage() == [])
+        vault.release(number)
+        #expect(fails("stale") { _ = try vault.content(of: number) })
+        try vault.commit()
+        #expect(try vault.damage() == [])
+    }
+
+    @Test func theyAreErasedAtReopening() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let large = try vault.makeFile("large", Pattern.make(3 << 20))
+        let small = try vault.makeFile("small", [1])
+        let directory = try vault.makeDirectory("directory")
+        try vault.setExtendedAttribute(Array("user.a".utf8), of: small, to: [1], .any)
+        for name in ["large", "small"] { _ = try vault.unlink(Array(name.utf8), in: Vault.rootNumber) }
+        try vault.removeDirectory(Array("directory".utf8), in: Vault.rootNumber)
+        try vault.commit()
+        let left = test.crashed(seed: 1)
+        try {
+            let again = try left.open()
+            #expect(again.state.withLock { $0.orphans } == [large, small, directory])
+            try again.start()
+            try again.close()
+        }()
+        let again = try left.open()
+        for number in [large, small, directory] {
+            #expect(fails("stale") { _ = try again.attributes(of: number) })
+        }
+        #expect(again.state.withLock { $0.orphans } == [])
+        #expect(again.state.withLock { $0.packs.rows.reduce(0) { $0 + $1.live } } == 0)
+        #expect(try again.damage() == [])
+    }
+
+    @Test func aLargeOneIsTakenApartInSlices() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let number = try vault.makeFile("large")
+        for piece in 0..<3 { try vault.put(Pattern.make(5 << 20), to: number, at: piece * (60 << 20)) }
+        _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
+        try vault.eraseInSlices(number)
+        #expect(fails("stale") { _ = try vault.attributes(of: number) })
+        #expect(try vault.damage() == [])
+        #expect(try test.on(test.directory.crash(seed: 3)).open().damage() == [])
+    }
+
+    @Test func aCrashAfterTheReleaseLeavesNothingHalfErased() throws {
+        for seed in 0..<10 {
+            let test = try TestVault.create()
+            let vault = try test.open()
+            let number = try vault.makeFile("a", Pattern.make(2 << 20))
+            try vault.commit()
+            try vault.remove("a")
+            if seed % 2 == 0 { try vault.commit() }
+            let again = try test.crashed(seed: UInt64(seed)).open()
+            #expect(try again.damage() == [], "seed \(seed)")
+            #expect(try again.names() == (seed % 2 == 0 ? [] : ["a"]), "seed \(seed)")
+            if seed % 2 == 1 { #expect(try again.content(of: number) == Pattern.make(2 << 20)) }
+        }
+    }
+}
