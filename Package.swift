@@ -60,8 +60,7 @@ let package = Package(
         .executableTarget(
             name: "coffer",
             dependencies: [
-                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferVault",
-                "CofferClient",
+                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 
@@ -72,6 +71,22 @@ let package = Package(
         .executableTarget(
             name: "filesystem-workload", dependencies: ["FilesystemCases"], path: "Tests/filesystem-workload",
             swiftSettings: testSettings),
+        tests("ArchitectureTests", []),
+        .target(
+            name: "CofferTestSupport",
+            dependencies: ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault"],
+            path: "Tests/CofferTestSupport", swiftSettings: testSettings),
+
+        tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
+        tests(
+            "CofferStoreTests",
+            ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferTestSupport"]),
+        tests(
+            "CofferVaultTests",
+            [
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
+                "CofferTestSupport",
+            ]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ]
 )

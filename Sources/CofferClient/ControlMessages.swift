@@ -22,7 +22,9 @@ package enum ControlResponse: Codable, Sendable {
 
 /// How far long work has come.
 package struct Progress: Codable, Sendable {
+    /// How much is done, in the unit of `total`: for a check, bytes of content.
     package let done: Int
+    /// How much there is to do; may grow meanwhile.
     package let total: Int
 
     package init(done: Int, total: Int) {
@@ -33,19 +35,27 @@ package struct Progress: Codable, Sendable {
 
 /// What `coffer status` and `coffer vault list` tell; `--json` prints it as it is.
 package struct StatusReport: Codable, Sendable {
+    /// The path of the profile's directory.
     package let profile: String
+    /// The person's name.
     package let name: String
+    /// This machine's name.
     package let device: String
     /// Absent if not mounted.
     package let mountPoint: String?
+    /// Every vault of the profile, also one that could not be opened.
     package let vaults: [VaultReport]
+    /// Absent if it could not be asked, as when no vault is open.
     package let disk: DiskReport?
+    /// The latest, oldest first.
     package let problems: [ProblemReport]
 }
 
 /// A vault in a report.
 package struct VaultReport: Codable, Sendable {
+    /// Unique in the profile.
     package let name: String
+    /// The vault id: 32 hexadecimal digits.
     package let id: String
     /// When it was made, seconds since 1970.
     package let created: Int64
@@ -55,8 +65,9 @@ package struct VaultReport: Codable, Sendable {
     package let isOpen: Bool
     /// Items, the root included.
     package let items: Int64
-    /// Bytes of content, and bytes of the store on disk.
+    /// Bytes of content.
     package let contentBytes: Int64
+    /// Bytes that the vault's store takes on this disk.
     package let storeBytes: Int64
     /// Why nothing can be written, if so.
     package let stopped: String?
@@ -64,7 +75,9 @@ package struct VaultReport: Codable, Sendable {
 
 /// The disk that holds the profile, in bytes.
 package struct DiskReport: Codable, Sendable {
+    /// Bytes in all.
     package let total: Int
+    /// Bytes that users other than root can still write.
     package let available: Int
 }
 
@@ -72,11 +85,13 @@ package struct DiskReport: Codable, Sendable {
 package struct ProblemReport: Codable, Sendable {
     /// Seconds since 1970.
     package let time: Int64
+    /// What went wrong, for people; may name files.
     package let text: String
 }
 
 /// What `coffer check` found.
 package struct CheckReport: Codable, Sendable {
+    /// One for each vault that was to be checked.
     package let vaults: [VaultCheck]
 
     /// Whether nothing is hurt.
@@ -85,19 +100,26 @@ package struct CheckReport: Codable, Sendable {
 
 /// What was found in one vault.
 package struct VaultCheck: Codable, Sendable {
+    /// The vault's name.
     package let vault: String
+    /// Items that were met, the root included; 0 if the vault could not be opened.
     package let items: Int
+    /// Blocks of content that were read, those that are hurt included.
     package let blocks: Int
+    /// Bytes of content that were read, those that are hurt included.
     package let bytes: Int
+    /// All that is hurt; empty if nothing is.
     package let damage: [Damage]
 
     /// Something that is hurt.
     package struct Damage: Codable, Sendable {
         /// The file, as a path in the vault; absent where no file can be named.
         package let path: String?
-        /// The bytes of the file that cannot be read, from the first to behind the last.
+        /// Offset of the first byte of the file that cannot be read; absent where no bytes can be named.
         package let from: Int64?
+        /// Offset behind the last of these bytes; absent with `from`.
         package let to: Int64?
+        /// What is wrong, for people.
         package let text: String
     }
 }

@@ -3,6 +3,7 @@ internal import CofferVault
 
 /// The exit codes of coffer, from sysexits.h; documented in the manual.
 extension ProfileError {
+    /// What `coffer` exits with, so that scripts can tell errors apart.
     package var exitCode: Int32 {
         switch self {
         case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM

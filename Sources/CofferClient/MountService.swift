@@ -10,7 +10,9 @@ package final class MountService: Sendable {
     package struct Options: Sendable {
         /// For the kernel and libfuse.
         package var mount: [String]
+        /// Whether nothing may be changed through the mount.
         package var isReadOnly: Bool
+        /// Whether reading leaves times of access alone.
         package var keepsAccessTimes: Bool
         /// Whether the bare mount point is made unwritable.
         package var protects: Bool

@@ -9,6 +9,7 @@ internal import Glibc
 ///
 /// Whoever has one holds the profile's lock. Changes are written to disk before they are seen.
 package final class Profile: Sendable {
+    /// Where it lies.
     package let location: ProfileLocation
     private let lock: FileLock
     private let key: SymmetricKey<ProfileRole>
@@ -26,10 +27,15 @@ package final class Profile: Sendable {
 
     /// What a new profile is made of.
     package struct Settings: Sendable {
+        /// The person's name, as others will see it.
         package var name: String
+        /// This machine's name.
         package var device: String
+        /// Shown after wrong passphrases; hidden on disk, but not protected.
         package var hint: String?
+        /// What trying a passphrase costs.
         package var strength: PasswordHash
+        /// The name of the first vault.
         package var firstVault: String
 
         package init(name: String, device: String, hint: String?, strength: PasswordHash, firstVault: String)

@@ -88,9 +88,11 @@ extension ProfileError.MountPointProblem {
 
 /// What the holder of a profile's lock tells those who find it taken.
 package struct LockNote: Sendable, Equatable {
+    /// The process id of the holder.
     package let process: Int32
-    /// Where the vaults are mounted, and the socket of the mount; empty if they are not.
+    /// Where the vaults are mounted; empty if they are not.
     package let mountPoint: String
+    /// The path of the mount's control socket; empty without a mount.
     package let socket: String
 
     package init(process: Int32, mountPoint: String, socket: String) {

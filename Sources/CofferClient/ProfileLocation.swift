@@ -2,6 +2,7 @@ package import CofferSystem
 
 /// Where a profile lies, and the files in it.
 package struct ProfileLocation: Sendable {
+    /// The profile's directory.
     package let path: String
 
     package init(path: String) {

@@ -5,7 +5,9 @@ package struct AgreementKey: ~Copyable, Sendable {
     /// Bytes of a secret key, of a public key, and of a shared secret.
     package static let byteCount = 32
 
+    /// What is stored: 32 bytes.
     package let secretKey: SecretBytes
+    /// What the other side computes the shared secret from: 32 bytes.
     package let publicKey: [UInt8]
 
     /// The pair of a secret key of 32 bytes.

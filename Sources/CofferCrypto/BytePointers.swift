@@ -1,9 +1,9 @@
 /// Pointers for C functions that do not take null, not even with a length of zero.
 enum BytePointers {
     /// Where empty spans point to; never written.
+    // SAFETY: one byte for the life of the process; nobody reads or writes through it, as it is only
+    // handed out with a length of zero.
     @safe static nonisolated(unsafe) let nowhere: UnsafeMutablePointer<UInt8> = {
-        // SAFETY: one byte for the life of the process; nobody reads or writes through it, as it is only
-        // handed out with a length of zero.
         let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
         unsafe byte.initialize(to: 0)
         return unsafe byte

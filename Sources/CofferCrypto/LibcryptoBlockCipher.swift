@@ -11,6 +11,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
     private var hasKey = false
     private var nonce = [UInt8](repeating: 0, count: 12)
 
+    /// A cipher without a key, which `begin` gives it.
     package init() {
         Sodium.ensureInitialised()
         guard let sealing = unsafe EVP_CIPHER_CTX_new(), let opening = unsafe EVP_CIPHER_CTX_new() else {

@@ -4,9 +4,12 @@ internal import CofferSystem
 ///
 /// In an extent the number counts its blocks; in a single record all 24 bytes are random.
 package struct Nonce: Sendable, Equatable {
+    /// Bytes of a nonce.
     package static let byteCount = 24
 
+    /// Bytes 0 to 15.
     package let prefix: NoncePrefix
+    /// Bytes 16 to 23, as a little-endian number.
     package let number: UInt64
 
     package init(prefix: NoncePrefix, number: UInt64) {
@@ -34,9 +37,12 @@ package struct Nonce: Sendable, Equatable {
 
 /// The first 16 bytes of a nonce, as two little-endian numbers.
 package struct NoncePrefix: Sendable, Hashable {
+    /// Bytes of a prefix.
     package static let byteCount = 16
 
+    /// Bytes 0 to 7, as a little-endian number.
     package let low: UInt64
+    /// Bytes 8 to 15, as a little-endian number.
     package let high: UInt64
 
     package init(low: UInt64, high: UInt64) {

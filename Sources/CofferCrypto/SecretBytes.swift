@@ -2,9 +2,10 @@ internal import CSodium
 internal import CofferSystem
 
 /// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
+// SAFETY: `start` is allocated by init, freed by deinit, written only by who has it alone; hence safe to
+// share.
 @safe
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
-    // SAFETY: allocated by init, freed by deinit, written only by who has it alone; hence safe to share.
     private let start: UnsafeMutableRawPointer
     /// Bytes in it.
     package let count: Int

@@ -9,6 +9,7 @@ package struct SigningKey: ~Copyable, Sendable {
 
     /// What is stored.
     package let seed: SecretBytes
+    /// What others check signatures with: 32 bytes.
     package let publicKey: [UInt8]
     private let secretKey: SecretBytes
 

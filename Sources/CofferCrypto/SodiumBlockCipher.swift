@@ -3,6 +3,7 @@ package final class SodiumBlockCipher: BlockCipher {
     private var key: SymmetricKey<ItemRole>?
     private var prefix = NoncePrefix(low: 0, high: 0)
 
+    /// A cipher without a key, which `begin` gives it.
     package init() {}
 
     package func begin<Role: KeyRole>(_ key: borrowing SymmetricKey<Role>, _ prefix: NoncePrefix) {

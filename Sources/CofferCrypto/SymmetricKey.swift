@@ -38,6 +38,7 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
     /// Bytes of every symmetric key.
     package static var byteCount: Int { 32 }
 
+    /// The 32 bytes of the key.
     package private(set) var bytes: SecretBytes
 
     /// Takes over 32 secret bytes.

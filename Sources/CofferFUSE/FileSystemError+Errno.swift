@@ -1,4 +1,3 @@
-internal import CofferStore
 package import CofferVault
 internal import Glibc
 

@@ -3,10 +3,13 @@
 /// The upper 16 bits are the vault's slot in the profile, the lower 48 the item's number in the vault. The
 /// root of the mount is 1, in slot 0. So a number means the same after a remount.
 package struct Node: Hashable, Sendable {
+    /// The root of the mount.
     package static let root = Node(slot: 0, item: 1)
     private static let itemBits: UInt64 = 48
 
+    /// The vault's slot in the profile, 1 to 65535; 0 for the root of the mount.
     package let slot: UInt16
+    /// The item's number in the vault, 1 for its root; below 2^48.
     package let item: Int64
 
     package init(slot: UInt16, item: Int64) {
@@ -14,11 +17,13 @@ package struct Node: Hashable, Sendable {
         self.item = item
     }
 
+    /// The node that a number of the kernel stands for.
     package init(number: UInt64) {
         slot = UInt16(truncatingIfNeeded: number >> Self.itemBits)
         item = Int64(number & (1 << Self.itemBits - 1))
     }
 
+    /// What the kernel and programs know the node by.
     package var number: UInt64 {
         UInt64(slot) << Self.itemBits | UInt64(item)
     }

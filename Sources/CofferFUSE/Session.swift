@@ -8,11 +8,10 @@ internal import Glibc
 ///
 /// One thread receives and answers. After each request it looks for the next one for some microseconds
 /// before it sleeps, as waking a thread is what a small request costs most; an idle mount uses no CPU.
+// SAFETY: libfuse's session lives from init to deinit. `run` and all that requests use belong to the
+// serving thread; what other threads call (`forgetRootEntry`, `end`) libfuse allows from any thread.
 @safe
 package final class Session: @unchecked Sendable {
-    // SAFETY: libfuse's session lives from init to deinit. `run` and all that requests use belong to the
-    // serving thread; what other threads call (`forgetEntry`, `exit`) libfuse allows from any thread.
-
     /// The most bytes of content in a request.
     static let requestByteCountMax = 1 << 20
 

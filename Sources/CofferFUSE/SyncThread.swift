@@ -7,9 +7,9 @@ final class SyncThread: Sendable {
     /// Bytes on their way to the disk from which on an fsync is handed over.
     static let byteCountMin = 4 << 20
 
+    // SAFETY: a request that libfuse keeps until it is answered, which the thread alone does.
     @safe
     private struct Waiting: @unchecked Sendable {
-        // SAFETY: a request that libfuse keeps until it is answered, which the thread alone does.
         let request: fuse_req_t
         let vault: Vault
     }

@@ -4,7 +4,9 @@ package import CofferVault
 package struct MountedVault: Sendable {
     /// 1 to 65535; stays with the vault for ever.
     package let slot: UInt16
+    /// The name of the vault's directory in the root of the mount.
     package let name: String
+    /// What is in the directory.
     package let vault: Vault
 
     package init(slot: UInt16, name: String, vault: Vault) {

@@ -5,6 +5,7 @@ package struct ByteCursor {
     /// Bytes read so far.
     package private(set) var offset = 0
 
+    /// The beginning of a record.
     package init() {}
 
     /// A number.

@@ -9,6 +9,7 @@ package struct ByteWriter {
         bytes.reserveCapacity(capacity)
     }
 
+    /// A number, in as many bytes as its type has.
     package mutating func number<Number: FixedWidthInteger>(_ number: Number) {
         var rest = number
         for _ in 0..<Number.bitWidth / 8 {
@@ -17,10 +18,12 @@ package struct ByteWriter {
         }
     }
 
+    /// Bytes as they are, without a length in front.
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
     }
 
+    /// Bytes as they are, without a length in front.
     package mutating func append(_ more: RawSpan) {
         for index in more.byteOffsets {
             // SAFETY: the index is one of the span's own.
@@ -35,6 +38,7 @@ package struct ByteWriter {
         append(utf8)
     }
 
+    /// An identifier: 16 bytes.
     package mutating func identifier<Kind>(_ identifier: Identifier<Kind>) {
         number(identifier.low)
         number(identifier.high)

@@ -1,5 +1,6 @@
 /// One vault key and the time for which it sealed new data; counted from 1.
 package struct Epoch: Hashable, Comparable, Sendable {
+    /// At least 1.
     package let number: UInt32
 
     package init(_ number: UInt32) {

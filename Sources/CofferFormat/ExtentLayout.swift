@@ -47,6 +47,7 @@ package struct BlockAssociatedData {
     /// The 50 bytes.
     package private(set) var bytes: [UInt8]
 
+    /// For block 0, as one that is not the last, of an extent that begins at byte `base` of the item.
     package init(vault: VaultID, item: ItemID, base: Int) {
         var writer = ByteWriter(capacity: 50)
         writer.number(UInt8(1))

@@ -1,5 +1,6 @@
 /// A random 128-bit identifier of one kind of thing; stored as 16 bytes.
 package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// Bytes of every identifier.
     package static var byteCount: Int { 16 }
 
     /// Bytes 0 to 7 and 8 to 15, each as a little-endian number.
@@ -54,10 +55,15 @@ private func hexValue(_ digit: UInt8) -> Int? {
     }
 }
 
+/// Tells identifiers of profiles from others.
 package enum ProfileKind {}
+/// Tells identifiers of vaults from others.
 package enum VaultKind {}
+/// Tells identifiers of items from others.
 package enum ItemKind {}
+/// Tells identifiers of packs from others.
 package enum PackKind {}
+/// Tells identifiers of devices from others.
 package enum DeviceKind {}
 
 /// Names a profile.

@@ -8,16 +8,20 @@ internal import CofferSystem
 ///         12     16  vault id
 ///         28      4  zero
 package struct PackHeader: Equatable {
+    /// Bytes of a header.
     package static let byteCount = 32
+    /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
     private static let magic = Array("COFFERPK".utf8)
 
+    /// The vault whose extents are in the pack.
     package let vault: VaultID
 
     package init(vault: VaultID) {
         self.vault = vault
     }
 
+    /// The 32 bytes as they are stored.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
         writer.append(Self.magic)

@@ -9,14 +9,18 @@
 ///         38      …  each method: kind (2), length (4), as many bytes
 ///          …      4  length of the sealed body, then the body
 package struct ProfileRecord: Equatable {
+    /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
     /// The most bytes that a profile file may have.
     package static let byteCountMax = 16 << 20
     private static let magic = Array("COFFERPF".utf8)
     private static let passphraseKind: UInt16 = 1
 
+    /// Names the profile.
     package let id: ProfileID
+    /// When the profile was made, in nanoseconds since 1970.
     package let created: Int64
+    /// 1 to 16 ways to the profile key, which are tried in turn.
     package var unlockMethods: [PassphraseRecord]
     /// Nonce, ciphertext, tag.
     package var sealedBody: [UInt8]
@@ -38,6 +42,7 @@ package struct ProfileRecord: Equatable {
         return writer.finish()
     }
 
+    /// The whole file.
     package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.append(associatedData)
@@ -92,15 +97,24 @@ package struct ProfileRecord: Equatable {
 ///        106     72  sealed profile key (32 bytes)
 ///        178      2  length of the sealed hint, then the hint; 0 for none
 package struct PassphraseRecord: Equatable {
+    /// The version of the verifier that is written, and the only one that is read.
     package static let verifierVersion: UInt16 = 1
+    /// Bytes of a sealed record of 32 bytes.
     package static let sealedKeyByteCount = 72
 
+    /// The salt of Argon2id: 16 bytes.
     package let salt: [UInt8]
+    /// Passes of Argon2id as stored, in range or not: `PasswordHash` checks that.
     package let passes: UInt32
+    /// Memory of Argon2id in KiB as stored, in range or not: `PasswordHash` checks that.
     package let memory: UInt32
+    /// When the method was made, in nanoseconds since 1970.
     package let created: Int64
+    /// Random bytes, sealed so that they open if the passphrase is right: 72 bytes.
     package let sealedVerifier: [UInt8]
+    /// The profile key, sealed under what the passphrase derives: 72 bytes.
     package let sealedProfileKey: [UInt8]
+    /// The hint, hidden but not protected; empty for none.
     package let sealedHint: [UInt8]
 
     package init(

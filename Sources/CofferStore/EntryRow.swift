@@ -15,6 +15,7 @@ package struct EntryRow: Equatable, Sendable {
     /// Whether it changed since it was last sent to a remote.
     package var unsent: Bool
 
+    /// A new name, not sent to a remote yet.
     package init(parent: Int64, name: [UInt8], item: Int64, type: UInt8, cookie: Int64) {
         self.parent = parent
         self.name = name

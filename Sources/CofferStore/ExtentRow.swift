@@ -7,8 +7,9 @@ package import CofferFormat
 package struct ExtentRow: Equatable, Sendable {
     /// The item's number.
     package var item: Int64
-    /// Where the range begins in the item, and how long it is, in bytes.
+    /// Where the range begins in the item, in bytes.
     package var offset: Int64
+    /// Bytes of the range; at least 1.
     package var length: Int64
     /// Where the extent began in the item when it was sealed: at most `offset`.
     package var base: Int64
@@ -16,7 +17,9 @@ package struct ExtentRow: Equatable, Sendable {
     package var total: Int64
     /// Where the sealed extent is kept.
     package var place: Place
+    /// The nonce prefix of the extent.
     package var prefix: NoncePrefix
+    /// The epoch that the extent is sealed under.
     package var epoch: Epoch
 
     /// Where a sealed extent is kept.
@@ -27,8 +30,10 @@ package struct ExtentRow: Equatable, Sendable {
         case row(Int64)
     }
 
+    /// Where the range ends in the item: the offset behind its last byte.
     package var end: Int64 { offset + length }
 
+    /// The row of an extent that was just sealed: the range is all of it.
     package init(
         item: Int64, offset: Int64, length: Int64, place: Place, prefix: NoncePrefix, epoch: Epoch
     ) {

@@ -168,8 +168,8 @@ package final class Index {
 }
 
 /// The log of an index, seen from threads that do not hold the vault's lock.
+// SAFETY: `connection` is used under `checkpointing` only; the rest is Sendable.
 package final class IndexLog: @unchecked Sendable {
-    // SAFETY: `connection` is used under `checkpointing` only; the rest is Sendable.
     private let fileSystem: IndexFileSystem
     private let file: any StorageFile
     private let connection: Database

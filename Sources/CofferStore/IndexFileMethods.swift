@@ -5,8 +5,8 @@ internal import Synchronization
 /// The functions (sqlite3_io_methods) behind an open file of an index.
 enum IndexFileMethods {
     /// One table for all files, for the life of the process.
+    // SAFETY: written once here, read-only from then on.
     @safe nonisolated(unsafe) static let table: UnsafePointer<sqlite3_io_methods> = {
-        // SAFETY: written once here, read-only from then on.
         let table = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         unsafe table.initialize(
             to: sqlite3_io_methods(

@@ -5,9 +5,9 @@ internal import CofferSystem
 ///
 /// Everything but the files comes from SQLite's own Unix layer. Registered from init to deinit; all
 /// connections must be closed before.
+// SAFETY: both allocations live from init to deinit and are constant in between.
 @safe
 final class IndexFileSystem: @unchecked Sendable {
-    // SAFETY: both allocations live from init to deinit and are constant in between.
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let cName: UnsafeMutablePointer<CChar>
     /// What sqlite3_open_v2 is told.

@@ -4,12 +4,15 @@ package import CofferFormat
 package struct ItemRow: Equatable, Sendable {
     /// The inode number inside the vault; never used twice.
     package var number: Int64
+    /// The item id, to which the sealed content is bound.
     package var id: ItemID
     /// Type and permissions, as st_mode.
     package var mode: UInt32
     /// Names that lead to it; for a directory 2 and one for each directory in it.
     package var links: UInt32
+    /// The owner, as st_uid; on this device only.
     package var user: UInt32
+    /// The group, as st_gid; on this device only.
     package var group: UInt32
     /// Bytes of the content, or of a symbolic link's target.
     package var size: Int64
@@ -17,13 +20,17 @@ package struct ItemRow: Equatable, Sendable {
     package var allocated: Int64
     /// The device number of a device node, as st_rdev.
     package var device: UInt64
-    /// Times in nanoseconds since 1970.
+    /// When the content was last read, in nanoseconds since 1970.
     package var accessed: Int64
+    /// When the content last changed, in nanoseconds since 1970.
     package var modified: Int64
+    /// When the content or an attribute last changed, in nanoseconds since 1970.
     package var changed: Int64
+    /// When the item was made, in nanoseconds since 1970.
     package var born: Int64
     /// The directory that a directory lies in; 0 for other items.
     package var parent: Int64
+    /// What the item has.
     package var flags: Flags
     /// What changed since it was last sent to a remote.
     package var unsent: Aspects
@@ -48,13 +55,19 @@ package struct ItemRow: Equatable, Sendable {
     package struct Aspects: OptionSet, Equatable, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// It was made, or lost its last name.
         package static let existence = Aspects(rawValue: 1)
+        /// Permissions.
         package static let mode = Aspects(rawValue: 2)
+        /// Times of access, modification and change.
         package static let times = Aspects(rawValue: 4)
+        /// Bytes or size of the content.
         package static let content = Aspects(rawValue: 8)
+        /// Extended attributes, access lists included.
         package static let attributes = Aspects(rawValue: 16)
     }
 
+    /// A new item: one name, no content, and `time` for all its times.
     package init(number: Int64, id: ItemID, mode: UInt32, user: UInt32, group: UInt32, time: Int64) {
         self.number = number
         self.id = id

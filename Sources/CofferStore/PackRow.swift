@@ -11,6 +11,7 @@ package struct PackRow: Equatable, Sendable {
     /// Of these, the bytes that ranges of extents still refer to.
     package var live: Int64
 
+    /// A new pack, without extents.
     package init(number: Int64, id: PackID) {
         self.number = number
         self.id = id

@@ -31,11 +31,17 @@ package final class PackStore {
 
     /// An extent that is in the tail and in the index, but in no file yet.
     package struct PendingExtent: Sendable {
+        /// The item's number.
         package let item: Int64
+        /// Where the extent begins in the item, in bytes.
         package let base: Int64
+        /// Plaintext bytes of the extent.
         package let total: Int64
+        /// The pack's number.
         package let pack: Int64
+        /// Where the sealed extent will begin in the pack's file, in bytes.
         package let position: Int64
+        /// Bytes of the sealed extent, tags included.
         package let sealedByteCount: Int
     }
 

@@ -2,10 +2,10 @@ internal import CCofferSystem
 internal import Glibc
 
 /// Memory for bulk data, aligned for O_DIRECT, left out of core dumps and wiped when it goes away.
+// SAFETY: `start` is owned by this object from init to deinit. Who shares a buffer between threads hands it
+// over under a lock of its own; hence @unchecked.
 @safe
 package final class AlignedBuffer: @unchecked Sendable {
-    // SAFETY: owned by this object from init to deinit. Who shares a buffer between threads hands it over
-    // under a lock of its own; hence @unchecked.
     private let start: UnsafeMutableRawPointer
     /// Bytes in it.
     package let count: Int

@@ -3,14 +3,15 @@ internal import Glibc
 /// A lock with waiting: the state it protects, and threads that sleep until it changes.
 ///
 /// `Mutex` of the standard library cannot wait. As pthread_mutex_t with pthread_cond_t.
+// SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
+// fixed address from init to deinit.
 @safe
 package final class Condition<State>: @unchecked Sendable {
-    // SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
-    // fixed address from init to deinit.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let signal: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
+    /// Takes over the state, which is seen under the lock only from now on.
     package init(_ state: sending State) {
         self.state = state
         unsafe mutex = .allocate(capacity: 1)

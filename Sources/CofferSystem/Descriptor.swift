@@ -21,16 +21,27 @@ package struct Descriptor: ~Copyable, Sendable {
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
+        /// O_RDONLY, which is 0: for reading, unless another option says more.
         package static let readOnly = Options([])
+        /// O_RDWR: for reading and writing.
         package static let readWrite = Options(rawValue: O_RDWR)
+        /// O_WRONLY: for writing.
         package static let writeOnly = Options(rawValue: O_WRONLY)
+        /// O_CREAT: a missing file is made.
         package static let create = Options(rawValue: O_CREAT)
+        /// O_EXCL: with `create`, a file that is there is an error (EEXIST).
         package static let exclusive = Options(rawValue: O_EXCL)
+        /// O_TRUNC: a file that is there is emptied.
         package static let truncate = Options(rawValue: O_TRUNC)
+        /// O_APPEND: each write goes to the end.
         package static let append = Options(rawValue: O_APPEND)
+        /// O_DIRECTORY: anything but a directory is an error (ENOTDIR).
         package static let directory = Options(rawValue: O_DIRECTORY)
+        /// O_NOFOLLOW: a symbolic link at the end of the path is an error (ELOOP).
         package static let noFollow = Options(rawValue: O_NOFOLLOW)
+        /// O_DIRECT: past the page cache; memory, offsets and counts must be aligned.
         package static let direct = Options(rawValue: coffer_O_DIRECT)
+        /// O_PATH: a place in the tree, without access to what the file holds.
         package static let pathOnly = Options(rawValue: coffer_O_PATH)
     }
 

@@ -6,8 +6,11 @@ package struct Attributes: Sendable, Equatable {
     package var number: Int64
     /// Type and permissions, as st_mode.
     package var mode: UInt32
+    /// Names that lead to it; for a directory 2 and one for each directory in it.
     package var links: UInt32
+    /// The owner, as st_uid.
     package var user: UInt32
+    /// The group, as st_gid.
     package var group: UInt32
     /// Bytes of content.
     package var size: Int64
@@ -15,9 +18,11 @@ package struct Attributes: Sendable, Equatable {
     package var allocated: Int64
     /// As st_rdev.
     package var device: UInt64
-    /// Nanoseconds since 1970.
+    /// When the content was last read, in nanoseconds since 1970.
     package var accessed: Int64
+    /// When the content last changed, in nanoseconds since 1970.
     package var modified: Int64
+    /// When the content or an attribute last changed, in nanoseconds since 1970.
     package var changed: Int64
 
     init(_ row: ItemRow) {
@@ -34,6 +39,7 @@ package struct Attributes: Sendable, Equatable {
         changed = row.changed
     }
 
+    /// The type in `mode`; nil if it has none that is known.
     package var type: FileType? { FileType(mode: mode) }
 }
 
@@ -58,16 +64,23 @@ package enum FileType: UInt8, Sendable {
 
 /// Permission bits that have a meaning of their own; as in inode(7).
 package enum ModeBits {
+    /// Set-user-id.
     package static let setUser: UInt32 = 0o4000
+    /// Set-group-id; on a directory, what is made in it gets its group.
     package static let setGroup: UInt32 = 0o2000
+    /// Execution by the group, without which set-group-id is no privilege.
     package static let groupExecute: UInt32 = 0o010
+    /// All bits of st_mode but the type.
     package static let permissions: UInt32 = 0o7777
 }
 
 /// Who asks.
 package struct Caller: Sendable {
+    /// The user id, which owns what the caller makes.
     package let user: UInt32
+    /// The group id, for what the caller makes outside of set-group-id directories.
     package let group: UInt32
+    /// Permissions that new items do not get, where the directory has no default ACL.
     package let umask: UInt32
 
     package init(user: UInt32, group: UInt32, umask: UInt32) {
@@ -77,24 +90,33 @@ package struct Caller: Sendable {
     }
 }
 
-/// Which attributes to change, and to what.
+/// Which attributes to change, and to what; nil leaves one as it is.
 package struct AttributeChanges: Sendable {
+    /// What a time is set to.
     package enum Time: Sendable {
         case now
         /// Nanoseconds since 1970.
         case at(Int64)
     }
 
+    /// The permissions; bits of the type are ignored.
     package var mode: UInt32?
+    /// The owner.
     package var user: UInt32?
+    /// The group.
     package var group: UInt32?
+    /// Bytes of content; what a larger size adds is a hole.
     package var size: Int64?
+    /// The time of access.
     package var accessed: Time?
+    /// The time of modification.
     package var modified: Time?
+    /// The time of change; now if it is nil.
     package var changed: Time?
     /// Whether set-user-id, set-group-id and file capabilities are to go, as after a write.
     package var dropPrivileges = false
 
+    /// No change.
     package init() {}
 }
 

@@ -12,6 +12,7 @@ extension Vault {
         package var blocks = 0
         /// Bytes of content that were read.
         package var bytes = 0
+        /// All that is hurt; empty if nothing is.
         package var damage: [Damage] = []
 
         /// Something that is hurt.
@@ -20,6 +21,7 @@ extension Vault {
             package let path: String?
             /// The bytes of it that cannot be read.
             package let range: Range<Int64>?
+            /// What is wrong, for people.
             package let text: String
         }
     }

@@ -15,7 +15,9 @@ package final class ContentKeys: Sendable {
 
     /// A vault key and its epoch.
     package final class VaultKey: Sendable {
+        /// The epoch that the key is of.
         package let epoch: Epoch
+        /// What the members share in that epoch.
         package let key: SymmetricKey<VaultRole>
 
         package init(epoch: Epoch, key: consuming SymmetricKey<VaultRole>) {

@@ -37,8 +37,11 @@ extension Vault {
 
     /// A name in a directory, as readdir(3) gives it.
     package struct Entry: Sendable {
+        /// 1 to 255 bytes, without "/" and NUL; also "." and "..".
         package let name: [UInt8]
+        /// The number of the item that it leads to.
         package let item: Int64
+        /// The item's type, as d_type.
         package let type: UInt8
         /// Where to go on behind it.
         package let cookie: Int64

@@ -85,7 +85,8 @@ extension Vault {
                 try erase(item, state)
                 upkeep.note(changes: state.changeCount)
             } catch {
-                state.stopped = state.stopped ?? "an item without a name could not be removed (\(error.summary))"
+                state.stopped =
+                    state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()
                 problems.add("An item without a name could not be removed: \(error)")
             }

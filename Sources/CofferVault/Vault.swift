@@ -16,6 +16,7 @@ package final class Vault: Sendable {
     /// The most bytes of a file.
     package static let fileByteCountMax = Int64(1) << 62
 
+    /// Names the vault, for all its members.
     package let id: VaultID
     let directory: any StorageDirectory
     let keys: ContentKeys

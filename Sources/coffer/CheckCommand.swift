@@ -31,7 +31,9 @@ struct CheckCommand: ParsableCommand {
                     damage.from.flatMap { from in damage.to.map { " bytes \(from) to \($0 - 1)" } } ?? ""
                 Output.line("\(check.vault)\(damage.path.map { "/\($0)" } ?? "")\(range): \(damage.text)")
             }
-            func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+            func count(_ number: Int, _ noun: String) -> String {
+                "\(number) \(noun)\(number == 1 ? "" : "s")"
+            }
             let verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
             Output.line(
                 "\(check.vault): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"

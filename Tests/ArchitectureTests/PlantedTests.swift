@@ -109,7 +109,8 @@ import Testing
         "@inline(__always) package static func read() {", "package private(set) var count = 0",
         "@available(*, deprecated, message: \"no\") public func old() {}", "package class func make() {}",
         "package nonisolated(unsafe) static let table = 1", "package mutating func move() {",
-        "public subscript(at: Int)",
+        "public subscript(at: Int)", "package var descriptions: [String] { [] }",
+        "package func rawValue() {}", "package init(rawValues: [Int]) {",
     ])
     func undocumented(declaration: String) {
         let path = "Sources/CofferVault/File.swift"
@@ -124,10 +125,69 @@ import Testing
     @Test(arguments: [
         "func read() {}", "private var path = 1", "package import CofferSystem", "case package(Int)",
         "let package = Package(", "// package func read()", "package extension Vault {",
-        "x = \"package func read()\"",
+        "x = \"package func read()\"", "package var description: String { \"\" }",
+        "package let rawValue: Int32", "package init(rawValue: Int32) { self.rawValue = rawValue }",
+        "package init?(rawValue: UInt8) {", "package static func < (left: Self, right: Self) -> Bool {",
     ])
     func needsNoDocumentation(line: String) {
         #expect(TextRules.documentation(file("Sources/CofferVault/File.swift", line)).isEmpty)
+    }
+
+    @Test func memberwiseInitializer() {
+        let text = """
+            /// Documented.
+            package struct Node {
+                /// Documented.
+                package let slot: Int, item: Int
+                private let secret: Int
+                package init(slot: Int, item: Int) {
+                    self.slot = slot
+                    self.item = item
+                }
+                package init(item: Int) { self.item = item }
+                package init(slot: Int) {
+                    self.slot = slot
+                    item = 0
+                }
+                package init(other: Int) { self.slot = other }
+                package init(secret: Int) { self.secret = secret }
+                package init() {}
+            }
+            """
+        let violations = TextRules.documentation(file("Sources/CofferVault/File.swift", text))
+        #expect(lines(violations) == [11, 15, 16, 17])
+    }
+
+    @Test func witness() {
+        let storage = """
+            /// Documented.
+            package protocol Storage: AnyObject {
+                /// Documented.
+                func read() throws
+                func write()
+            }
+            """
+        let text = """
+            /// Documented.
+            package final class Disk: Sendable, Storage {
+                package func read() throws {
+                    list()
+                }
+                package func write() {}
+                package func list() {}
+                package init() {}
+            }
+            extension Tape: Storage {
+                package func read() {}
+            }
+            extension Tape {
+                package func read() {}
+            }
+            """
+        let files =
+            file("Sources/CofferSystem/Storage.swift", storage)
+            + file("Sources/CofferVault/File.swift", text)
+        #expect(lines(TextRules.documentation(files)) == [6, 7, 8, 14])
     }
 
     @Test func documentationTellsAllAtOnce() {

@@ -6,11 +6,14 @@ enum TextRules {
 
     // MARK: Documentation
 
-    /// Everything that another target can use says what it is.
+    /// Everything that another target can use says what it is, unless that is said elsewhere.
     static func documentation(_ files: [SourceFile]) -> [Violation] {
-        files.flatMap { file in
+        let elsewhere = DocumentedElsewhere(files)
+        return files.flatMap { file in
             file.code.indices.compactMap { index in
-                guard let name = declaration(file.code[index]), !isDocumented(file, index) else { return nil }
+                guard let name = declaration(file.code[index]), !isDocumented(file, index),
+                    !elsewhere.covers(name, file, index)
+                else { return nil }
                 return Violation(file, line: index + 1, "\(name) has no doc comment")
             }
         }
@@ -30,6 +33,12 @@ enum TextRules {
 
     /// “func read”, if a line begins a declaration that other targets see.
     static func declaration(_ code: String) -> String? {
+        guard let (name, isVisible) = anyDeclaration(code), isVisible else { return nil }
+        return name
+    }
+
+    /// “func read”, if a line begins a declaration that is not private to the file.
+    static func anyDeclaration(_ code: String) -> (name: String, isVisible: Bool)? {
         var words = code.split(separator: " ")
         while let word = words.first, word.first == "@" {
             // An attribute's arguments may have spaces: “@available(*, deprecated)”.
@@ -49,14 +58,14 @@ enum TextRules {
             }
             words.removeFirst()
         }
-        guard isVisible, let word = words.first else { return nil }
+        guard let word = words.first else { return nil }
         let keyword = word.prefix { $0.isLetter }
         guard keywords.contains(keyword) else { return nil }
-        if keyword != word { return String(keyword) }
+        if keyword != word { return (String(keyword), isVisible) }
         let following = words.dropFirst().first ?? ""
         let name = following.prefix { !"(<:{=".contains($0) }
         // An operator's name is of those characters.
-        return "\(keyword) \(name.isEmpty ? following : name)"
+        return ("\(keyword) \(name.isEmpty ? following : name)", isVisible)
     }
 
     /// Whether “class” means what “static” does, and begins no class.
@@ -65,7 +74,7 @@ enum TextRules {
     }
 
     /// Whether a doc comment stands above, with nothing but attributes and other comments between.
-    private static func isDocumented(_ file: SourceFile, _ index: Int) -> Bool {
+    static func isDocumented(_ file: SourceFile, _ index: Int) -> Bool {
         for above in stride(from: index - 1, through: 0, by: -1) {
             let line = file.lines[above].trimmed
             if line.hasPrefix("///") || line.hasSuffix("*/") { return true }

@@ -1,0 +1,174 @@
+import CofferSystem
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Messages between commands and a mount.
+@Suite struct ControlMessageTests {
+    @Test func requests() throws {
+        let requests: [ControlRequest] = [
+            .status, .createVault(name: "Ünï “x”\n/"), .renameVault(name: "", newName: "b"),
+            .deleteVault(name: "c"),
+            .check(vault: nil), .check(vault: "v"),
+            .changePassphrase(old: [0, 255, 10], new: [], hint: nil, passes: 2, memory: .max),
+            .changePassphrase(old: [], new: [1], hint: "h", passes: 0, memory: 0),
+        ]
+        for request in requests {
+            let line = try ControlCoding.encode(request)
+            #expect(line.last == 10 && line.count { $0 == 10 } == 1, "one line")
+            let back = try ControlCoding.decode(ControlRequest.self, Array(line.dropLast()))
+            #expect(String(reflecting: back) == String(reflecting: request))
+        }
+    }
+
+    @Test func responses() throws {
+        let vault = VaultReport(
+            name: "v", id: "00", created: 1, epoch: 2, isOpen: true, items: 3, contentBytes: .max,
+            storeBytes: 0,
+            stopped: "reason")
+        let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
+        let responses: [ControlResponse] = [
+            .progress(Progress(done: 1, total: 2)), .done, .failure(code: 74, message: "line\nline"),
+            .status(
+                StatusReport(
+                    profile: "/p", name: "n", device: "d", mountPoint: nil, vaults: [vault],
+                    disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")])),
+            .check(
+                CheckReport(vaults: [VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])])
+            ),
+        ]
+        for response in responses {
+            let line = try ControlCoding.encode(response)
+            let back = try ControlCoding.decode(ControlResponse.self, Array(line.dropLast()))
+            #expect(String(reflecting: back) == String(reflecting: response))
+        }
+    }
+
+    @Test(arguments: [
+        "", "{}", "null", "[1]", "{\"later\":{}}", "{\"status\":", "\u{0}", "{\"createVault\":{\"name\":1}}",
+    ])
+    func nonsense(text: String) {
+        let error = profileError { () throws(ProfileError) in
+            try ControlCoding.decode(ControlRequest.self, Array(text.utf8))
+        }
+        #expect(error?.caseName == "control")
+    }
+
+    @Test func lines() throws {
+        let ends = try ChildProcess.makePipe()
+        defer {
+            close(ends.reading)
+            close(ends.writing)
+        }
+        func send(_ text: String) throws {
+            try WholeFile.writeAll(Array(text.utf8), to: ends.writing, subject: "pipe")
+        }
+        func next() throws -> String? {
+            try LineReader.read(from: ends.reading, limit: 8).map { String(decoding: $0, as: UTF8.self) }
+        }
+        try send("one\n\nthree\n")
+        #expect(try next() == "one")
+        #expect(try next() == "")
+        #expect(try next() == "three")
+        try send("far too long\n")
+        #expect(throws: SystemError.self) { _ = try next() }
+    }
+
+    @Test func lastLineWithoutItsEnd() throws {
+        let ends = try ChildProcess.makePipe()
+        let reader = Descriptor(owning: ends.reading)
+        do {
+            let writer = Descriptor(owning: ends.writing)
+            try WholeFile.writeAll(Array("rest".utf8), to: writer.number, subject: "pipe")
+        }
+        #expect(try LineReader.read(from: reader.number, limit: 8) == Array("rest".utf8))
+        #expect(try LineReader.read(from: reader.number, limit: 8) == nil)
+    }
+}
+
+/// Commands that reach a profile through the socket of the one who has it.
+@Suite(.serialized) struct ControlServerTests {
+    /// Lets the profile be served as a mount serves it, without a mount.
+    private func withServer(_ body: (TestProfile, String) throws -> Void) throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let socket = "\(test.location.path)/socket"
+        let server = try ControlServer(at: socket, ControlHandler(vaults, mountPoint: "/m") { _ in })
+        try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: socket))
+        try server.start()
+        defer { server.stop() }
+        try body(test, socket)
+    }
+
+    private func access(_ test: TestProfile) throws -> ProfileAccess {
+        try ProfileAccess.open(test.location) { () throws(ProfileError) in
+            Issue.record("the passphrase is asked for, though the profile is open")
+            return secret("")
+        }
+    }
+
+    @Test func requestsAreAnswered() throws {
+        try withServer { test, _ in
+            let access = try access(test)
+            #expect(access.isMounted)
+            guard case .done = try access.perform(.createVault(name: "New")),
+                case .status(let status) = try access.perform(.status),
+                case .check(let check) = try access.perform(.check(vault: nil))
+            else {
+                Issue.record("another answer")
+                return
+            }
+            #expect(status.mountPoint == "/m" && status.vaults.map(\.name) == ["Personal", "New"])
+            #expect(check.isClean && check.vaults.count == 2)
+        }
+    }
+
+    @Test func failuresKeepTheirCode() throws {
+        try withServer { test, _ in
+            let requests: [(ControlRequest, Int32)] = [
+                (.createVault(name: "Personal"), 73), (.deleteVault(name: "None"), 66),
+                (.createVault(name: "/"), 64),
+                (.changePassphrase(old: [1], new: [2], hint: nil, passes: 2, memory: 65_536), 77),
+                (.changePassphrase(old: [1], new: [2], hint: nil, passes: 0, memory: 0), 76),
+            ]
+            for (request, code) in requests {
+                guard case .failure(code, let message) = try access(test).perform(request) else {
+                    Issue.record("\(request)")
+                    continue
+                }
+                #expect(!message.isEmpty)
+            }
+        }
+    }
+
+    /// Clients that talk nonsense, leave early or say nothing at all do not keep others out.
+    @Test func badClients() throws {
+        try withServer { test, socket in
+            for text in ["", "\n", "nonsense\n", "{\"status\":{}}", String(repeating: "x", count: 2 << 20)] {
+                let client = try connect(socket)
+                _ = text.withCString { send(client, $0, text.utf8.count, Int32(MSG_NOSIGNAL)) }
+                close(client)
+            }
+            guard case .status = try access(test).perform(.status) else {
+                Issue.record("no status")
+                return
+            }
+        }
+    }
+
+    private func connect(_ path: String) throws -> Int32 {
+        let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0)
+        return client
+    }
+}

@@ -1,0 +1,128 @@
+import CofferCrypto
+import CofferSystem
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Profile files that are not what was written: an error that says so, never a trap, never wrong keys.
+@Suite(.serialized) struct DamagedProfileTests {
+    /// Offsets in the file (docs/format.md, "Profile").
+    private enum Offset {
+        static let version = 8
+        static let passes = 60
+        static let memory = 64
+        static let bodyLength = 224
+    }
+
+    private func open(_ test: TestProfile) -> ProfileError? {
+        test.forgetAttempts()
+        return profileError { () throws(ProfileError) in try test.unlock() }
+    }
+
+    @Test func everyByteFlipped() throws {
+        let test = try TestProfile()
+        let bytes = try test.bytes()
+        let key = try test.key()
+        let allowed: Set = ["damagedProfile", "newerProfile", "wrongPassphrase"]
+        for offset in bytes.indices {
+            var flipped = bytes
+            flipped[offset] ^= 0x80
+            try test.write(flipped)
+            let error = openCheaply(test, offset, key)
+            let name = try #require(error?.caseName, "byte \(offset) does not matter")
+            #expect(allowed.contains(name), "byte \(offset): \(name)")
+        }
+        try test.write(bytes)
+        #expect(open(test) == nil)
+    }
+
+    /// Opens the profile as `open`, but the body by a known key, which saves Argon2id a few hundred times.
+    private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ProfileError? {
+        if offset < Offset.bodyLength { return open(test) }
+        return profileError { () throws(ProfileError) in
+            try Profile.open(
+                test.location, try test.location.takeLock(), key: SecretBytes(copying: key.span.bytes))
+        }
+    }
+
+    @Test func everyLength() throws {
+        let test = try TestProfile()
+        let bytes = try test.bytes()
+        for count in bytes.indices {
+            try test.write(Array(bytes.prefix(count)))
+            let error = profileError { () throws(ProfileError) in try Profile.check(test.location) }
+            #expect(error?.caseName == "damagedProfile", "\(count) bytes")
+        }
+        try test.write(bytes + [0])
+        #expect(open(test)?.caseName == "damagedProfile")
+        try test.write([UInt8](repeating: 0, count: 17 << 20))
+        #expect(open(test)?.caseName == "system", "too long to be a profile")
+    }
+
+    @Test func newerVersion() throws {
+        let test = try TestProfile()
+        for version in [2, 3, 255] as [UInt8] {
+            var bytes = try test.bytes()
+            bytes[Offset.version] = version
+            try test.write(bytes)
+            guard case .newerProfile(_, let found, let supported) = open(test) else {
+                Issue.record("version \(version) is not noticed")
+                return
+            }
+            #expect(found == UInt32(version) && supported == 1)
+            // Nobody is asked for a passphrase in vain.
+            #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+        }
+        var bytes = try test.bytes()
+        bytes[Offset.version] = 0
+        try test.write(bytes)
+        #expect(open(test)?.caseName == "damagedProfile")
+    }
+
+    static let strengths: [(UInt32, UInt32)] = [
+        (0, 65_536), (1, 65_536), (65, 65_536), (.max, 65_536), (2, 0), (2, 8), (2, 65_535),
+        (2, 4_194_305), (2, .max), (64, 4_194_304), (.max, .max), (0, 0),
+    ]
+
+    /// A tampered file can neither make a weak hash be computed, nor stall or starve the machine.
+    @Test(arguments: strengths)
+    func strengthOutOfRange(passes: UInt32, memory: UInt32) throws {
+        let test = try TestProfile()
+        var bytes = try test.bytes()
+        for (offset, value) in [(Offset.passes, passes), (Offset.memory, memory)] {
+            for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
+        }
+        try test.write(bytes)
+        #expect(open(test)?.caseName == "damagedProfile")
+    }
+
+    /// A strength that is in range but not the one that was sealed does not open it.
+    @Test func anotherStrength() throws {
+        let test = try TestProfile()
+        var bytes = try test.bytes()
+        bytes[Offset.passes] = 3
+        try test.write(bytes)
+        #expect(open(test)?.caseName == "wrongPassphrase")
+    }
+
+    @Test func bodyOfAnotherProfile() throws {
+        let (first, second) = (try TestProfile(), try TestProfile())
+        let bytes = try first.bytes()
+        let other = try second.bytes()
+        try first.write(Array(bytes[..<Offset.bodyLength]) + Array(other[Offset.bodyLength...]))
+        #expect(open(first)?.caseName == "damagedProfile")
+        try first.write(Array(bytes[..<38]) + Array(other[38...]))
+        #expect(["wrongPassphrase", "damagedProfile"].contains(open(first)?.caseName))
+    }
+
+    /// A replacement that was cut short lies beside the profile, and does no harm.
+    @Test func leftoverReplacement() throws {
+        let test = try TestProfile()
+        try Data([1, 2, 3]).write(to: URL(filePath: "\(test.location.profile).new"))
+        #expect(open(test) == nil)
+        _ = try test.unlock().createVault(named: "More", owner: .current)
+        #expect(try test.unlock().vaults.count == 2)
+    }
+}

@@ -1,0 +1,65 @@
+import CofferFormat
+import CofferStore
+import CofferSystem
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// The exit codes are an interface: a table of all errors, and that the manual has them.
+@Suite struct ExitCodeTests {
+    private static let failed = SystemError("open", code: 5, on: "/file")
+
+    static let table: [(ProfileError, Int32)] = [
+        (.noProfile(path: "/p"), 66), (.profileExists(path: "/p"), 73), (.damagedProfile(path: "/p"), 65),
+        (.newerProfile(path: "/p", found: 2, supported: 1), 65), (.wrongPassphrase(hint: nil), 77),
+        (.tooManyAttempts(seconds: 5), 75), (.emptyPassphrase, 77), (.noMemory, 71), (.locked(nil), 75),
+        (.locked(LockNote(process: 1, mountPoint: "/m", socket: "/s")), 75), (.noSuchVault(name: "v"), 66),
+        (.vaultExists(name: "v"), 73), (.invalidVaultName(name: "v"), 64), (.vaultNotEmpty(name: "v"), 73),
+        (.mountPoint(path: "/m", .missing), 72), (.mountPoint(path: "/m", .notDirectory), 72),
+        (.mountPoint(path: "/m", .notEmpty), 72), (.mountPoint(path: "/m", .notOurs), 72),
+        (.mountPoint(path: "/m", .inUse), 75), (.mountPoint(path: "/m", .busy), 75), (.noFUSE(failed), 69),
+        (.notMounted(path: "/m"), 72), (.system(failed), 74), (.store(.damaged(place: "a page")), 65),
+        (.store(.format(.truncated, place: "a page")), 65), (.store(.noSpace), 74),
+        (.store(.system(failed)), 74), (.vault(.damaged(place: "a page")), 65), (.vault(.noSpace), 74),
+        (.control("text"), 76),
+    ]
+
+    @Test func everyError() {
+        for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
+        // `caseName` does not compile when a case is added; this number has to grow with it.
+        #expect(Set(Self.table.map(\.0.caseName)).count == 20)
+    }
+
+    /// What is no error is never told by the code of one, and codes of shells are left alone.
+    @Test func reserved() {
+        for (error, code) in Self.table { #expect((64...78).contains(code), "\(error)") }
+    }
+
+    /// `coffer --help` and the manual that is made from it name every code.
+    @Test func documented() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(
+            contentsOf: root.appending(path: "Sources/coffer/Coffer.swift"), encoding: .utf8)
+        let start = try #require(text.range(of: "Exit codes:"))
+        let codes = text[start.upperBound...].prefix { $0 != "\"" }.split { !$0.isNumber }.compactMap {
+            Int32($0)
+        }
+        for (error, code) in Self.table { #expect(codes.contains(code), "\(code), for \(error.caseName)") }
+        #expect(codes.contains(0) && codes.contains(1))
+    }
+
+    @Test func messages() {
+        for (error, _) in Self.table {
+            let text = "\(error)"
+            #expect(!text.isEmpty && !text.contains("Optional"), "\(text)")
+            #expect(text == "text" || text.hasSuffix(".") || text.contains("coffer "), "\(text)")
+        }
+        let locked = ProfileError.locked(LockNote(process: 4711, mountPoint: "/home/a/Coffer", socket: "/s"))
+        #expect("\(locked)".contains("4711") && "\(locked)".contains("/home/a/Coffer"))
+        #expect("\(ProfileError.tooManyAttempts(seconds: 1))".contains("1 second."))
+        #expect("\(ProfileError.wrongPassphrase(hint: "horse"))".contains("horse"))
+    }
+}

@@ -1,0 +1,108 @@
+import CofferCrypto
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Changing the passphrase, and the hint.
+@Suite(.serialized) struct PassphraseChangeTests {
+    @Test func vaultsAreUntouched() throws {
+        let test = try TestProfile()
+        let (files, profile) = (try test.vaultFiles(), try test.bytes())
+        do {
+            let opened = try test.unlock()
+            try opened.changePassphrase(
+                from: secret(TestProfile.passphrase), to: secret("another"), hint: nil,
+                strength: try PasswordHash(passes: 3, memory: 65_536))
+        }
+        #expect(try test.vaultFiles() == files)
+        #expect(!files.isEmpty)
+        #expect(try test.bytes() != profile)
+        #expect(profileError { () throws(ProfileError) in try test.unlock() }?.caseName == "wrongPassphrase")
+        #expect(try test.unlock("another").vaults.map(\.name) == ["Personal"])
+    }
+
+    @Test func takesThePresentOne() throws {
+        let test = try TestProfile()
+        let opened = try test.unlock()
+        let before = try test.bytes()
+        let wrong = profileError { () throws(ProfileError) in
+            try opened.changePassphrase(
+                from: secret("wrong"), to: secret("another"), hint: nil, strength: .interactive)
+        }
+        #expect(wrong?.caseName == "wrongPassphrase")
+        let empty = profileError { () throws(ProfileError) in
+            try opened.changePassphrase(
+                from: secret(TestProfile.passphrase), to: secret(""), hint: nil, strength: .interactive)
+        }
+        #expect(empty?.caseName == "emptyPassphrase")
+        #expect(try test.bytes() == before)
+    }
+
+    /// The old file cannot be told from the new one but by its passphrase: salt and wrapping are fresh.
+    @Test func everythingIsFresh() throws {
+        let test = try TestProfile()
+        let before = try test.bytes()
+        try test.unlock().changePassphrase(
+            from: secret(TestProfile.passphrase), to: secret(TestProfile.passphrase), hint: nil,
+            strength: .interactive)
+        let after = try test.bytes()
+        let (salt, wrapped) = (44..<60, 150..<222)
+        #expect(before[salt] != after[salt])
+        #expect(before[wrapped] != after[wrapped])
+        #expect(try test.unlock().name == "Alice")
+    }
+
+    @Test func hintAfterThreeAttempts() throws {
+        let test = try TestProfile(hint: "four words, one horse")
+        for attempt in 1...3 {
+            let error = profileError { () throws(ProfileError) in try test.unlock("wrong") }
+            guard case .wrongPassphrase(let hint) = error else {
+                Issue.record("attempt \(attempt): \(String(describing: error))")
+                return
+            }
+            #expect(hint == (attempt == 3 ? "four words, one horse" : nil), "attempt \(attempt)")
+        }
+        let late = profileError { () throws(ProfileError) in try test.unlock() }
+        #expect(late?.caseName == "tooManyAttempts")
+        test.forgetAttempts()
+        _ = try test.unlock()
+        // A right passphrase lets all wrong ones be forgotten.
+        guard
+            case .wrongPassphrase(hint: nil) = profileError({ () throws(ProfileError) in
+                try test.unlock("wrong")
+            })
+        else {
+            Issue.record("the hint is shown too early")
+            return
+        }
+    }
+
+    @Test func hintIsNotInPlain() throws {
+        let test = try TestProfile(hint: "four words, one horse")
+        #expect(Data(try test.bytes()).range(of: Data("four words".utf8)) == nil)
+    }
+
+    @Test func withoutAHint() throws {
+        let test = try TestProfile()
+        for _ in 1...3 {
+            guard
+                case .wrongPassphrase(hint: nil) = profileError({ () throws(ProfileError) in
+                    try test.unlock("wrong")
+                })
+            else {
+                Issue.record("another error")
+                return
+            }
+        }
+    }
+
+    /// A new passphrase without a hint leaves the old hint nowhere.
+    @Test func hintGoesWithItsPassphrase() throws {
+        let test = try TestProfile(hint: String(repeating: "é", count: 2000))
+        let size = try test.bytes().count
+        try test.unlock().changePassphrase(
+            from: secret(TestProfile.passphrase), to: secret("another"), hint: nil, strength: .interactive)
+        #expect(try test.bytes().count < size - 1000)
+    }
+}

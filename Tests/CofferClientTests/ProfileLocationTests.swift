@@ -1,0 +1,82 @@
+import CofferSystem
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Where a profile lies, its lock, and what the holder of the lock leaves there.
+@Suite(.serialized) struct ProfileLocationTests {
+    private func standard(_ environment: [String: String]) -> String? {
+        ProfileLocation.standard { environment[$0] }?.path
+    }
+
+    @Test func standardPlaces() {
+        #expect(standard(["COFFER_HOME": "/c", "XDG_DATA_HOME": "/x", "HOME": "/h"]) == "/c")
+        #expect(standard(["COFFER_HOME": "", "XDG_DATA_HOME": "/x", "HOME": "/h"]) == "/x/coffer")
+        #expect(standard(["XDG_DATA_HOME": "relative", "HOME": "/h"]) == "/h/.local/share/coffer")
+        #expect(standard(["HOME": "/h"]) == "/h/.local/share/coffer")
+        #expect(standard(["HOME": ""]) == nil)
+        #expect(standard([:]) == nil)
+    }
+
+    @Test func secondOpenerIsLockedOut() throws {
+        let test = try TestProfile()
+        do {
+            let profile = try test.unlock()
+            #expect(test.location.isLocked)
+            try profile.setLockNote(LockNote(process: 4711, mountPoint: "/m", socket: "/s"))
+            guard case .locked(let note) = profileError({ () throws(ProfileError) in try test.unlock() })
+            else {
+                Issue.record("two have the profile")
+                return
+            }
+            #expect(note == LockNote(process: 4711, mountPoint: "/m", socket: "/s"))
+            // No passphrase was tried.
+            #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+        }
+        #expect(!test.location.isLocked)
+        _ = try test.unlock()
+    }
+
+    @Test func lockWithoutANote() throws {
+        let test = try TestProfile()
+        let profile = try test.unlock()
+        for text in ["", "x", "1", "1\n2", "x\ny\nz\n"] {
+            try Data(text.utf8).write(to: URL(filePath: test.location.lock))
+            guard case .locked(nil) = profileError({ () throws(ProfileError) in try test.unlock() }) else {
+                Issue.record("“\(text)”")
+                continue
+            }
+        }
+        #expect(profile.name == "Alice")
+    }
+
+    @Test func notes() {
+        let note = LockNote(process: 12, mountPoint: "/with space\t", socket: "/run/s")
+        #expect(LockNote(note.text) == note)
+        #expect(LockNote("12\n\n\n") == LockNote(process: 12, mountPoint: "", socket: ""))
+        #expect(LockNote("-1x\n/m\n/s\n") == nil)
+    }
+
+    /// A shorter note leaves nothing of a longer one.
+    @Test func noteIsReplaced() throws {
+        let test = try TestProfile()
+        let profile = try test.unlock()
+        let long = LockNote(process: 1, mountPoint: String(repeating: "m", count: 500), socket: "/s")
+        let short = LockNote(process: 2, mountPoint: "", socket: "")
+        for note in [long, short] {
+            try profile.setLockNote(note)
+            #expect(test.location.lockNote == note)
+        }
+    }
+
+    @Test func lockThatIsALink() throws {
+        let test = try TestProfile()
+        let target = "\(test.location.path)/target"
+        try Data("mine".utf8).write(to: URL(filePath: target))
+        try FileManager.default.removeItem(atPath: test.location.lock)
+        try FileManager.default.createSymbolicLink(atPath: test.location.lock, withDestinationPath: target)
+        #expect(profileError { () throws(ProfileError) in try test.unlock() }?.caseName == "system")
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
+    }
+}

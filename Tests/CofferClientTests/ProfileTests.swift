@@ -1,0 +1,121 @@
+import CofferCrypto
+import CofferSystem
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Making, unlocking and changing profiles.
+@Suite(.serialized) struct ProfileTests {
+    @Test func createAndOpen() throws {
+        let test = try TestProfile(vault: "Első")
+        let first = try test.unlock()
+        #expect(first.name == "Alice" && first.device == "laptop")
+        #expect(first.vaults.map(\.name) == ["Első"])
+        #expect(first.vaults.map(\.slot) == [1])
+        #expect(first.id.count == 32)
+    }
+
+    @Test func sameKeysEachTime() throws {
+        let test = try TestProfile()
+        let id = try test.unlock().id
+        let key = try test.key()
+        #expect(try test.unlock().id == id)
+        #expect(try test.key() == key)
+        #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+    }
+
+    @Test func twoProfilesShareNothing() throws {
+        let (first, second) = (try TestProfile(), try TestProfile())
+        #expect(try first.unlock().id != second.unlock().id)
+        #expect(try first.key() != second.key())
+        #expect(try first.unlock().vaults.first?.id != second.unlock().vaults.first?.id)
+    }
+
+    @Test func existsAlready() throws {
+        let test = try TestProfile()
+        let before = try test.bytes()
+        let settings = Profile.Settings(
+            name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
+        let error = profileError { () throws(ProfileError) in
+            try Profile.create(at: test.location, passphrase: secret("other"), settings)
+        }
+        #expect(error?.caseName == "profileExists")
+        #expect(try test.bytes() == before)
+    }
+
+    @Test func emptyPassphrase() throws {
+        let directory = try TemporaryDirectory()
+        let location = ProfileLocation(path: "\(directory.path)/profile")
+        let settings = Profile.Settings(
+            name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
+        let error = profileError { () throws(ProfileError) in
+            try Profile.create(at: location, passphrase: secret(""), settings)
+        }
+        #expect(error?.caseName == "emptyPassphrase")
+        #expect(!location.exists)
+        let test = try TestProfile()
+        #expect(
+            profileError { () throws(ProfileError) in try test.unlock("") }?.caseName == "emptyPassphrase")
+        // It was no attempt.
+        #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+    }
+
+    /// A first vault that cannot be made leaves no profile, and the next try works.
+    @Test func creationThatFails() throws {
+        let directory = try TemporaryDirectory()
+        let location = ProfileLocation(path: "\(directory.path)/profile")
+        var settings = Profile.Settings(
+            name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "a/b")
+        let error = profileError { () throws(ProfileError) in
+            try Profile.create(at: location, passphrase: secret("x"), settings)
+        }
+        #expect(error?.caseName == "invalidVaultName")
+        #expect(!location.exists)
+        settings.firstVault = "ab"
+        try Profile.create(at: location, passphrase: secret("x"), settings)
+        #expect(location.exists)
+    }
+
+    @Test func wrongPassphrase() throws {
+        let test = try TestProfile()
+        for wrong in ["wrong", "correct horse ", "Correct horse", "correct hors", "correct horse\0"] {
+            test.forgetAttempts()
+            let error = profileError { () throws(ProfileError) in try test.unlock(wrong) }
+            #expect(error?.caseName == "wrongPassphrase", "\(wrong)")
+        }
+    }
+
+    @Test func longAndOddPassphrases() throws {
+        for passphrase in [String(repeating: "x", count: 4096), "ünïcödé 🐴", " ", "\n", "a\0b"] {
+            let test = try TestProfile(passphrase: passphrase)
+            #expect(try test.unlock(passphrase).name == "Alice")
+        }
+    }
+
+    @Test func missingProfile() throws {
+        let directory = try TemporaryDirectory()
+        let location = ProfileLocation(path: "\(directory.path)/none")
+        #expect(
+            profileError { () throws(ProfileError) in try Profile.check(location) }?.caseName == "noProfile")
+        let error = profileError { () throws(ProfileError) in
+            let lock = try location.takeLock()
+            return lock.number
+        }
+        #expect(error?.caseName == "noProfile")
+        #expect(!FileManager.default.fileExists(atPath: location.path))
+    }
+
+    @Test func filesArePrivate() throws {
+        let test = try TestProfile()
+        for path in [test.location.path, test.location.profile, test.location.lock, test.location.vaults] {
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o077 == 0, "\(path)")
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: test.location.path).sorted() == [
+                "lock", "profile", "vaults",
+            ])
+    }
+}

@@ -1,0 +1,119 @@
+import CofferCrypto
+import CofferSystem
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Secret bytes of a text.
+func secret(_ text: String) -> SecretBytes {
+    let bytes = Array(text.utf8)
+    return SecretBytes(copying: bytes.span.bytes)
+}
+
+/// A directory that goes away with this value.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("\(NSTemporaryDirectory())/coffer-client-XXXXXX".utf8CString)
+        path = String(cString: try #require(mkdtemp(&template)))
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A profile in a directory of its own.
+final class TestProfile {
+    static let passphrase = "correct horse"
+    private let directory: TemporaryDirectory
+    let location: ProfileLocation
+
+    /// Makes a profile, whose passphrase costs as little as the format allows.
+    init(hint: String? = nil, vault: String = "Personal", passphrase: String = passphrase) throws {
+        directory = try TemporaryDirectory()
+        location = ProfileLocation(path: "\(directory.path)/profile")
+        try Profile.create(
+            at: location, passphrase: secret(passphrase),
+            Profile.Settings(
+                name: "Alice", device: "laptop", hint: hint, strength: .interactive, firstVault: vault))
+    }
+
+    /// Unlocks; the lock is held as long as the result lives.
+    func unlock(_ passphrase: String = passphrase) throws(ProfileError) -> Profile {
+        try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
+    }
+
+    /// The vaults, opened.
+    func open() throws(ProfileError) -> OpenVaults {
+        OpenVaults(try unlock(), problems: .init(), isReadOnly: false)
+    }
+
+    /// The profile key.
+    func key() throws -> [UInt8] {
+        let key = try unlock().copyKey()
+        return key.withBytes { $0.array }
+    }
+
+    /// The bytes of the profile file.
+    func bytes() throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: location.profile)))
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(filePath: location.profile))
+        forgetAttempts()
+    }
+
+    func forgetAttempts() {
+        try? FileManager.default.removeItem(atPath: location.attempts)
+    }
+
+    /// All files of the vaults, by path.
+    func vaultFiles() throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: location.vaults) {
+            files[path] = try? Data(contentsOf: URL(filePath: "\(location.vaults)/\(path)"))
+        }
+        return files
+    }
+}
+
+/// The error that a body throws; nil if it does not.
+func profileError<Result>(_ body: () throws(ProfileError) -> Result) -> ProfileError? {
+    do throws(ProfileError) {
+        _ = try body()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+extension ProfileError {
+    /// The name of the case.
+    var caseName: String {
+        switch self {
+        case .noProfile: "noProfile"
+        case .profileExists: "profileExists"
+        case .damagedProfile: "damagedProfile"
+        case .newerProfile: "newerProfile"
+        case .wrongPassphrase: "wrongPassphrase"
+        case .tooManyAttempts: "tooManyAttempts"
+        case .emptyPassphrase: "emptyPassphrase"
+        case .noMemory: "noMemory"
+        case .locked: "locked"
+        case .noSuchVault: "noSuchVault"
+        case .vaultExists: "vaultExists"
+        case .invalidVaultName: "invalidVaultName"
+        case .vaultNotEmpty: "vaultNotEmpty"
+        case .mountPoint: "mountPoint"
+        case .noFUSE: "noFUSE"
+        case .notMounted: "notMounted"
+        case .system: "system"
+        case .store: "store"
+        case .vault: "vault"
+        case .control: "control"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import CofferFUSE
+import CofferFormat
+import CofferStore
+import CofferSystem
+import CofferVault
+import Glibc
+import Testing
+
+/// Every fact that a vault answers with, and the errno that a program sees.
+@Suite struct ErrorNumberTests {
+    static let table: [(FileSystemError, Int32)] = [
+        (.notFound, ENOENT), (.alreadyExists, EEXIST), (.notDirectory, ENOTDIR), (.isDirectory, EISDIR),
+        (.directoryNotEmpty, ENOTEMPTY), (.nameTooLong, ENAMETOOLONG), (.invalidArgument, EINVAL),
+        (.notPermitted, EPERM), (.accessDenied, EACCES), (.readOnly, EROFS), (.crossVault, EXDEV),
+        (.busy, EBUSY), (.noSpace, ENOSPC), (.fileTooLarge, EFBIG), (.tooManyLinks, EMLINK),
+        (.attributeNotFound, ENODATA), (.attributeTooLarge, E2BIG), (.bufferTooSmall, ERANGE),
+        (.notSupported, EOPNOTSUPP), (.beyondEnd, ENXIO), (.stale, ESTALE), (.damaged(place: "a page"), EIO),
+        (.store(.system(SystemError("read", code: EACCES))), EIO), (.store(.damaged(place: "a page")), EIO),
+        (.store(.format(.truncated, place: "a pack")), EIO), (.store(.index(code: 11, message: "")), EIO),
+        (.store(.stopped(reason: "")), EIO),
+    ]
+
+    /// Fails to compile when a case is added, so that the table is completed.
+    private func name(_ error: FileSystemError) -> String {
+        switch error {
+        case .notFound, .alreadyExists, .notDirectory, .isDirectory, .directoryNotEmpty, .nameTooLong,
+            .invalidArgument, .notPermitted, .accessDenied, .readOnly, .crossVault, .busy, .noSpace,
+            .fileTooLarge, .tooManyLinks, .attributeNotFound, .attributeTooLarge, .bufferTooSmall,
+            .notSupported, .beyondEnd, .stale:
+            "\(error)"
+        case .damaged: "damaged"
+        case .store: "store"
+        }
+    }
+
+    /// Cases of `FileSystemError`; to be raised with each that `name` gets.
+    private static let caseCount = 23
+
+    @Test func everyCase() {
+        for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }
+        #expect(Set(Self.table.map { name($0.0) }).count == Self.caseCount)
+    }
+
+    /// Two facts that a program can tell apart stay apart.
+    @Test func distinct() {
+        let numbers = Self.table.filter { $0.1 != EIO }.map(\.1)
+        #expect(Set(numbers).count == numbers.count)
+    }
+
+    /// No answer of a vault looks like one of the kernel's own to mean something else.
+    @Test func reserved() {
+        for number in [0, EINTR, EAGAIN, ENOSYS, ENOTCONN, ENOMEM] {
+            #expect(!Self.table.contains { $0.1 == number })
+        }
+    }
+
+    @Test func summaries() {
+        for (error, _) in Self.table { #expect(!error.summary.isEmpty) }
+        #expect(FileSystemError.damaged(place: "a page").summary.contains("a page"))
+    }
+}

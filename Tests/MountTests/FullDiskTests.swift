@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// A disk without room for more, below the profile.
+    @Suite(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
+    struct FullDiskTests {
+        /// Writes files of 1 MiB until an error; answers how many are whole, and the error.
+        private func fill(_ profile: MountedProfile) throws -> (count: Int, error: Int32) {
+            for index in 0..<200 {
+                let error = try errorNumber {
+                    try Files.write(
+                        pattern(1 << 20, seed: UInt64(index)), to: profile.path("fill-\(index)"),
+                        durably: true)
+                }
+                if error != 0 { return (index, error) }
+            }
+            return (200, 0)
+        }
+
+        private func expectAll(_ profile: MountedProfile, count: Int) throws {
+            for index in 0..<count {
+                #expect(
+                    try Files.read(profile.path("fill-\(index)")) == pattern(1 << 20, seed: UInt64(index)),
+                    "fill-\(index)")
+            }
+            for index in 0..<200 {
+                #expect(try Files.text(profile.path("small/\(index)")) == "small \(index)")
+            }
+        }
+
+        @Test func writerIsToldAndNothingIsLost() throws {
+            try LoopDisk.with(megabytes: 80) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    try Files.makeDirectory(profile.path("small"))
+                    for index in 0..<200 {
+                        try Files.write("small \(index)", to: profile.path("small/\(index)"))
+                    }
+                    let (count, error) = try fill(profile)
+                    #expect(error == ENOSPC)
+                    #expect(count > 20)
+                    try expectAll(profile, count: count)
+                    // Full a second time, after a remount.
+                    try profile.remount()
+                    try expectAll(profile, count: count)
+                    #expect(try fill(profile).error == ENOSPC)
+                    // Removing works when nothing else does, and makes room.
+                    for index in 0..<count { try Files.remove(profile.path("fill-\(index)")) }
+                    let path = profile.path("after")
+                    #expect(
+                        Processes.waitUntil {
+                            (try? Files.write(pattern(4 << 20, seed: 99), to: path, durably: true)) != nil
+                        })
+                    try profile.remount()
+                    #expect(try Files.read(path) == pattern(4 << 20, seed: 99))
+                    try expectAll(profile, count: 0)
+                    #expect(try profile.check().damage.isEmpty)
+                    #expect(try profile.status().vaults.first?.stopped == nil)
+                }
+            }
+        }
+
+        /// Somebody else fills the disk to the last block, where the index has to grow.
+        @Test func notOneBlockIsLeft() throws {
+            try LoopDisk.with(megabytes: 64) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    try Files.makeDirectory(profile.path("small"))
+                    for index in 0..<200 {
+                        try Files.write(
+                            "small \(index)", to: profile.path("small/\(index)"), durably: index == 199)
+                    }
+                    let ballast = "\(disk)/ballast"
+                    let file = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+                    let block = [UInt8](repeating: 7, count: 4096)
+                    while write(file, block, block.count) > 0 {}
+                    #expect(fsync(file) == 0 || errno == ENOSPC)
+                    close(file)
+                    let written = try errorNumber {
+                        try Files.write(pattern(200_000), to: profile.path("more"), durably: true)
+                    }
+                    #expect(written == ENOSPC)
+                    try expectAll(profile, count: 0)
+                    try Files.remove(ballast)
+                    let path = profile.path("after")
+                    #expect(
+                        Processes.waitUntil { (try? Files.write("fine", to: path, durably: true)) != nil })
+                    try profile.remount()
+                    try expectAll(profile, count: 0)
+                    #expect(try Files.text(path) == "fine")
+                    #expect(try profile.check().damage.isEmpty)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// A mount that nobody uses.
+    @Suite struct RestTests {
+        /// Runs until two seconds go by in which the process used no processor time; a mount that polls
+        /// never gets there.
+        private func comesToRest(_ process: pid_t) -> Bool {
+            for _ in 0..<10 {
+                let before = Processes.ticks(process)
+                sleep(2)
+                if Processes.ticks(process) == before { return true }
+            }
+            return false
+        }
+
+        @Test func idleMountUsesNoProcessor() throws {
+            try withMountedProfile { profile in
+                let process: pid_t = try #require(profile.process)
+                try Files.write(pattern(3 << 20), to: profile.path("file"))
+                try Files.write("text", to: profile.path("other"))
+                #expect(comesToRest(process))
+            }
+        }
+
+        /// Nothing is woken up again and again: the count of context switches stands still.
+        @Test func idleMountSleeps() throws {
+            try withMountedProfile { profile in
+                let process: pid_t = try #require(profile.process)
+                try Files.write("text", to: profile.path("file"), durably: true)
+                #expect(
+                    (0..<10).contains { _ in
+                        let before = Self.switches(process)
+                        sleep(2)
+                        return Self.switches(process) == before
+                    })
+            }
+        }
+
+        /// Context switches of all threads.
+        private static func switches(_ process: pid_t) -> Int {
+            let tasks = (try? Files.names("/proc/\(process)/task")) ?? []
+            return tasks.reduce(0) { sum, task in
+                let lines = ((try? Files.text("/proc/\(process)/task/\(task)/status")) ?? "").split(
+                    separator: "\n")
+                return sum
+                    + lines.filter { $0.contains("ctxt_switches") }
+                    .compactMap { $0.split(separator: "\t").last.flatMap { Int($0) } }.reduce(0, +)
+            }
+        }
+
+        @Test(.disabled("a clock that jumps takes a time namespace for CLOCK_REALTIME, which Linux lacks"))
+        func clockThatJumps() {}
+    }
+}

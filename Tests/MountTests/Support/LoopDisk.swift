@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+/// A small ext4 of its own, mounted from a file through a loop device.
+enum LoopDisk {
+    /// Runs a body with the disk's directory.
+    static func with(megabytes: Int, _ body: (String) throws -> Void) throws {
+        var template = Array("\(NSTemporaryDirectory())/coffer-disk-XXXXXX".utf8CString)
+        let base = String(cString: try #require(mkdtemp(&template)))
+        let (image, point) = ("\(base)/image", "\(base)/disk")
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        try Files.write([], to: image)
+        try Files.check(truncate(image, megabytes << 20), image)
+        try Files.makeDirectory(point)
+        try program("mkfs.ext4", "-q", "-F", "-m", "0", image).succeed()
+        try program("mount", "-o", "loop", image, point).succeed()
+        defer { _ = Processes.waitUntil { umount2(point, 0) == 0 || errno == EINVAL } }
+        try body(point)
+    }
+
+    private static func program(_ name: String, _ words: String...) throws -> Command {
+        let directory = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].first {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(name)")
+        }
+        return Command("\(try #require(directory))/\(name)", words)
+    }
+}

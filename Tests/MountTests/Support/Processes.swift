@@ -1,0 +1,68 @@
+import Foundation
+import Synchronization
+
+/// Looking at processes.
+enum Processes {
+    /// Waits, for a minute at the most, until something holds.
+    @discardableResult
+    static func waitUntil(seconds: Int = 60, _ condition: () -> Bool) -> Bool {
+        for _ in 0..<seconds * 50 {
+            if condition() { return true }
+            usleep(20_000)
+        }
+        return condition()
+    }
+
+    @discardableResult
+    static func waitUntilGone(_ process: pid_t) -> Bool {
+        waitUntil { !isAlive(process) }
+    }
+
+    /// Whether a process is there and no zombie.
+    static func isAlive(_ process: pid_t) -> Bool {
+        let fields = statistics(process)
+        return !fields.isEmpty && fields[0] != "Z"
+    }
+
+    /// Ticks of processor time that a process has used, in user and kernel mode.
+    static func ticks(_ process: pid_t) -> Int {
+        let fields = statistics(process)
+        guard fields.count > 12 else { return 0 }
+        return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+    }
+
+    /// The fields of /proc/PID/stat behind the name, from the state on.
+    private static func statistics(_ process: pid_t) -> [Substring] {
+        guard let text = try? Files.text("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else {
+            return []
+        }
+        return text[text.index(after: end)...].split(separator: " ")
+    }
+
+    /// A line of /proc/PID/limits.
+    static func limit(_ process: pid_t, _ name: String) throws -> String? {
+        try Files.text("/proc/\(process)/limits").split(separator: "\n").first { $0.hasPrefix(name) }.map(
+            String.init)
+    }
+}
+
+/// Ends a mount that hangs, so that the tests that wait for it fail instead of waiting for ever.
+final class Watchdog: Sendable {
+    private static let patience = Duration.seconds(150)
+    private let guarded = Mutex<pid_t?>(nil)
+
+    /// Watches over a process, or over none; the wait begins anew.
+    func guards(_ process: pid_t?) {
+        guarded.withLock { $0 = process }
+        guard let process else { return }
+        let thread = Thread { [weak self] in
+            let end = ContinuousClock.now + Self.patience
+            while ContinuousClock.now < end {
+                sleep(1)
+                guard let self, self.guarded.withLock({ $0 == process }) else { return }
+            }
+            kill(process, SIGKILL)
+        }
+        thread.start()
+    }
+}
