@@ -173,7 +173,7 @@ package final class IndexLog: @unchecked Sendable {
     private let fileSystem: IndexFileSystem
     private let file: any StorageFile
     private let connection: Database
-    private let checkpointing = Condition(())
+    private let checkpointing = Condition(false)
 
     fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(StoreError) {
         self.fileSystem = fileSystem

@@ -39,12 +39,23 @@ final class IndexFiles: Sendable {
     /// Writes a piece of the log; where the disk is full it is kept in memory instead, so that SQLite's
     /// view stays whole, and `writeUnwritten` tries again before anything is promised.
     func writeLog(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(SystemError) {
+        // No frame may reach the disk before the log's header has (see `keepHeader`).
+        if offset > 0, unwritten.withLock({ $0[0] != nil }) {
+            return unwritten.withLock { $0[offset] = bytes }
+        }
         do {
             try unsafe file.write(bytes.span.bytes, at: offset)
             unwritten.withLock { if !$0.isEmpty { $0[offset] = nil } }
         } catch  where error.isNoSpace {
             unwritten.withLock { $0[offset] = bytes }
         }
+    }
+
+    /// Keeps the header of a log that was begun anew in memory, and with it all frames to come, as the disk
+    /// has no room to sync it: frames of the new log on disk behind the header of the old one would make
+    /// a part of the old one pass for the whole.
+    func keepHeader(_ header: [UInt8]) {
+        unwritten.withLock { $0[0] = header }
     }
 
     /// A piece of the log that is only in memory.
@@ -67,6 +78,7 @@ final class IndexFiles: Sendable {
         try unwritten.withLock { pieces throws(SystemError) in
             for (offset, bytes) in pieces.sorted(by: { $0.key < $1.key }) {
                 try unsafe file.write(bytes.span.bytes, at: offset)
+                if offset == 0 { try file.dataSync() }
                 pieces[offset] = nil
             }
         }

@@ -14,6 +14,8 @@ final class IndexLogFile: IndexFile {
     private var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
     /// The header of a frame whose page has not come yet, and the frame's offset.
     private var waiting: (offset: Int, header: [UInt8])?
+    /// The header of the log, while no frame was written behind it.
+    private var freshHeader: [UInt8]?
 
     init(_ file: any StorageFile, of files: IndexFiles) {
         self.file = file
@@ -89,8 +91,10 @@ final class IndexLogFile: IndexFile {
         if offset < Layout.logHeaderByteCount {
             precondition(offset == 0 && bytes.byteCount == Layout.logHeaderByteCount)
             try writeWaiting()
+            freshHeader = bytes.array
             return try writeRaw(bytes.array, at: 0)
         }
+        freshHeader = nil
         let start = Self.frameStart(offset)
         let place = offset - start
         precondition(place + bytes.byteCount <= Layout.frameByteCount)
@@ -151,6 +155,8 @@ final class IndexLogFile: IndexFile {
             try files.writeUnwritten(to: file)
             try file.dataSync()
         } catch {
+            // SQLite syncs the header of a new log in the middle of a commit, and would roll it back.
+            if error.isNoSpace, let freshHeader { return files.keepHeader(freshHeader) }
             throw StoreError(error)
         }
     }

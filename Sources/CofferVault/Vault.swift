@@ -22,7 +22,7 @@ package final class Vault: Sendable {
     let keys: ContentKeys
     let state: Condition<VaultState>
     /// Taken before `state`, for as long as a commit lasts.
-    let committing = Condition(())
+    let committing = Condition(false)
     let log: IndexLog
     let buffers = BufferPool()
     let upkeep = Upkeep()

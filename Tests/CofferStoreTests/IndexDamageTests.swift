@@ -123,7 +123,7 @@ import Testing
     @Test func aPageOfAnotherVaultIsNoticed() throws {
         let (test, model) = try makeIndex(seed: 6)
         let other = try {
-            let other = try TestIndex.create()
+            let other = try TestIndex.create(withKeyOf: test)
             let index = try other.open()
             var rows = try RandomRows(continuing: index, seed: 6)
             try rows.change(index, count: 250)

@@ -76,13 +76,11 @@ import Testing
         var rows = try RandomRows(continuing: index, seed: 3)
         var isNearlyMoved = false
         var longest = 0
-        var frames = 0
         for _ in 0..<300 {
             try rows.change(index, count: 5)
             try index.commit(restartingLog: isNearlyMoved)
             isNearlyMoved = false
             if index.logFrameCount > 64 { isNearlyMoved = try log.checkpoint() < 64 }
-            frames += 4
             longest = max(longest, test.directory.bytes(of: TestIndex.log).count)
         }
         #expect(longest < 300 * IndexPageLayout.frameByteCount)
@@ -128,6 +126,34 @@ import Testing
             test.directory.limit(to: nil)
             try log.sync()
             #expect(log.isWritten)
+            return (test.directory.crash(seed: 1), rows.model)
+        }()
+        let (found, problems) = try test.on(directory).inspect()
+        #expect(found == model)
+        #expect(problems == [])
+    }
+
+    /// The disk was full already when the index was opened, so that not even the log's header finds room.
+    @Test(arguments: [StorageCall.write, .dataSync])
+    func aDiskThatIsFullFromTheStartLosesNothing(call: StorageCall) throws {
+        let test = try TestIndex.create()
+        let (directory, model) = try {
+            let index = try test.open()
+            let log = try index.makeLog()
+            var rows = try RandomRows(continuing: index, seed: 6)
+            test.directory.fail(
+                StorageFault([call], path: TestIndex.log, code: ErrorNumber.noSpace, lasts: true))
+            for _ in 0..<3 {
+                try rows.change(index, count: 50)
+                try index.commit()
+                #expect(isNoSpace { try log.sync() })
+                #expect(try IndexModel(reading: index) == rows.model)
+                #expect(try index.makeReader().problems() == [])
+            }
+            test.directory.heal()
+            try rows.change(index, count: 50)
+            try index.commit()
+            try log.sync()
             return (test.directory.crash(seed: 1), rows.model)
         }()
         let (found, problems) = try test.on(directory).inspect()

@@ -22,10 +22,13 @@ final class TestIndex {
         self.key = key
     }
 
-    /// Makes an index with a random key on a new disk, which holds the root directory and nothing else.
-    static func create() throws -> TestIndex {
+    /// Makes an index on a new disk, which holds the root directory and nothing else.
+    ///
+    /// - Parameter other: Whose key to use for it; a random one if nil.
+    static func create(withKeyOf other: TestIndex? = nil) throws -> TestIndex {
         let new = TestIndex(
-            SimulatedStorageDirectory(), VaultID(low: Random.number(), high: Random.number()), .random())
+            SimulatedStorageDirectory(), VaultID(low: Random.number(), high: Random.number()),
+            other?.key.duplicate() ?? .random())
         try Index.create(in: new.directory, vault: new.vault, key: new.key)
         let index = try new.open()
         var model = IndexModel()

@@ -19,7 +19,7 @@ import Testing
     }
 
     private static let plain = value([(1, 6, none), (4, 4, none), (32, 0, none)])
-    /// user::rwx, user:1001:rw-, group::r-x, mask::rw-, other::r--.
+    // user::rwx, user:1001:rw-, group::r-x, mask::rw-, other::r--
     private static let full = value([(1, 7, none), (2, 6, 1001), (4, 5, none), (16, 6, none), (32, 4, none)])
 
     @Test func listsReadAsWritten() throws {

@@ -58,11 +58,17 @@ import Testing
         try expectStopped()
     }
 
+    /// What is shown afterwards is the last commit, not a mixture with what was never kept.
     @Test func aFailedWriteOfTheLogStopsWriting() throws {
-        try vault.put([1, 2, 3], to: number)
-        test.directory.fail(StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+        try vault.put([1, 2, 3], to: number, at: old.count)
+        _ = try vault.makeFile("never kept")
+        test.directory.fail(
+            StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
         #expect(throws: FileSystemError.self) { try vault.commit() }
         try expectStopped()
+        #expect(try vault.names() == ["a"])
+        let isOld = try vault.content(of: number) == old
+        #expect(isOld)
         try expectOldAfterCrash()
     }
 
@@ -92,10 +98,6 @@ import Testing
     @Test func aLogThatFindsNoRoomInTheDatabaseStaysWhole() throws {
         for name in 0..<200 { _ = try vault.makeFile("file \(name)", Pattern.make(500)) }
         vault.state.withLock { $0.logIsNearlyMoved = true }
-        test.directory.fail(
-            StorageFault(
-                [.write], path: "index.sqlite", skip: 1_000_000, code: ErrorNumber.noSpace, lasts: true))
-        test.directory.heal()
         test.directory.observe { [directory = test.directory] call, path in
             if call == .write, path == "index.sqlite" {
                 directory.fail(StorageFault([.write], path: path, code: ErrorNumber.noSpace))
@@ -118,6 +120,31 @@ import Testing
     private func expectSound(_ test: TestVault, _ comment: Comment) throws {
         let vault = try test.open()
         #expect(try vault.damage() == [], comment)
+    }
+
+    /// SQLite rolls back what is open when it cannot read a page; nothing may be built on that.
+    @Test func aFailedReadOfTheIndexStopsWritingAndKeepsTheLastCommit() throws {
+        try vault.close()
+        let copy = test.on(test.directory.copy())
+        let again = try copy.open()
+        _ = try again.makeFile("never kept", [1])
+        copy.directory.fail(
+            StorageFault([.read], path: "index.sqlite", code: ErrorNumber.inputOutput, lasts: true))
+        #expect(throws: FileSystemError.self) {
+            for name in 0..<50 {
+                try again.setExtendedAttribute(Array("user.\(name)".utf8), of: number, to: [1], .any)
+            }
+            for name in 0..<50 { _ = try again.number(of: "missing \(name)") }
+        }
+        copy.directory.heal()
+        _ = try? again.makeFile("later")
+        again.release(number)
+        try? again.commit()
+        #expect(again.stoppedReason != nil)
+        #expect(try again.names() == ["a"])
+        let last = try copy.crashed(seed: 1).open()
+        #expect(try last.damage() == [])
+        #expect(try last.names() == ["a"])
     }
 
     /// A read that fails once is an error once.

@@ -1,0 +1,101 @@
+import CofferSystem
+import CofferTestSupport
+import CofferVault
+import Testing
+
+/// Several threads in one vault, with its own threads running too.
+@Suite struct ConcurrencyTests {
+    private static let threadCount = 4
+
+    /// Each thread has files of its own; directory, packs and commits are everybody's.
+    @Test(arguments: [UInt64(1), 2])
+    func threadsDoNotGetInEachOthersWay(seed: UInt64) throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        try vault.start()
+        let results = Condition([String: [UInt8]]())
+        let failures = Condition([String]())
+        let threads = try (0..<Self.threadCount).map { number in
+            try Thread.start("worker \(number)") {
+                do {
+                    let files = try Self.work(in: vault, number, seed)
+                    results.withLock { $0.merge(files) { one, _ in one } }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(failures.withLock { $0 } == [])
+        let expected = results.withLock { $0 }
+        let isSame = try vault.files() == expected
+        #expect(isSame, "seed \(seed)")
+        #expect(try vault.damage() == [], "seed \(seed)")
+        try vault.close()
+        let again = try test.on(test.directory.copy()).open()
+        let isKept = try again.files() == expected
+        #expect(isKept, "seed \(seed)")
+        #expect(try again.damage() == [], "seed \(seed)")
+    }
+
+    private static func work(in vault: Vault, _ thread: Int, _ seed: UInt64) throws -> [String: [UInt8]] {
+        var random = SplitMix64(seed: seed * 100 + UInt64(thread))
+        var files: [String: [UInt8]] = [:]
+        for step in 0..<120 {
+            let name = "\(thread)-\(random.below(5))"
+            switch random.below(8) {
+            case 0...3:
+                if files[name] == nil { _ = try vault.makeFile(name) }
+                let offset = random.below((files[name]?.count ?? 0) + 1)
+                let bytes = random.bytes(random.oneIn(6) ? random.below(400_000) : random.below(5000))
+                try vault.put(bytes, to: try vault.number(of: name), at: offset)
+                var content = files[name] ?? []
+                content.replaceSubrange(offset..<min(content.count, offset + bytes.count), with: bytes)
+                files[name] = content
+            case 4:
+                guard let content = files[name] else { continue }
+                let isSame = try vault.content(of: try vault.number(of: name)) == content
+                #expect(isSame, "thread \(thread), step \(step)")
+            case 5:
+                guard let content = files.removeValue(forKey: name) else { continue }
+                if let replaced = try vault.move(name, to: "\(thread)-0") { vault.release(replaced) }
+                files["\(thread)-0"] = content
+            case 6:
+                if files.removeValue(forKey: name) != nil { try vault.remove(name) }
+            default: try vault.commit()
+            }
+        }
+        return files
+    }
+
+    /// A check reads everything while others change everything; it finds no damage that is not there.
+    @Test func aCheckBesideChangesFindsNothing() throws {
+        let vault = try TestVault.create().open()
+        try vault.start()
+        for number in 0..<10 { _ = try vault.makeFile("file \(number)", Pattern.make(100_000)) }
+        let failures = Condition([String]())
+        let thread = try Thread.start("changes") {
+            var random = SplitMix64(seed: 3)
+            for step in 0..<150 {
+                do {
+                    let name = "file \(random.below(10))"
+                    if random.oneIn(5) {
+                        try vault.remove(name)
+                        _ = try vault.makeFile(name, random.bytes(random.below(300_000)))
+                    } else {
+                        try vault.put(
+                            random.bytes(20_000), to: try vault.number(of: name), at: random.below(100_000))
+                    }
+                    if step % 10 == 9 { try vault.commit() }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        for round in 0..<4 { #expect(try vault.damage() == [], "round \(round)") }
+        thread.join()
+        #expect(failures.withLock { $0 } == [])
+        #expect(try vault.damage() == [])
+        try vault.close()
+    }
+}
