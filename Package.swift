@@ -87,6 +87,16 @@ let package = Package(
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
                 "CofferTestSupport",
             ]),
+        tests(
+            "CofferFUSETests",
+            ["CofferSystem", "CofferFormat", "CofferCrypto", "CofferStore", "CofferVault", "CofferFUSE"]),
+        tests(
+            "CofferClientTests",
+            [
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE",
+                "CofferClient",
+            ]),
+        tests("MountTests", ["CFilesystemCalls", "FilesystemCases"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ]
 )

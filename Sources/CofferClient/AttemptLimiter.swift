@@ -11,6 +11,8 @@ struct AttemptLimiter {
     private static let firstDelay: Int64 = 5
     private static let longestDelay: Int64 = 900
     private static let second: Int64 = 1_000_000_000
+    /// More are not counted: the wait has long been as long as it gets.
+    private static let countMax = 1000
 
     let path: String
     /// The clock and the boot that it belongs to; a parameter for tests.
@@ -28,13 +30,21 @@ struct AttemptLimiter {
     /// - Throws: `.tooManyAttempts`.
     func begin() throws(ProfileError) {
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
-        var record = read() ?? Record(count: 0, boot: boot, time: 0)
-        let since = record.boot == boot ? now() - record.time : now()
+        let now = now()
+        var record = read() ?? Record(count: 0, boot: boot, time: now)
+        // A time that cannot be, or a file that makes no sense: the wait begins now.
+        if record.boot == boot ? record.time > now : record.boot.isEmpty {
+            record.boot = boot
+            record.time = now
+            try store(record)
+        }
+        let since = record.boot == boot ? now - record.time : now
         let rest = Self.delay(after: record.count) * Self.second - since
         if rest > 0 { throw .tooManyAttempts(seconds: (rest + Self.second - 1) / Self.second) }
-        record.count += 1
-        record.boot = boot
-        record.time = now()
+        try store(Record(count: record.count + 1, boot: boot, time: now))
+    }
+
+    private func store(_ record: Record) throws(ProfileError) {
         let text = "1 \(record.count) \(record.boot) \(record.time)\n"
         try systemCalls { () throws(SystemError) in try WholeFile.replace(path, with: Array(text.utf8)) }
     }
@@ -61,6 +71,6 @@ struct AttemptLimiter {
         guard fields.count == 4, fields[0] == "1", let count = Int(fields[1]), count >= 0,
             let time = Int64(fields[3]), time >= 0
         else { return suspicious }
-        return Record(count: count, boot: String(fields[2]), time: time)
+        return Record(count: min(count, Self.countMax), boot: String(fields[2]), time: time)
     }
 }

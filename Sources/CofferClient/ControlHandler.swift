@@ -80,7 +80,7 @@ final class ControlHandler: Sendable {
     private func check(
         _ name: String?, _ progress: @escaping (Progress) -> Void
     ) throws(ProfileError) -> CheckReport {
-        let records = vaults.profile.vaults.filter { name == nil || $0.name == name }
+        let records = vaults.profile.vaults.filter { name == nil || $0.name.hasSameBytes(as: name ?? "") }
         if records.isEmpty, let name { throw .noSuchVault(name: name) }
         var checks: [VaultCheck] = []
         for record in records {

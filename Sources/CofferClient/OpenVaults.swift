@@ -9,6 +9,8 @@ final class OpenVaults: VaultDirectory {
     let problems: ProblemLog
     private let isReadOnly: Bool
     private let state: Condition<State>
+    /// Taken before `state`, for as long as a change of the list lasts.
+    private let changing = Condition(false)
 
     private struct State {
         var open: [UInt16: MountedVault] = [:]
@@ -124,29 +126,43 @@ final class OpenVaults: VaultDirectory {
     // MARK: Changing
 
     func create(_ name: String, owner: Caller) throws(ProfileError) -> MountedVault {
-        let mounted = try open(try profile.createVault(named: name, owner: owner))
-        note { $0.open[mounted.slot] = mounted }
-        return mounted
+        try changingAlone { () throws(ProfileError) in
+            let mounted = try open(try profile.createVault(named: name, owner: owner))
+            note { $0.open[mounted.slot] = mounted }
+            return mounted
+        }
     }
 
     func rename(_ name: String, to newName: String) throws(ProfileError) {
-        try profile.renameVault(name, to: newName)
-        note { state in
-            for (slot, mounted) in state.open where mounted.name == name {
-                state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
+        try changingAlone { () throws(ProfileError) in
+            try profile.renameVault(name, to: newName)
+            note { state in
+                for (slot, mounted) in state.open where mounted.name.hasSameBytes(as: name) {
+                    state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
+                }
             }
         }
     }
 
     func delete(_ name: String) throws(ProfileError) {
-        guard let record = profile.vaults.first(where: { $0.name == name }) else {
-            throw .noSuchVault(name: name)
+        try changingAlone { () throws(ProfileError) in
+            guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
+                throw .noSuchVault(name: name)
+            }
+            let mounted = state.withLock { $0.open[record.slot] }
+            note { $0.open[record.slot] = nil }
+            // What cannot be stored any more is to be deleted anyway.
+            try? mounted?.vault.close()
+            try profile.deleteVault(record)
         }
-        let mounted = state.withLock { $0.open[record.slot] }
-        note { $0.open[record.slot] = nil }
-        // What cannot be stored any more is to be deleted anyway.
-        try? mounted?.vault.close()
-        try profile.deleteVault(record)
+    }
+
+    /// Lets one change of the list happen at a time, and none where it is mounted read-only.
+    private func changingAlone<Result>(_ body: () throws(ProfileError) -> Result) throws(ProfileError)
+        -> Result
+    {
+        if isReadOnly { throw .vault(.readOnly) }
+        return try changing.withLock { _ throws(ProfileError) in try body() }
     }
 
     private func note(_ change: (inout State) -> Void) {

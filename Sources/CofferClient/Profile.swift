@@ -252,7 +252,7 @@ package final class Profile: Sendable {
     func createVault(named name: String, owner: Caller) throws(ProfileError) -> VaultRecord {
         try Self.validate(vaultName: name)
         let slot = try state.withLock { state throws(ProfileError) in
-            guard !state.body.vaults.contains(where: { $0.name == name }) else {
+            guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
                 throw .vaultExists(name: name)
             }
             return state.body.nextSlot
@@ -262,7 +262,8 @@ package final class Profile: Sendable {
         do throws(ProfileError) {
             try makeStore(of: vault, at: path, owner)
             try change { state throws(ProfileError) in
-                guard !state.body.vaults.contains(where: { $0.name == name }), state.body.nextSlot == slot,
+                guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }),
+                    state.body.nextSlot == slot,
                     slot < UInt16.max
                 else { throw .vaultExists(name: name) }
                 state.body.vaults.append(vault)
@@ -294,11 +295,11 @@ package final class Profile: Sendable {
     func renameVault(_ name: String, to newName: String) throws(ProfileError) {
         try Self.validate(vaultName: newName)
         try change { state throws(ProfileError) in
-            guard let index = state.body.vaults.firstIndex(where: { $0.name == name }) else {
+            guard let index = state.body.vaults.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
                 throw .noSuchVault(name: name)
             }
-            if name == newName { return }
-            guard !state.body.vaults.contains(where: { $0.name == newName }) else {
+            if name.hasSameBytes(as: newName) { return }
+            guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: newName) }) else {
                 throw .vaultExists(name: newName)
             }
             state.body.vaults[index] = state.body.vaults[index].renamed(to: newName)

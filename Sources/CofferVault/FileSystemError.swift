@@ -33,6 +33,7 @@ package enum FileSystemError: Error {
         switch self {
         case .damaged(let place): "\(place) is damaged"
         case .store(let error): "\(error)"
+        case .readOnly: "the vaults can only be read: they are mounted so, or writing has stopped"
         case .noSpace: "no space left on the disk that holds the profile"
         default: "\(self)"
         }

@@ -36,7 +36,11 @@ struct VaultCommand: ParsableCommand {
         @Argument(help: "Its name.") var vault: String
 
         func run() throws {
-            guard let report = try Reports.status(profile).vaults.first(where: { $0.name == vault }) else {
+            guard
+                let report = try Reports.status(profile).vaults.first(where: {
+                    $0.name.hasSameBytes(as: vault)
+                })
+            else {
                 throw ProfileError.noSuchVault(name: vault)
             }
             if json { return try Output.json(report) }
@@ -76,7 +80,7 @@ struct VaultCommand: ParsableCommand {
                 }
                 Output.error(
                     "All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
-                guard readLine() == vault else { throw ExitCode(75) }
+                guard readLine()?.hasSameBytes(as: vault) == true else { throw ExitCode(75) }
             }
             try Requests.perform(.deleteVault(name: vault), profile)
         }

@@ -41,6 +41,7 @@ import Testing
     /// Opens the profile as `open`, but the body by a known key, which saves Argon2id a few hundred times.
     private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ProfileError? {
         if offset < Offset.bodyLength { return open(test) }
+        test.waitUntilFree()
         return profileError { () throws(ProfileError) in
             try Profile.open(
                 test.location, try test.location.takeLock(), key: SecretBytes(copying: key.span.bytes))

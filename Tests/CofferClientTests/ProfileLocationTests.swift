@@ -25,7 +25,10 @@ import Testing
             let profile = try test.unlock()
             #expect(test.location.isLocked)
             try profile.setLockNote(LockNote(process: 4711, mountPoint: "/m", socket: "/s"))
-            guard case .locked(let note) = profileError({ () throws(ProfileError) in try test.unlock() })
+            guard
+                case .locked(let note) = profileError({ () throws(ProfileError) in
+                    try test.unlock(waits: false)
+                })
             else {
                 Issue.record("two have the profile")
                 return
@@ -34,7 +37,7 @@ import Testing
             // No passphrase was tried.
             #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
         }
-        #expect(!test.location.isLocked)
+        #expect(test.waitUntilFree())
         _ = try test.unlock()
     }
 
@@ -43,7 +46,9 @@ import Testing
         let profile = try test.unlock()
         for text in ["", "x", "1", "1\n2", "x\ny\nz\n"] {
             try Data(text.utf8).write(to: URL(filePath: test.location.lock))
-            guard case .locked(nil) = profileError({ () throws(ProfileError) in try test.unlock() }) else {
+            guard
+                case .locked(nil) = profileError({ () throws(ProfileError) in try test.unlock(waits: false) })
+            else {
                 Issue.record("“\(text)”")
                 continue
             }
@@ -76,7 +81,8 @@ import Testing
         try Data("mine".utf8).write(to: URL(filePath: target))
         try FileManager.default.removeItem(atPath: test.location.lock)
         try FileManager.default.createSymbolicLink(atPath: test.location.lock, withDestinationPath: target)
-        #expect(profileError { () throws(ProfileError) in try test.unlock() }?.caseName == "system")
+        #expect(
+            profileError { () throws(ProfileError) in try test.unlock(waits: false) }?.caseName == "system")
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
     }
 }

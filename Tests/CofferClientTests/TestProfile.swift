@@ -41,8 +41,24 @@ final class TestProfile {
     }
 
     /// Unlocks; the lock is held as long as the result lives.
-    func unlock(_ passphrase: String = passphrase) throws(ProfileError) -> Profile {
-        try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
+    ///
+    /// - Parameter waits: Whether to wait until the lock is free. A program that other tests start holds it,
+    ///   too, for the moment between fork(2) and exec(2).
+    func unlock(
+        _ passphrase: String = passphrase, waits: Bool = true
+    ) throws(ProfileError) -> Profile {
+        if waits { waitUntilFree() }
+        return try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
+    }
+
+    /// Whether the lock gets free, within some seconds.
+    @discardableResult
+    func waitUntilFree() -> Bool {
+        for _ in 0..<500 {
+            if !location.isLocked { return true }
+            usleep(10_000)
+        }
+        return false
     }
 
     /// The vaults, opened.

@@ -65,6 +65,22 @@ import Testing
         #expect(profile.vaults.map(\.name) == ["Personal", "Third"])
     }
 
+    /// Commands and programs in the mount make vaults at the same time.
+    @Test func madeAtTheSameTime() async throws {
+        let test = try TestProfile()
+        let profile = try test.unlock()
+        let errors = await withTaskGroup(of: String?.self) { group in
+            for name in ["A", "B", "C", "D", "A"] {
+                group.addTask { self.create(profile, name)?.caseName }
+            }
+            return await group.reduce(into: [String]()) { if let name = $1 { $0.append(name) } }
+        }
+        #expect(errors == ["vaultExists"])
+        #expect(profile.vaults.map(\.name).sorted() == ["A", "B", "C", "D", "Personal"])
+        #expect(profile.vaults.map(\.slot) == [1, 2, 3, 4, 5])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: test.location.vaults).count == 5)
+    }
+
     @Test func renameKeepsAllElse() throws {
         let test = try TestProfile()
         let before = try #require(try test.unlock().vaults.first)
