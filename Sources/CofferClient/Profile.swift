@@ -233,7 +233,13 @@ package final class Profile: Sendable {
             bytes.span.bytes, key: bodyKey, associated: associated.span.bytes)
         SecretBytes.wipe(&bytes)
         let file = state.record.bytes
-        try systemCalls { () throws(SystemError) in try WholeFile.replace(location.profile, with: file) }
+        do throws(SystemError) {
+            try WholeFile.replace(location.profile, with: file)
+        } catch {
+            // If only the last step failed, the new file is in place: then the change is made.
+            let present = try? WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
+            guard present == file else { throw .system(error) }
+        }
     }
 
     /// Replaces the passphrase, once the present one is proven.
@@ -255,6 +261,9 @@ package final class Profile: Sendable {
             guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
                 throw .vaultExists(name: name)
             }
+            guard state.body.nextSlot < UInt16.max else {
+                throw .control("This profile has had all the vaults it can have.")
+            }
             return state.body.nextSlot
         }
         let vault = VaultRecord(slot: slot, name: name)
@@ -263,8 +272,7 @@ package final class Profile: Sendable {
             try makeStore(of: vault, at: path, owner)
             try change { state throws(ProfileError) in
                 guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }),
-                    state.body.nextSlot == slot,
-                    slot < UInt16.max
+                    state.body.nextSlot == slot
                 else { throw .vaultExists(name: name) }
                 state.body.vaults.append(vault)
                 state.body.nextSlot = slot + 1

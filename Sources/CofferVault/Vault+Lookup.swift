@@ -9,7 +9,13 @@ extension Vault {
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
         return try reading { state throws(FileSystemError) in
-            if name == [46] { return Attributes(try state.peek(parent)) }
+            if name == [46] {
+                // Asked for a file handle, when the kernel has let go of the item: it may still be here
+                // without a name, until the kernel's word of that arrives.
+                let row = try state.peek(parent)
+                guard row.links > 0 else { throw .stale }
+                return Attributes(row)
+            }
             if name == [46, 46] { return Attributes(try state.peek(try state.peek(parent).parent)) }
             guard
                 let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
