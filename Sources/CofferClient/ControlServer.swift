@@ -22,15 +22,17 @@ final class ControlServer: Sendable {
 
     /// Starts to answer, on a thread of its own.
     func start() throws(SystemError) {
-        _ = try Thread.start("coffer-control") { [self] in
+        try Thread.startDetached("coffer-control") { [self] in
             while true {
                 let number = coffer_accept(socket.number)
                 if number == -EINTR || number == -ECONNABORTED { continue }
                 guard number >= 0 else { return }
                 // One thread each, so that nobody waits for a long check or a client that says nothing.
-                let thread = try? Thread.start("coffer-command") { [self] in serve(Descriptor(owning: number))
+                do throws(SystemError) {
+                    try Thread.startDetached("coffer-command") { [self] in serve(Descriptor(owning: number)) }
+                } catch {
+                    close(number)
                 }
-                if thread == nil { close(number) }
             }
         }
     }

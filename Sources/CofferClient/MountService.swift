@@ -82,7 +82,7 @@ package final class MountService: Sendable {
     private func serve() throws(ProfileError) {
         try systemCalls { () throws(SystemError) in
             try server.start()
-            _ = try Thread.start("coffer-signals") { [self] in endOnSignal() }
+            try Thread.startDetached("coffer-signals") { [self] in endOnSignal() }
         }
         session.run()
         ended.update { $0 = true }

@@ -41,6 +41,13 @@ package struct Thread: Sendable {
         return Thread(handle: handle)
     }
 
+    /// Starts a thread that nobody waits for; its memory goes when it ends.
+    package static func startDetached(
+        _ name: String, _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        pthread_detach(try start(name, body).handle)
+    }
+
     /// Waits until the thread has ended.
     ///
     /// Once only.
