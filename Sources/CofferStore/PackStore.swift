@@ -51,6 +51,9 @@ package final class PackStore {
         var stored: PackRow?
         var file: PackFile?
         var isDirty = false
+        /// Plaintext bytes of allocated space that is not written yet: no row refers to it, and none of
+        /// it counts in a commit, but the pack must stay.
+        var unwritten: Int64 = 0
     }
 
     /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
@@ -101,13 +104,20 @@ package final class PackStore {
         let file = try openFile(number)
         let position = tailStart
         tailStart += count
-        note(plaintext, in: number)
+        packs[number]?.unwritten += plaintext
         return (file, number, position)
     }
 
     /// Notes that allocated space was written.
-    package func noteWritten(_ count: Int, to number: Int64) {
+    package func noteWritten(_ count: Int, plaintext: Int64, to number: Int64) {
+        packs[number]?.unwritten -= plaintext
+        note(plaintext, in: number)
         markDirty(number, count)
+    }
+
+    /// Gives allocated space up that could not be written.
+    package func abandon(plaintext: Int64, in number: Int64) {
+        packs[number]?.unwritten -= plaintext
     }
 
     /// Puts a small sealed extent into the tail.
@@ -257,7 +267,7 @@ package final class PackStore {
     package func storeRows(in index: Index) throws(StoreError) -> [PackID] {
         var removed: [PackID] = []
         for (number, pack) in packs {
-            if pack.row.live <= 0, number != current, !pack.isDirty {
+            if pack.row.live <= 0, pack.unwritten == 0, number != current, !pack.isDirty {
                 if let stored = pack.stored { try index.remove(stored) }
                 packs[number] = nil
                 removed.append(pack.row.id)

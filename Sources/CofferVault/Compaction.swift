@@ -166,10 +166,10 @@ extension Vault {
                 do throws(StoreError) {
                     try place.file.write(bytes, at: place.position)
                 } catch {
-                    state.packs.addLive(-Int64(range.count), to: place.pack)
+                    state.packs.abandon(plaintext: Int64(range.count), in: place.pack)
                     throw error
                 }
-                state.packs.noteWritten(count, to: place.pack)
+                state.packs.noteWritten(count, plaintext: Int64(range.count), to: place.pack)
                 return .pack(place.pack, position: Int64(place.position))
             }
         } catch {

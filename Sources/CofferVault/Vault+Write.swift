@@ -101,11 +101,11 @@ extension Vault {
                     try place.file.write(bytes, at: place.position)
                 }
             } catch {
-                state.withLock { $0.packs.addLive(-length, to: place.pack) }
+                state.withLock { $0.packs.abandon(plaintext: length, in: place.pack) }
                 throw FileSystemError(error)
             }
             return try changing { state throws(FileSystemError) in
-                state.packs.noteWritten(count, to: place.pack)
+                state.packs.noteWritten(count, plaintext: length, to: place.pack)
                 try self.refer(
                     to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix,
                     state)

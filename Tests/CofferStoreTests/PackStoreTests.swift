@@ -112,6 +112,9 @@ import Testing
         let next = try append([4], to: store)
         #expect(large.position == small.position + 3)
         #expect(next.position == large.position + 1000)
+        // Space counts once it is written: a commit in between must not say that rows refer to it.
+        #expect(store.rows.first?.live == 4)
+        store.noteWritten(1000, plaintext: 900, to: large.pack)
         #expect(store.rows.first?.written == 904)
         #expect(store.rows.first?.live == 904)
     }
