@@ -51,10 +51,16 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
         let buffer = session.buffer
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.vault(node).read(
-                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer)
-        }) { reply, count in reply.bytes(buffer, count) }
+        let count: Int?
+        do throws(FileSystemError) {
+            count = try session.fileSystem.vault(node).read(
+                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer
+            ) { unsafe session.deferred.note(request) }
+        } catch {
+            unsafe Reply(request)?.failure(error)
+            return
+        }
+        if let count { unsafe Reply(request)?.bytes(buffer, count) }
         session.noteAccess(node)
     }
 

@@ -101,6 +101,21 @@ struct Reply: ~Copyable {
         discard self
     }
 
+    /// Answers bytes that lie in several places.
+    consuming func bytes(_ parts: [ReadPart]) {
+        // SAFETY: the parts are lent for this call, in which libfuse writes them to the kernel.
+        var vectors = unsafe parts.map { part in
+            unsafe part.buffer.withBytes(part.range) { bytes in
+                unsafe bytes.withUnsafeBytes {
+                    unsafe iovec(
+                        iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
+                }
+            }
+        }
+        unsafe fuse_reply_iov(request, &vectors, Int32(vectors.count))
+        discard self
+    }
+
     private borrowing func send(_ bytes: RawSpan) {
         // SAFETY: libfuse has written the bytes to the kernel when the call returns.
         unsafe bytes.withUnsafeBytes { raw in

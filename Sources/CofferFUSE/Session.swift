@@ -18,6 +18,7 @@ package final class Session: @unchecked Sendable {
     let fileSystem: FileSystem
     let lookups = LookupTable()
     let syncThread = SyncThread()
+    let deferred = DeferredReads()
     /// Where reads put what they answer.
     let buffer = AlignedBuffer(count: requestByteCountMax)
     private let channel: Channel
@@ -108,6 +109,7 @@ package final class Session: @unchecked Sendable {
             unsafe fuse_session_process_buf(session, &request)
         }
         syncThread.stop()
+        deferred.wait()
     }
 
     /// Makes `run` return, whoever still uses the mount.

@@ -3,14 +3,15 @@ internal import CofferSystem
 /// A place in a record that is being read, field by field; all numbers are little-endian.
 package struct ByteCursor {
     /// Bytes read so far.
-    package private(set) var offset = 0
+    @usableFromInline package internal(set) var offset = 0
 
     /// The beginning of a record.
-    package init() {}
+    @inlinable package init() {}
 
     /// A number.
     ///
     /// - Throws: `.truncated`.
+    @inlinable
     package mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
         _ type: Number.Type, from bytes: RawSpan
     ) throws(FormatError) -> Number {
@@ -21,6 +22,7 @@ package struct ByteCursor {
     /// The place of `count` bytes.
     ///
     /// - Throws: `.truncated`.
+    @inlinable
     package mutating func range(_ count: Int, of bytes: RawSpan) throws(FormatError) -> Range<Int> {
         guard count >= 0, count <= bytes.byteCount - offset else { throw .truncated }
         defer { offset += count }
@@ -43,6 +45,7 @@ package struct ByteCursor {
     }
 
     /// An identifier.
+    @inlinable
     package mutating func identifier<Kind>(
         _ type: Identifier<Kind>.Type, from bytes: RawSpan
     ) throws(FormatError) -> Identifier<Kind> {

@@ -1,7 +1,7 @@
 /// A record that is being written, field by field; all numbers are little-endian.
 package struct ByteWriter {
     /// What was written so far.
-    package private(set) var bytes: [UInt8] = []
+    @usableFromInline package internal(set) var bytes: [UInt8] = []
 
     /// - Parameter capacity: Bytes that will be written; memory does not move below that, so that no
     ///   copies of secrets are left behind.
@@ -10,25 +10,20 @@ package struct ByteWriter {
     }
 
     /// A number, in as many bytes as its type has.
-    package mutating func number<Number: FixedWidthInteger>(_ number: Number) {
-        var rest = number
-        for _ in 0..<Number.bitWidth / 8 {
-            bytes.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
+    @inlinable
+    package mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// Bytes as they are, without a length in front.
+    @inlinable
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
     }
 
     /// Bytes as they are, without a length in front.
     package mutating func append(_ more: RawSpan) {
-        for index in more.byteOffsets {
-            // SAFETY: the index is one of the span's own.
-            bytes.append(unsafe more.unsafeLoad(fromByteOffset: index, as: UInt8.self))
-        }
+        unsafe more.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// Text with a 16-bit length in front.
@@ -39,6 +34,7 @@ package struct ByteWriter {
     }
 
     /// An identifier: 16 bytes.
+    @inlinable
     package mutating func identifier<Kind>(_ identifier: Identifier<Kind>) {
         number(identifier.low)
         number(identifier.high)

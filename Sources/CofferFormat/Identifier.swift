@@ -1,11 +1,12 @@
 /// A random 128-bit identifier of one kind of thing; stored as 16 bytes.
 package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Bytes of every identifier.
-    package static var byteCount: Int { 16 }
+    @inlinable package static var byteCount: Int { 16 }
 
     /// Bytes 0 to 7 and 8 to 15, each as a little-endian number.
     package let low: UInt64, high: UInt64
 
+    @inlinable
     package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
@@ -31,8 +32,9 @@ package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringCon
 
     /// The 16 bytes.
     package var bytes: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * UInt64($0))) }
-            + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * UInt64($0))) }
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.identifier(self)
+        return writer.finish()
     }
 
     /// 32 lower-case hexadecimal digits, in the order of the bytes.

@@ -38,22 +38,36 @@ package final class PackFile: Sendable {
 
     /// Reads sealed bytes past the page cache, which for scattered reads costs more than it brings.
     ///
-    /// - Parameter buffer: Must have two pages more than `count`.
-    /// - Returns: Where in the buffer they begin; nil if they are to be read the usual way.
+    /// - Parameter place: Where in the buffer they may begin, in whole pages; there must be room for two
+    ///   pages more than `count`.
+    /// - Returns: How far behind `place` they begin; nil if they are to be read the usual way.
     package func readDirectly(
-        into buffer: AlignedBuffer, at position: Int, count: Int
+        into buffer: AlignedBuffer, at place: Int = 0, from position: Int, count: Int
     ) throws(StoreError) -> Int? {
         guard let file = directFile() else { return nil }
         let start = position / Self.pageByteCount * Self.pageByteCount
         let end = (position + count + Self.pageByteCount - 1) / Self.pageByteCount * Self.pageByteCount
         do throws(SystemError) {
-            let got = try buffer.withMutableBytes(0..<end - start) { bytes throws(SystemError) in
+            let got = try buffer.withMutableBytes(place..<place + end - start) { bytes throws(SystemError) in
                 try file.read(into: &bytes, at: start)
             }
             return got >= position + count - start ? position - start : nil
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Reads many sealed bytes, past the page cache where that can be had.
+    ///
+    /// Parameters and result as of `readDirectly`; nil if the pack has fewer bytes.
+    package func fetch(
+        into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
+    ) throws(StoreError) -> Int? {
+        if let skew = try readDirectly(into: buffer, at: place, from: position, count: count) { return skew }
+        let got = try buffer.withMutableBytes(place..<place + count) { bytes throws(StoreError) in
+            try read(into: &bytes, at: position)
+        }
+        return got == count ? 0 : nil
     }
 
     private func directFile() -> (any StorageFile)? {

@@ -6,7 +6,7 @@ internal import Glibc
 // over under a lock of its own; hence @unchecked.
 @safe
 package final class AlignedBuffer: @unchecked Sendable {
-    private let start: UnsafeMutableRawPointer
+    @usableFromInline let start: UnsafeMutableRawPointer
     /// Bytes in it.
     package let count: Int
 
@@ -26,6 +26,7 @@ package final class AlignedBuffer: @unchecked Sendable {
     }
 
     /// Lends bytes for reading.
+    @inlinable
     package func withBytes<Result, Failure: Error>(
         _ range: Range<Int>, _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -36,6 +37,7 @@ package final class AlignedBuffer: @unchecked Sendable {
     }
 
     /// Lends bytes for writing.
+    @inlinable
     package func withMutableBytes<Result, Failure: Error>(
         _ range: Range<Int>, _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {

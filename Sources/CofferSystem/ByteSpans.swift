@@ -1,6 +1,6 @@
 extension [UInt8] {
     /// Lends the array's bytes for writing.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func withMutableRawSpan<Result: ~Copyable, Failure: Error>(
         _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -13,7 +13,7 @@ extension [UInt8] {
 
 extension RawSpan {
     /// One byte.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func byte(at offset: Int) -> UInt8 {
         precondition(offset >= 0 && offset < byteCount)
         // SAFETY: in bounds by the precondition.
@@ -21,7 +21,7 @@ extension RawSpan {
     }
 
     /// A little-endian number at any offset.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(
         at offset: Int, as type: Number.Type
     ) -> Number {
@@ -31,6 +31,7 @@ extension RawSpan {
     }
 
     /// The bytes as an array.
+    @inlinable
     package var array: [UInt8] {
         // SAFETY: the pointer does not leave the closure.
         unsafe withUnsafeBytes { unsafe [UInt8]($0) }
@@ -39,7 +40,7 @@ extension RawSpan {
 
 extension MutableRawSpan {
     /// Stores a number, little-endian, at any offset.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func storeLittleEndian<Number: FixedWidthInteger & BitwiseCopyable>(
         _ number: Number, at offset: Int
     ) {
@@ -48,6 +49,7 @@ extension MutableRawSpan {
     }
 
     /// Overwrites bytes from `offset` on with all of `source`.
+    @inlinable
     package mutating func copyBytes(from source: RawSpan, at offset: Int = 0) {
         precondition(offset >= 0 && offset + source.byteCount <= byteCount)
         // SAFETY: in bounds by the precondition; a span that can be written has no other reader.
@@ -63,6 +65,7 @@ extension MutableRawSpan {
     /// Overwrites all bytes with zeros.
     ///
     /// Not for wiping secrets: the optimiser may drop it.
+    @inlinable
     package mutating func zero() {
         // SAFETY: the span is in bounds of itself.
         unsafe withUnsafeMutableBytes { target in

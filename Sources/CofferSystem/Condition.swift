@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// A lock with waiting: the state it protects, and threads that sleep until it changes.
 ///
@@ -7,9 +7,9 @@ internal import Glibc
 // fixed address from init to deinit.
 @safe
 package final class Condition<State>: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let signal: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let signal: UnsafeMutablePointer<pthread_cond_t>
+    @usableFromInline var state: State
 
     /// Takes over the state, which is seen under the lock only from now on.
     package init(_ state: sending State) {
@@ -32,6 +32,7 @@ package final class Condition<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock held.
+    @inlinable
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -41,6 +42,7 @@ package final class Condition<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock held, then wakes all who wait.
+    @inlinable
     package func update<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -51,6 +53,7 @@ package final class Condition<State>: @unchecked Sendable {
     /// Waits until `body` answers other than nil, and returns that.
     ///
     /// Runs `body` with the lock held.
+    @inlinable
     package func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

@@ -1,18 +1,37 @@
-/// Where the latest reads of some items ended, to tell streams from scattered reads.
+/// Where the latest reads ended, to tell streams from scattered reads.
 struct RecentReads {
-    /// How far from the end of the last read a stream may go on: requests of a stream overtake each other.
+    /// How far from the end of the last read a stream may go on: its requests overtake each other.
     private static let reach: Int64 = 1 << 20
-    private static let slotCount = 64
+    private static let slotCount = 16
+    /// Bytes up to which a read away from the last one counts as scattered.
+    private static let scatteredByteCountMax = 64 << 10
+    /// Bytes that must have been read in a row before a reader counts as sequential.
+    private static let runByteCountMin: Int64 = 128 << 10
 
-    private var slots = [(item: Int64, end: Int64)](repeating: (0, 0), count: slotCount)
+    private struct Slot {
+        var item: Int64 = 0
+        var end: Int64 = 0
+        /// Bytes that were read in a row up to `end`.
+        var run: Int64 = 0
+    }
 
-    /// Notes a read.
-    ///
-    /// - Returns: Whether it begins far from where the last one ended; a first read at the start does not.
-    mutating func note(_ item: Int64, _ range: Range<Int64>) -> Bool {
-        let slot = Int(item % Int64(Self.slotCount))
-        let last = slots[slot].item == item ? slots[slot].end : 0
-        slots[slot] = (item, range.upperBound)
-        return abs(range.lowerBound - last) > Self.reach
+    private var slots = [Slot](repeating: Slot(), count: slotCount)
+    private var oldest = 0
+
+    /// Notes a read, and says what it is part of; several readers of one item are told apart.
+    mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern {
+        let isSmall = range.count <= Self.scatteredByteCountMax
+        for index in slots.indices where slots[index].item == item {
+            let distance = range.lowerBound - slots[index].end
+            guard abs(distance) <= Self.reach else { continue }
+            let run = slots[index].run
+            slots[index].end = range.upperBound
+            slots[index].run = distance == 0 || !isSmall ? run + Int64(range.count) : 0
+            if distance != 0, isSmall { return .scattered }
+            return run >= Self.runByteCountMin ? .sequential : .plain
+        }
+        slots[oldest] = Slot(item: item, end: range.upperBound, run: Int64(range.count))
+        oldest = (oldest + 1) % slots.count
+        return range.lowerBound > 0 && isSmall ? .scattered : .plain
     }
 }

@@ -180,6 +180,7 @@ extension Vault {
     ///
     /// The vault is not to be used afterwards.
     package func close() throws(FileSystemError) {
+        readAhead.stop()
         upkeep.stop()
         if isReadOnly || state.withLock({ $0.stopped != nil }) { return }
         try commit()

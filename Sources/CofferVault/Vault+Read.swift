@@ -1,56 +1,93 @@
-internal import CofferCrypto
 internal import CofferFormat
 internal import CofferStore
 package import CofferSystem
 
 // Reading content.
 extension Vault {
-    /// A piece of what a read wants, with the sealed bytes if they need not be fetched from a file.
-    private struct Piece {
-        let row: ExtentRow
-        let file: PackFile?
-        let sealed: [UInt8]?
-        /// Whether the page cache is to be passed by.
-        let isScattered: Bool
-    }
-
-    /// Plaintext bytes up to which a read away from the last one counts as scattered, and of an extent from
-    /// which on: extents of small files lie in the order in which they are likely to be read.
-    private static let scatteredReadMax = 64 << 10
+    /// Plaintext bytes of an extent from which on it is worth a read past the page cache: extents of small
+    /// files lie in the order in which they are likely to be read.
     private static let scatteredExtentMin: Int64 = 64 << 10
+    /// Bytes that are looked up at a time for a stream.
+    private static let planByteCount: Int64 = 4 << 20
+
+    /// Reads into `buffer`, or works ahead where an item is read from front to back.
+    ///
+    /// As pread(2).
+    ///
+    /// - Parameter request: Made, and answered, where the answer comes from elsewhere or later.
+    /// - Returns: Bytes that were read; nil if the request is or will be answered.
+    /// - Throws: As `read(_:at:count:into:)`.
+    package func read(
+        _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer,
+        or request: () -> any ReadRequest
+    ) throws(FileSystemError) -> Int? {
+        guard offset >= 0, count > 0 else { return 0 }
+        let range = offset..<offset + Int64(count)
+        let pattern = readAhead.note(number, range)
+        if pattern == .sequential, try plan(range, of: number),
+            readAhead.answer(number, range, in: self, request)
+        {
+            return nil
+        }
+        return try read(
+            number, at: offset, count: count, into: buffer, isScattered: pattern == .scattered)
+    }
 
     /// Reads into `buffer`.
     ///
     /// As pread(2).
     ///
+    /// - Parameters:
+    ///   - place: Where in the buffer the bytes go.
+    ///   - isScattered: Whether it is a small read away from others.
     /// - Returns: Bytes that were read: fewer than asked for only at the end of the file.
     /// - Throws: `.damaged` if a byte of them is not what was written; the problem log then names the file.
     package func read(
-        _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer
+        _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
+        isScattered: Bool = false
     ) throws(FileSystemError) -> Int {
+        guard offset >= 0, count > 0 else { return 0 }
+        let wanted = offset..<offset + Int64(count)
         for attempt in 0..<3 {
-            let (id, size, pieces): (ItemID, Int64, [Piece])
+            let (id, size, extents): (ItemID, Int64, [SealedExtent])
             do throws(FileSystemError) {
-                (id, size, pieces) = try plan(number, at: offset, count: count)
+                (id, size, extents) = try lookUp(wanted, of: number, isScattered)
             } catch {
-                note(error, number, offset..<offset + Int64(count))
+                note(error, number, wanted)
                 throw error
             }
-            guard offset >= 0, offset < size, count > 0 else { return 0 }
-            let range = offset..<min(offset + Int64(count), size)
+            guard offset < size else { return 0 }
+            let range = wanted.clamped(to: 0..<size)
             do throws(FileSystemError) {
-                try fill(buffer, with: range, id, pieces)
+                try fill(buffer, at: place, with: range, of: id, from: extents)
                 return range.count
             } catch {
                 // A range that was replaced meanwhile may have lost its bytes to compaction: look again.
                 guard case .damaged = error else { throw error }
-                let again = try plan(number, at: offset, count: count)
-                if attempt < 2, again.pieces.map(\.row) != pieces.map(\.row) { continue }
+                let again = try lookUp(wanted, of: number, isScattered).extents
+                if attempt < 2, again.map(\.row) != extents.map(\.row) { continue }
                 note(error, number, range)
                 throw error
             }
         }
         throw .stale
+    }
+
+    /// Opens a piece of a stream; where its extents are not any more what they were, reads it anew.
+    func open(
+        _ extents: [SealedExtent], of stream: ReadStream, _ range: Range<Int64>, into buffer: AlignedBuffer,
+        at place: Int
+    ) throws(FileSystemError) {
+        do throws(FileSystemError) {
+            try fill(buffer, at: place, with: range, of: stream.id, from: extents)
+        } catch {
+            guard case .damaged = error else { throw error }
+            let count = try read(
+                stream.item, at: range.lowerBound, count: range.count, into: buffer, place: place)
+            if count < range.count {
+                buffer.withMutableBytes(place + count..<place + range.count) { $0.zero() }
+            }
+        }
     }
 
     /// Puts damage that a reader met into the problem log.
@@ -61,166 +98,86 @@ extension Vault {
         )
     }
 
+    // MARK: Looking up
+
     /// What there is to read, as of now.
-    private func plan(
-        _ number: Int64, at offset: Int64, count: Int
-    ) throws(FileSystemError) -> (id: ItemID, size: Int64, pieces: [Piece]) {
+    private func lookUp(
+        _ range: Range<Int64>, of number: Int64, _ isScattered: Bool
+    ) throws(FileSystemError) -> (id: ItemID, size: Int64, extents: [SealedExtent]) {
         try reading { state throws(FileSystemError) in
             let row = try state.peek(number)
             guard FileType(mode: row.mode) == .regular else {
                 throw FileType(mode: row.mode) == .directory ? .isDirectory : .invalidArgument
             }
-            guard offset >= 0, offset < row.size, count > 0 else { return (row.id, row.size, []) }
-            let range = offset..<min(offset + Int64(count), row.size)
-            let pieces = try storing { () throws(StoreError) in
-                var pieces: [Piece] = []
-                let jumps = state.recentReads.note(number, range) && count <= Self.scatteredReadMax
-                for extent in try state.index.extents(of: number, overlapping: range) {
-                    pieces.append(try self.piece(extent, jumps, state))
-                }
-                return pieces
-            }
-            return (row.id, row.size, pieces)
+            guard range.lowerBound < row.size else { return (row.id, row.size, []) }
+            let extents = try self.extents(
+                of: number, overlapping: range.clamped(to: 0..<row.size), isScattered, state)
+            return (row.id, row.size, extents)
         }
     }
 
-    private func piece(
-        _ row: ExtentRow, _ jumps: Bool, _ state: VaultState
-    ) throws(StoreError) -> Piece {
+    private func extents(
+        of number: Int64, overlapping range: Range<Int64>, _ isScattered: Bool, _ state: VaultState
+    ) throws(FileSystemError) -> [SealedExtent] {
+        try storing { () throws(StoreError) in
+            var extents: [SealedExtent] = []
+            for row in try state.index.extents(of: number, overlapping: range) {
+                extents.append(try self.extent(row, isScattered, state))
+            }
+            return extents
+        }
+    }
+
+    private func extent(
+        _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
+    ) throws(StoreError) -> SealedExtent {
         switch row.place {
         case .row(let number):
             guard let sealed = try state.index.content(number) else {
                 throw .damaged(place: "row \(number) of the index's contents")
             }
-            return Piece(row: row, file: nil, sealed: sealed, isScattered: false)
+            return SealedExtent(row: row, source: .bytes(sealed))
         case .pack(let pack, let position):
             let count = ExtentLayout.sealedByteCount(Int(row.total))
             if let sealed = state.packs.tailBytes(pack, at: Int(position), count: count) {
-                return Piece(row: row, file: nil, sealed: sealed, isScattered: false)
+                return SealedExtent(row: row, source: .bytes(sealed))
             }
-            return Piece(
-                row: row, file: try state.packs.openFile(pack), sealed: nil,
-                isScattered: jumps && row.total >= Self.scatteredExtentMin)
+            let isScattered = isScattered && row.total >= Self.scatteredExtentMin
+            return SealedExtent(
+                row: row, source: .file(try state.packs.openFile(pack), isScattered: isScattered))
         }
     }
 
-    /// Opens the pieces into the buffer; what no piece covers is zeros.
-    private func fill(
-        _ buffer: AlignedBuffer, with range: Range<Int64>, _ id: ItemID, _ pieces: [Piece]
-    ) throws(FileSystemError) {
-        let buffers = buffers.take()
-        defer { self.buffers.giveBack(buffers) }
-        var done = range.lowerBound
-        for piece in pieces {
-            let wanted = (piece.row.offset..<piece.row.end).clamped(to: range)
-            zero(buffer, done - range.lowerBound, wanted.lowerBound - range.lowerBound)
-            try open(piece, id, wanted, buffers, into: buffer, at: Int(wanted.lowerBound - range.lowerBound))
-            done = wanted.upperBound
-        }
-        zero(buffer, done - range.lowerBound, range.upperBound - range.lowerBound)
-    }
+    // MARK: Streams
 
-    private func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
-        if start < end { buffer.withMutableBytes(Int(start)..<Int(end)) { $0.zero() } }
-    }
-
-    /// Opens the blocks of an extent that `wanted` (offsets in the item) touches.
-    private func open(
-        _ piece: Piece, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
-        into buffer: AlignedBuffer, at place: Int
-    ) throws(FileSystemError) {
-        let row = piece.row
-        let total = Int(row.total)
-        guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
-            row.end - row.base <= row.total, keys.derive(&buffers.itemKey, for: id, row.epoch)
-        else { throw .damaged(place: "the reference to an extent") }
-        let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
-        let blocks =
-            inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
-        let skew = try fetch(piece, blocks, total, buffers)
-        buffers.cipher.begin(buffers.itemKey, row.prefix)
-        var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
-        let last = ExtentLayout.blockCount(total) - 1
-        for block in blocks {
-            associated.select(block: block, isLast: block == last)
-            let start = block * ExtentLayout.blockByteCount
-            let whole = start..<start + ExtentLayout.byteCount(ofBlock: block, total: total)
-            let part = whole.clamped(to: inside)
-            let target = place + part.lowerBound - inside.lowerBound
-            let sealedStart = skew + (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
-            let sealed = sealedStart..<sealedStart + whole.count + ExtentLayout.tagByteCount
-            let opened: Bool
-            if part == whole {
-                opened = buffer.withMutableBytes(target..<target + whole.count) {
-                    openBlock(block, sealed, associated.bytes, buffers, into: &$0)
-                }
-            } else {
-                opened = buffers.block.withMutableBytes(0..<whole.count) {
-                    openBlock(block, sealed, associated.bytes, buffers, into: &$0)
-                }
-                if opened {
-                    let from = part.lowerBound - whole.lowerBound
-                    buffers.block.withBytes(from..<from + part.count) { buffer.copy($0, to: target) }
-                }
-            }
-            guard opened else { throw .damaged(place: describe(piece)) }
-        }
-    }
-
-    private func openBlock(
-        _ block: Int, _ sealed: Range<Int>, _ associated: [UInt8], _ buffers: ContentBuffers,
-        into target: inout MutableRawSpan
-    ) -> Bool {
-        buffers.sealed.withBytes(sealed) { bytes in
-            do throws(CryptoError) {
-                try unsafe buffers.cipher.open(
-                    bytes, number: UInt64(block), associated: associated.span.bytes, into: &target)
-                return true
-            } catch {
-                return false
-            }
-        }
-    }
-
-    /// Brings the sealed bytes of some blocks into `buffers.sealed`.
+    /// Looks up what a stream needs next, and begins one where there is none.
     ///
-    /// - Returns: Where in the buffer they begin.
-    private func fetch(
-        _ piece: Piece, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers
-    ) throws(FileSystemError) -> Int {
-        let start = ExtentLayout.sealedOffset(ofBlock: blocks.lowerBound)
-        let end = min(
-            ExtentLayout.sealedOffset(ofBlock: blocks.upperBound), ExtentLayout.sealedByteCount(total))
-        if let sealed = piece.sealed {
-            guard sealed.count >= end else { throw .damaged(place: describe(piece)) }
-            unsafe buffers.sealed.copy(sealed.span.bytes.extracting(start..<end), to: 0)
-            return 0
-        }
-        guard let file = piece.file, case .pack(_, let position) = piece.row.place else {
-            throw .damaged(place: describe(piece))
-        }
-        if piece.isScattered {
-            let skew = try storing { () throws(StoreError) in
-                try file.readDirectly(into: buffers.sealed, at: Int(position) + start, count: end - start)
+    /// - Returns: False if the rest of the item is not worth a stream.
+    private func plan(_ range: Range<Int64>, of number: Int64) throws(FileSystemError) -> Bool {
+        if let (stream, unplanned) = readAhead.stream(of: number, range) {
+            if let unplanned {
+                try reading { state throws(FileSystemError) in try self.plan(unplanned, of: stream, state) }
             }
-            if let skew { return skew }
+            return true
         }
-        let count = try buffers.sealed.withMutableBytes(0..<end - start) { target throws(FileSystemError) in
-            do throws(StoreError) {
-                return try file.read(into: &target, at: Int(position) + start)
-            } catch {
-                throw FileSystemError(error)
-            }
+        return try reading { state throws(FileSystemError) in
+            let row = try state.peek(number)
+            guard FileType(mode: row.mode) == .regular,
+                row.size - range.upperBound >= ReadStream.pieceByteCount
+            else { return false }
+            let stream = ReadStream(item: number, id: row.id, size: row.size, at: range.lowerBound)
+            guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
+            try self.plan(unplanned, of: stream, state)
+            return true
         }
-        guard count == end - start else { throw .damaged(place: describe(piece)) }
-        return 0
     }
 
-    private func describe(_ piece: Piece) -> String {
-        switch piece.row.place {
-        case .row(let number): "row \(number) of the index's contents"
-        case .pack(let pack, let position):
-            "byte \(position) of pack \(state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))"
-        }
+    private func plan(
+        _ unplanned: Range<Int64>, of stream: ReadStream, _ state: VaultState
+    ) throws(FileSystemError) {
+        let range = unplanned.clamped(to: unplanned.lowerBound..<unplanned.lowerBound + Self.planByteCount)
+        let extents = try extents(of: stream.item, overlapping: range, false, state)
+        let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))
+        readAhead.add(ReadStream.plan(extents, from: range.lowerBound), upTo: end, to: stream)
     }
 }

@@ -132,6 +132,7 @@ extension Vault {
         _ state: VaultState
     ) throws(FileSystemError) {
         let item = try state.item(number)
+        readAhead.end(number)
         let row = ExtentRow(
             item: number, offset: offset, length: length, place: place, prefix: prefix, epoch: keys.current)
         if offset < item.row.size { try removeContent(of: item, offset..<row.end, state) }
@@ -148,6 +149,7 @@ extension Vault {
     ) throws(FileSystemError) {
         guard !range.isEmpty else { return }
         let number = item.row.number
+        readAhead.end(number)
         let rows = try storing { () throws(StoreError) in
             try state.index.extents(of: number, overlapping: range)
         }
@@ -198,6 +200,7 @@ extension Vault {
             throw item.type == .directory ? .isDirectory : .invalidArgument
         }
         guard size >= 0, size <= Self.fileByteCountMax else { throw .fileTooLarge }
+        readAhead.end(item.row.number)
         if size < item.row.size { try removeContent(of: item, size..<Int64.max, state) }
         item.row.size = size
         item.row.modified = time

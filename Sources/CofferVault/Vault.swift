@@ -26,6 +26,7 @@ package final class Vault: Sendable {
     let log: IndexLog
     let buffers = BufferPool()
     let upkeep = Upkeep()
+    let readAhead = ReadAhead()
     let problems: ProblemLog
     /// Whether nothing may be changed through this mount.
     package let isReadOnly: Bool

@@ -23,7 +23,6 @@ final class VaultState {
     var budget: (bytes: Int, end: Int64) = (0, 0)
     /// Whether all but a few frames of the index's log are in the database.
     var logIsNearlyMoved = false
-    var recentReads = RecentReads()
     /// Bytes in packs that died since compaction last looked.
     var deadByteCount: Int64 = 0
     /// Why nothing may be written any more.

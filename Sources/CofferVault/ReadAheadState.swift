@@ -1,0 +1,269 @@
+internal import CofferStore
+internal import CofferFormat
+internal import CofferSystem
+
+/// What is read ahead of whom, and what is to be done next: the part of `ReadAhead` without threads.
+struct ReadAheadState {
+    typealias Piece = ReadStream.Piece
+    typealias Fetch = ReadStream.Fetch
+    typealias Pending = ReadStream.Pending
+
+    /// Plaintext that is opened ahead of a reader, and content that is fetched ahead, in bytes.
+    static let openAhead = Int64(2 << 20), fetchAhead = Int64(8 << 20)
+    static let pieceSlotCount = 32, fetchSlotCount = 8
+    private static let streamsMax = 4
+    /// How far from its reader a stream's requests may be: they overtake each other.
+    private static let reach: Int64 = 1 << 20
+
+    private var recent = RecentReads()
+    /// The one that was used last comes last.
+    private var streams: [ReadStream] = []
+    private var toFetch: [Fetch] = []
+    private var toOpen: [Piece] = []
+    private var freePieceSlots = Array(0..<pieceSlotCount)
+    private var freeFetchSlots = Array(0..<fetchSlotCount)
+
+    /// Whether no slot is in use.
+    var isAtRest: Bool {
+        freePieceSlots.count == Self.pieceSlotCount && freeFetchSlots.count == Self.fetchSlotCount
+    }
+
+    /// Whether a fetch could begin.
+    var canFetch: Bool { !toFetch.isEmpty && !freeFetchSlots.isEmpty }
+
+    /// Whether there is a piece to open.
+    var canOpen: Bool { !toOpen.isEmpty }
+
+    /// Notes a read, and says how it relates to those before it.
+    mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern { recent.note(item, range) }
+
+    /// What of an item is to be looked up for a stream before `range` can be read in it; nil if nothing is.
+    func unplanned(_ stream: ReadStream, for range: Range<Int64>) -> Range<Int64>? {
+        let ahead = Self.fetchAhead / Int64(max(1, streams.count))
+        let wanted = min(range.upperBound + ahead, stream.size)
+        guard stream.planned < min(range.upperBound, stream.size) || stream.planned < wanted - ahead / 2
+        else { return nil }
+        return stream.planned..<wanted
+    }
+
+    // MARK: Streams
+
+    /// The stream that a request belongs to.
+    mutating func stream(of item: Int64, _ range: Range<Int64>) -> ReadStream? {
+        guard
+            let index = streams.lastIndex(where: {
+                $0.item == item && abs(range.lowerBound - $0.next) <= Self.reach
+            })
+        else { return nil }
+        if index != streams.count - 1 { streams.append(streams.remove(at: index)) }
+        return streams.last
+    }
+
+    /// Takes a stream in, in the place of one that its reader left, or of the one that was not used longest.
+    mutating func begin(_ stream: ReadStream) {
+        if let left = streams.firstIndex(where: { $0.item == stream.item }) {
+            end(at: left)
+        } else if streams.count == Self.streamsMax {
+            end(at: 0)
+        }
+        streams.append(stream)
+    }
+
+    /// Adds what was looked up in the index.
+    mutating func add(_ extents: [ReadStream.PlannedExtent], upTo end: Int64, to stream: ReadStream) {
+        guard !stream.isOver else { return }
+        stream.extents += extents
+        stream.planned = end
+        for case let fetch? in extents.map(\.fetch) where toFetch.last !== fetch { toFetch.append(fetch) }
+        layOut(stream)
+    }
+
+    /// Ends the streams of an item, whose content changes; requests that wait are still answered.
+    mutating func end(_ item: Int64) {
+        while let index = streams.firstIndex(where: { $0.item == item }) { end(at: index) }
+    }
+
+    /// Ends all streams.
+    mutating func endAll() {
+        while !streams.isEmpty { end(at: 0) }
+    }
+
+    private mutating func end(at index: Int) {
+        let stream = streams.remove(at: index)
+        stream.isOver = true
+        var fetches = stream.extents.compactMap(\.fetch)
+        stream.extents = []
+        for piece in stream.pieces {
+            fetches += piece.fetches
+            settle(piece)
+        }
+        for fetch in fetches {
+            fetch.isAbandoned = true
+            release(fetch)
+        }
+    }
+
+    // MARK: Pieces
+
+    /// Cuts a stream into pieces as far as it is to be opened ahead.
+    private mutating func layOut(_ stream: ReadStream) {
+        let target = min(stream.next + Self.openAhead / Int64(max(1, streams.count)), stream.size)
+        while !stream.isOver, stream.laidOut < target {
+            let end = min(stream.laidOut + Int64(ReadStream.pieceByteCount), stream.size)
+            guard end <= stream.planned, let slot = freePieceSlots.popLast() else { return }
+            let extents = stream.extents.filter { $0.extent.row.offset < end }
+            let piece = Piece(stream, stream.laidOut..<end, extents, slot: slot)
+            for fetch in piece.fetches { fetch.pieces.append(piece) }
+            stream.pieces.append(piece)
+            stream.laidOut = end
+            stream.extents.removeAll { $0.extent.row.end <= end }
+            queueIfReady(piece)
+        }
+    }
+
+    private mutating func queueIfReady(_ piece: Piece) {
+        guard case .waiting = piece.state, piece.fetches.allSatisfy(\.isDone) else { return }
+        piece.state = .queued
+        toOpen.append(piece)
+    }
+
+    /// Makes a request a part of its stream.
+    ///
+    /// - Returns: Pieces that the caller is to open, and the request if it can be answered at once; nil if
+    ///   it must be answered in another way.
+    mutating func attach(
+        _ item: Int64, _ range: Range<Int64>, _ request: () -> any ReadRequest
+    ) -> (mine: [Piece], answer: Pending?)? {
+        guard let stream = stream(of: item, range), range.lowerBound < stream.size else { return nil }
+        let range = range.clamped(to: 0..<stream.size)
+        stream.next = max(stream.next, range.upperBound)
+        layOut(stream)
+        let pieces = stream.pieces.filter { $0.range.overlaps(range) }
+        guard let first = pieces.first, let last = pieces.last, first.range.lowerBound <= range.lowerBound,
+            last.range.upperBound >= range.upperBound,
+            zip(pieces, pieces.dropFirst()).allSatisfy({ $0.range.upperBound == $1.range.lowerBound })
+        else { return nil }
+        let pending = Pending(request(), range, pieces)
+        var mine: [Piece] = []
+        for piece in pieces {
+            piece.lent += 1
+            piece.isConsumed = piece.isConsumed || range.upperBound >= piece.range.upperBound
+            skipUnstarted(piece)
+            if case .done = piece.state { continue }
+            piece.waiting.append(pending)
+            pending.missing += 1
+            guard case .queued = piece.state else { continue }
+            toOpen.removeAll { $0 === piece }
+            piece.state = .opening
+            mine.append(piece)
+        }
+        return (mine, pending.missing == 0 ? pending : nil)
+    }
+
+    /// A piece that is asked for does not wait for fetches that have not begun.
+    private mutating func skipUnstarted(_ piece: Piece) {
+        guard case .waiting = piece.state else { return }
+        // A stream that rests must not keep one that is read from all the memory.
+        if freeFetchSlots.isEmpty, let oldest = streams.first, oldest !== piece.stream { end(at: 0) }
+        for fetch in piece.fetches where fetch.state == .queued {
+            fetch.state = .skipped
+            toFetch.removeAll { $0 === fetch }
+            for piece in fetch.pieces { queueIfReady(piece) }
+        }
+    }
+
+    /// The next piece to open.
+    mutating func nextPiece() -> Piece? {
+        guard !toOpen.isEmpty else { return nil }
+        let piece = toOpen.removeFirst()
+        piece.state = .opening
+        return piece
+    }
+
+    /// Notes that a piece was opened, or why not.
+    ///
+    /// - Returns: Requests that can be answered now; then they are given back.
+    mutating func finish(_ piece: Piece, _ error: FileSystemError?) -> [Pending] {
+        piece.state = .done
+        piece.error = error
+        for fetch in piece.fetches {
+            fetch.pieces.removeAll { $0 === piece }
+            for planned in piece.extents where planned.fetch === fetch {
+                let row = planned.extent.row
+                fetch.rest -= Int64((row.offset..<row.end).clamped(to: piece.range).count)
+            }
+            release(fetch)
+        }
+        let waiting = piece.waiting
+        piece.waiting = []
+        settle(piece)
+        return waiting.filter { pending in
+            pending.missing -= 1
+            return pending.missing == 0
+        }
+    }
+
+    /// Notes that a request was answered.
+    mutating func giveBack(_ pending: Pending) {
+        for piece in pending.pieces {
+            piece.lent -= 1
+            settle(piece)
+        }
+        if let stream = pending.pieces.first?.stream { layOut(stream) }
+    }
+
+    /// Frees a piece that nobody needs any more.
+    private mutating func settle(_ piece: Piece) {
+        guard piece.lent == 0, piece.isConsumed || piece.stream.isOver else { return }
+        switch piece.state {
+        case .opening: return
+        case .done: break
+        case .waiting, .queued:
+            toOpen.removeAll { $0 === piece }
+            for fetch in piece.fetches {
+                fetch.pieces.removeAll { $0 === piece }
+                release(fetch)
+            }
+            piece.state = .done
+        }
+        let before = piece.stream.pieces.count
+        piece.stream.pieces.removeAll { $0 === piece }
+        if piece.stream.pieces.count < before { freePieceSlots.append(piece.slot) }
+    }
+
+    // MARK: Fetches
+
+    /// The next part of a pack to read, with a slot for it.
+    mutating func nextFetch() -> (Fetch, slot: Int)? {
+        guard canFetch else { return nil }
+        let fetch = toFetch.removeFirst()
+        let slot = freeFetchSlots.removeLast()
+        fetch.slot = slot
+        fetch.state = .reading
+        return (fetch, slot)
+    }
+
+    /// Notes that a fetch has ended.
+    ///
+    /// - Parameter skew: Where in the slot its bytes begin; nil if it failed.
+    mutating func finish(_ fetch: Fetch, skew: Int?) {
+        fetch.state = skew.map { .ready(skew: $0) } ?? .skipped
+        for piece in fetch.pieces { queueIfReady(piece) }
+        release(fetch)
+    }
+
+    /// Frees the slot of a fetch that nobody needs any more.
+    private mutating func release(_ fetch: Fetch) {
+        guard fetch.rest <= 0 || fetch.state == .skipped || (fetch.isAbandoned && fetch.pieces.isEmpty)
+        else { return }
+        switch fetch.state {
+        case .reading: return
+        case .queued:
+            toFetch.removeAll { $0 === fetch }
+            fetch.state = .skipped
+        case .ready, .skipped: break
+        }
+        if let slot = fetch.slot { freeFetchSlots.append(slot) }
+        fetch.slot = nil
+    }
+}

@@ -1,0 +1,27 @@
+internal import CofferStore
+internal import CofferSystem
+
+/// A range of an item's content, and where its sealed bytes are to be had.
+struct SealedExtent: Sendable {
+    let row: ExtentRow
+    let source: Source
+
+    enum Source: Sendable {
+        /// In memory, from the sealed extent's first byte on.
+        case bytes([UInt8])
+        /// In a pack's file; scattered reads go past the page cache.
+        case file(PackFile, isScattered: Bool)
+        /// In a buffer that has the sealed extent's byte `from` at `place`.
+        case buffer(AlignedBuffer, place: Int, from: Int)
+    }
+}
+
+/// How a read relates to those before it.
+enum ReadPattern {
+    /// In none of the other ways.
+    case plain
+    /// Small, and away from where the item was read last.
+    case scattered
+    /// Goes on where others ended.
+    case sequential
+}

@@ -1,0 +1,135 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Opening sealed content.
+extension Vault {
+    /// Opens a range of an item into a buffer; what no extent covers is zeros.
+    ///
+    /// Takes the vault's lock for a message only.
+    ///
+    /// - Throws: `.damaged` if a block does not open.
+    func fill(
+        _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
+        from extents: [SealedExtent]
+    ) throws(FileSystemError) {
+        let buffers = buffers.take()
+        defer { self.buffers.giveBack(buffers) }
+        let start = Int64(place) - range.lowerBound
+        var done = range.lowerBound
+        for extent in extents {
+            let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
+            zero(buffer, start + done, start + wanted.lowerBound)
+            try open(extent, id, wanted, buffers, into: buffer, at: Int(start + wanted.lowerBound))
+            done = wanted.upperBound
+        }
+        zero(buffer, start + done, start + range.upperBound)
+    }
+
+    private func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
+        if start < end { buffer.withMutableBytes(Int(start)..<Int(end)) { $0.zero() } }
+    }
+
+    /// Opens the blocks of an extent that `wanted` (offsets in the item) touches.
+    private func open(
+        _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
+        into buffer: AlignedBuffer, at place: Int
+    ) throws(FileSystemError) {
+        let row = extent.row
+        let total = Int(row.total)
+        guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
+            row.end - row.base <= row.total, keys.derive(&buffers.itemKey, for: id, row.epoch)
+        else { throw .damaged(place: "the reference to an extent") }
+        let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
+        let blocks =
+            inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
+        let (source, sealedStart) = try bring(extent, blocks, total, buffers)
+        buffers.cipher.begin(buffers.itemKey, row.prefix)
+        var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
+        let last = ExtentLayout.blockCount(total) - 1
+        for block in blocks {
+            associated.select(block: block, isLast: block == last)
+            let start = block * ExtentLayout.blockByteCount
+            let whole = start..<start + ExtentLayout.byteCount(ofBlock: block, total: total)
+            let part = whole.clamped(to: inside)
+            let target = place + part.lowerBound - inside.lowerBound
+            let sealed = sealedStart + (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
+            let opened = source.withBytes(sealed..<sealed + whole.count + ExtentLayout.tagByteCount) {
+                bytes in
+                if part == whole {
+                    return buffer.withMutableBytes(target..<target + whole.count) {
+                        openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
+                    }
+                }
+                let opened = buffers.block.withMutableBytes(0..<whole.count) {
+                    openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
+                }
+                let from = part.lowerBound - whole.lowerBound
+                if opened {
+                    buffers.block.withBytes(from..<from + part.count) { buffer.copy($0, to: target) }
+                }
+                return opened
+            }
+            guard opened else { throw .damaged(place: describe(extent)) }
+        }
+    }
+
+    private func openBlock(
+        _ block: Int, _ sealed: RawSpan, _ associated: [UInt8], _ cipher: LibcryptoBlockCipher,
+        into target: inout MutableRawSpan
+    ) -> Bool {
+        do throws(CryptoError) {
+            try unsafe cipher.open(
+                sealed, number: UInt64(block), associated: associated.span.bytes, into: &target)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Brings the sealed bytes of some blocks into memory.
+    ///
+    /// - Returns: The buffer that they are in, and where in it they begin.
+    private func bring(
+        _ extent: SealedExtent, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers
+    ) throws(FileSystemError) -> (AlignedBuffer, Int) {
+        let start = ExtentLayout.sealedOffset(ofBlock: blocks.lowerBound)
+        let end = min(
+            ExtentLayout.sealedOffset(ofBlock: blocks.upperBound), ExtentLayout.sealedByteCount(total))
+        switch extent.source {
+        case .buffer(let buffer, let place, let from):
+            return (buffer, place + start - from)
+        case .bytes(let sealed):
+            guard sealed.count >= end else { throw .damaged(place: describe(extent)) }
+            unsafe buffers.sealed.copy(sealed.span.bytes.extracting(start..<end), to: 0)
+            return (buffers.sealed, 0)
+        case .file(let file, let isScattered):
+            guard case .pack(_, let position) = extent.row.place else {
+                throw .damaged(place: describe(extent))
+            }
+            let skew = try storing { () throws(StoreError) in
+                if isScattered,
+                    let skew = try file.readDirectly(
+                        into: buffers.sealed, from: Int(position) + start, count: end - start)
+                {
+                    return skew
+                }
+                let count = try buffers.sealed.withMutableBytes(0..<end - start) { bytes throws(StoreError) in
+                    try file.read(into: &bytes, at: Int(position) + start)
+                }
+                return count == end - start ? 0 : -1
+            }
+            guard skew >= 0 else { throw .damaged(place: describe(extent)) }
+            return (buffers.sealed, skew)
+        }
+    }
+
+    private func describe(_ extent: SealedExtent) -> String {
+        switch extent.row.place {
+        case .row(let number): "row \(number) of the index's contents"
+        case .pack(let pack, let position):
+            "byte \(position) of pack \(state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))"
+        }
+    }
+}
