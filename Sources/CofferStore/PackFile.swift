@@ -2,7 +2,12 @@ package import CofferSystem
 
 /// An open pack, for reads and writes without the vault's lock.
 package final class PackFile: Sendable {
-    private static let pageByteCount = 4096
+    static let pageByteCount = 4096
+
+    /// `count` rounded up to whole pages.
+    static func wholePages(_ count: Int) -> Int {
+        (count + pageByteCount - 1) / pageByteCount * pageByteCount
+    }
 
     private let file: any StorageFile
     private let name: String
@@ -22,8 +27,26 @@ package final class PackFile: Sendable {
         self.directory = directory
     }
 
+    /// Writes the first bytes of a buffer past the page cache where that can be had, and then in whole pages.
+    ///
+    /// - Parameter position: The beginning of a page.
+    func writeDirectly(_ buffer: AlignedBuffer, count: Int, at position: Int) throws(StoreError) {
+        guard let file = directFile() else {
+            return try buffer.withBytes(0..<count) { bytes throws(StoreError) in
+                try write(bytes, at: position)
+            }
+        }
+        do throws(SystemError) {
+            try buffer.withBytes(0..<Self.wholePages(count)) { bytes throws(SystemError) in
+                try file.write(bytes, at: position)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
     /// Writes sealed bytes into space that was allocated for them.
-    package func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
+    func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
         do throws(SystemError) { try file.write(bytes, at: position) } catch { throw StoreError(error) }
     }
 
@@ -46,7 +69,7 @@ package final class PackFile: Sendable {
     ) throws(StoreError) -> Int? {
         guard let file = directFile() else { return nil }
         let start = position / Self.pageByteCount * Self.pageByteCount
-        let end = (position + count + Self.pageByteCount - 1) / Self.pageByteCount * Self.pageByteCount
+        let end = Self.wholePages(position + count)
         do throws(SystemError) {
             let got = try buffer.withMutableBytes(place..<place + end - start) { bytes throws(SystemError) in
                 try file.read(into: &bytes, at: start)

@@ -3,9 +3,9 @@ package import CofferSystem
 
 /// The packs of one vault on this device: append-only files of sealed extents.
 ///
-/// Small extents gather in a tail in memory and are written together; large ones are written by their
-/// caller into space that was allocated for them. Not safe for several threads: the vault's lock lets one
-/// in. What may block for long (`PackFile`) is handed out, to be used without that lock.
+/// Small extents gather in a tail in memory and are written together; large ones go through `writer`. Not
+/// safe for several threads: the vault's lock lets one in. What may block for long (`PackFile`, `writer`)
+/// is handed out, to be used without that lock.
 package final class PackStore {
     /// Bytes after which a pack takes no more.
     package static let packByteCount = 16 << 20
@@ -20,6 +20,10 @@ package final class PackStore {
     private var current: Int64?
     /// Packs that have names on disk which are not synced.
     private var directoryIsDirty = false
+    /// Writes the large extents.
+    package let writer = PackWriter()
+    /// Large extents that were not in their files yet when `noteWritten` looked last, and their bytes.
+    private var inFlight = PackWriter.Written()
     private let tail = AlignedBuffer(count: tailByteCount)
     private var tailCount = 0
     /// Where the tail will begin in the current pack's file.
@@ -27,7 +31,7 @@ package final class PackStore {
     /// The extents in the tail.
     package private(set) var pending: [PendingExtent] = []
     /// Bytes that were handed to files since the last `takeDirtyFiles`.
-    package private(set) var dirtyByteCount = 0
+    private var dirtyByteCount = 0
 
     /// An extent that is in the tail and in the index, but in no file yet.
     package struct PendingExtent: Sendable {
@@ -51,9 +55,8 @@ package final class PackStore {
         var stored: PackRow?
         var file: PackFile?
         var isDirty = false
-        /// Plaintext bytes of allocated space that is not written yet: no row refers to it, and none of
-        /// it counts in a commit, but the pack must stay.
-        var unwritten: Int64 = 0
+        /// Large extents that may not be in the file yet.
+        var inFlight = 0
     }
 
     /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
@@ -92,32 +95,44 @@ package final class PackStore {
 
     // MARK: Appending
 
-    /// Space in a pack for `count` sealed bytes of `plaintext` bytes.
+    /// Gives a large sealed extent its place, at the beginning of a page, and has it written.
     ///
-    /// The caller writes it, without the lock, then says so with `noteWritten`, and only then lets a row
-    /// refer to it: so no commit refers to bytes that were not there when the packs were synced.
-    package func allocate(
-        _ count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
-    ) throws(StoreError) -> (file: PackFile, pack: Int64, position: Int) {
+    /// - Parameters:
+    ///   - buffer: Of `writer`, to which it belongs from now on.
+    ///   - count: Bytes of the sealed extent, of `plaintext` bytes.
+    /// - Returns: The pack and the position in it.
+    package func write(
+        _ buffer: AlignedBuffer, count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
+    ) throws(StoreError) -> (pack: Int64, position: Int) {
         try writeTail()
-        let number = try roomyPack(for: count, newPack: newPack)
+        let number = try roomyPack(for: count + 2 * PackFile.pageByteCount, newPack: newPack)
         let file = try openFile(number)
-        let position = tailStart
-        tailStart += count
-        packs[number]?.unwritten += plaintext
-        return (file, number, position)
-    }
-
-    /// Notes that allocated space was written.
-    package func noteWritten(_ count: Int, plaintext: Int64, to number: Int64) {
-        packs[number]?.unwritten -= plaintext
+        let position = PackFile.wholePages(tailStart)
+        tailStart = position + PackFile.wholePages(count)
         note(plaintext, in: number)
-        markDirty(number, count)
+        packs[number]?.inFlight += 1
+        inFlight.add(count)
+        writer.write(buffer, count: count, to: file, pack: number, at: position)
+        return (number, position)
     }
 
-    /// Gives allocated space up that could not be written.
-    package func abandon(plaintext: Int64, in number: Int64) {
-        packs[number]?.unwritten -= plaintext
+    /// Gives up a large extent of `count` bytes that nothing refers to any more, if the disk did not take it:
+    /// removing a file must help where there is no room for it.
+    package func drop(_ number: Int64, at position: Int, count: Int) {
+        guard inFlight.extentCount > 0, writer.drop(number, at: position) else { return }
+        packs[number]?.inFlight -= 1
+        inFlight.extentCount -= 1
+        inFlight.byteCount -= count
+    }
+
+    /// Takes note of the large extents that have come into their files.
+    package func noteWritten() {
+        for (number, written) in writer.takeWritten() {
+            packs[number]?.inFlight -= written.extentCount
+            inFlight.extentCount -= written.extentCount
+            inFlight.byteCount -= written.byteCount
+            markDirty(number, written.byteCount)
+        }
     }
 
     /// Puts a small sealed extent into the tail.
@@ -186,8 +201,15 @@ package final class PackStore {
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// The bytes of an extent, if they are still in the tail.
-    package func tailBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
+    /// The bytes of an extent, if they may not be in the file yet.
+    package func unwrittenBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
+        if inFlight.extentCount > 0, let bytes = writer.bytes(pack, at: position, count: count) {
+            return bytes
+        }
+        return tailBytes(pack, at: position, count: count)
+    }
+
+    private func tailBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
         guard pack == current, position >= tailStart, count > 0 else { return nil }
         let offset = position - tailStart
         guard offset + count <= tailCount else { return nil }
@@ -229,7 +251,8 @@ package final class PackStore {
     }
 
     private func closeSomeFiles() {
-        for (number, pack) in packs where !pack.isDirty && number != current && pack.file != nil {
+        for (number, pack) in packs
+        where !pack.isDirty && pack.inFlight == 0 && number != current && pack.file != nil {
             packs[number]?.file = nil
         }
     }
@@ -245,7 +268,10 @@ package final class PackStore {
     }
 
     /// Whether all that was appended is in files that are synced, but for the tail.
-    package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty }
+    package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty && inFlight.extentCount == 0 }
+
+    /// Bytes that were appended and may not be on disk.
+    package var unsyncedByteCount: Int { dirtyByteCount + inFlight.byteCount + tailCount }
 
     /// The files that have bytes which may not be on disk; they count as clean from now on, so whoever
     /// takes them must sync them, and stop the store if that fails.
@@ -267,7 +293,7 @@ package final class PackStore {
     package func storeRows(in index: Index) throws(StoreError) -> [PackID] {
         var removed: [PackID] = []
         for (number, pack) in packs {
-            if pack.row.live <= 0, pack.unwritten == 0, number != current, !pack.isDirty {
+            if pack.row.live <= 0, pack.inFlight == 0, number != current, !pack.isDirty {
                 if let stored = pack.stored { try index.remove(stored) }
                 packs[number] = nil
                 removed.append(pack.row.id)

@@ -18,7 +18,7 @@ package final class POSIXStorageDirectory: StorageDirectory {
 
     package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {
         do {
-            return try openFile(name, O_RDONLY | O_NOFOLLOW | coffer_O_DIRECT)
+            return try openFile(name, O_RDWR | O_NOFOLLOW | coffer_O_DIRECT)
         } catch  where error.code == EINVAL {
             return nil
         }

@@ -26,7 +26,7 @@ package protocol StorageDirectory: AnyObject, Sendable {
     ///
     /// - Throws: ENOENT where it is missing and `create` is false.
     func open(_ name: String, create: Bool) throws(SystemError) -> any StorageFile
-    /// Opens a file for reads that pass the kernel's page cache by; buffer, offset and count must be
+    /// Opens a file for reads and writes that pass the kernel's page cache by; buffer, offset and count must be
     /// multiples of 4096. Nil where the file system under it cannot (tmpfs).
     func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)?
     /// As unlink(2).

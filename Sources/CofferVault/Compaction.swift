@@ -122,58 +122,19 @@ extension Vault {
             // A damaged or vanished file is left as it is; reading it tells.
             return
         }
-        let buffers = buffers.take()
-        defer { self.buffers.giveBack(buffers) }
-        let prefix = NoncePrefix.random()
-        let count = try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
-            try seal(bytes, of: id, at: Int(range.lowerBound), prefix, buffers)
-        }
-        try changing { state throws(FileSystemError) in
-            let present = try storing { () throws(StoreError) in
-                try state.index.extents(of: number, overlapping: range)
+        try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
+            try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.extents(of: number, overlapping: range)
+                } == rows
+            } refer: { row, state throws(FileSystemError) in
+                let item = try state.item(number)
+                try self.removeContent(of: item, range, state)
+                try storing { () throws(StoreError) in try state.index.insert(row) }
+                item.row.allocated += row.length
+                state.touch(item, [])
             }
-            guard present == rows else { return }
-            try self.ensureSpace(for: count, state)
-            let place = try self.place(buffers.sealed, count, number, range, state)
-            let item = try state.item(number)
-            try self.removeContent(of: item, range, state)
-            var row = ExtentRow(
-                item: number, offset: range.lowerBound, length: Int64(range.count), place: place,
-                prefix: prefix, epoch: self.keys.current)
-            row.base = range.lowerBound
-            try storing { () throws(StoreError) in try state.index.insert(row) }
-            item.row.allocated += row.length
-            state.touch(item, [])
         }
         upkeep.pause()
-    }
-
-    /// Puts a sealed extent into the current pack, under the lock: compaction may take its time, and a
-    /// range that changes meanwhile would be lost work.
-    private func place(
-        _ sealed: AlignedBuffer, _ count: Int, _ number: Int64, _ range: Range<Int64>, _ state: VaultState
-    ) throws(FileSystemError) -> ExtentRow.Place {
-        do throws(StoreError) {
-            return try sealed.withBytes(0..<count) { bytes throws(StoreError) in
-                if count <= PackStore.tailPieceMax {
-                    let place = try state.packs.append(
-                        bytes, item: number, base: range.lowerBound, total: Int64(range.count),
-                        newPack: state.newPack)
-                    return .pack(place.pack, position: Int64(place.position))
-                }
-                let place = try state.packs.allocate(
-                    count, plaintext: Int64(range.count), newPack: state.newPack)
-                do throws(StoreError) {
-                    try place.file.write(bytes, at: place.position)
-                } catch {
-                    state.packs.abandon(plaintext: Int64(range.count), in: place.pack)
-                    throw error
-                }
-                state.packs.noteWritten(count, plaintext: Int64(range.count), to: place.pack)
-                return .pack(place.pack, position: Int64(place.position))
-            }
-        } catch {
-            throw FileSystemError(error)
-        }
     }
 }

@@ -23,7 +23,7 @@ extension Vault {
 
     /// Bytes that a commit would have to bring to disk, about.
     package var unsyncedByteCount: Int {
-        state.withLock { $0.packs.dirtyByteCount + $0.packs.pendingByteCount }
+        state.withLock { $0.packs.unsyncedByteCount }
     }
 
     private func commitAlone() throws(FileSystemError) {
@@ -81,7 +81,11 @@ extension Vault {
             try state.storeItems()
             try moveTailIntoRows(state)
         } else {
-            try storing { () throws(StoreError) in try state.packs.writeTail() }
+            try storing { () throws(StoreError) in
+                try writer.finish()
+                state.packs.noteWritten()
+                try state.packs.writeTail()
+            }
             try state.storeItems()
             do throws(StoreError) {
                 try state.packs.takeDirtyFiles().sync()
@@ -102,15 +106,18 @@ extension Vault {
 
     /// Brings the bulk of what was appended to disk before the lock is taken.
     private func syncPacks() throws(FileSystemError) {
-        let dirty: DirtyFiles? = try state.withLock { state throws(FileSystemError) in
-            if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax { return nil }
-            return try storing { () throws(StoreError) in
+        let isSmall = state.withLock {
+            $0.packs.isSynced && $0.packs.pendingByteCount <= Self.inlineByteCountMax
+        }
+        if isSmall { return }
+        do throws(StoreError) {
+            try writer.finish()
+            let dirty = try state.withLock { state throws(StoreError) in
+                state.packs.noteWritten()
                 try state.packs.writeTail()
                 return state.packs.takeDirtyFiles()
             }
-        }
-        do throws(StoreError) {
-            try dirty?.sync()
+            try dirty.sync()
         } catch {
             if case .noSpace = error { throw .noSpace }
             stop("\(error)")
@@ -182,6 +189,7 @@ extension Vault {
     package func close() throws(FileSystemError) {
         readAhead.stop()
         upkeep.stop()
+        defer { writer.stop() }
         if isReadOnly || state.withLock({ $0.stopped != nil }) { return }
         try commit()
         try state.withLock { state throws(FileSystemError) in

@@ -139,7 +139,7 @@ extension Vault {
             return SealedExtent(row: row, source: .bytes(sealed))
         case .pack(let pack, let position):
             let count = ExtentLayout.sealedByteCount(Int(row.total))
-            if let sealed = state.packs.tailBytes(pack, at: Int(position), count: count) {
+            if let sealed = state.packs.unwrittenBytes(pack, at: Int(position), count: count) {
                 return SealedExtent(row: row, source: .bytes(sealed))
             }
             let isScattered = isScattered && row.total >= Self.scatteredExtentMin

@@ -28,40 +28,80 @@ extension Vault {
         var done = 0
         while done < bytes.byteCount {
             let count = min(ExtentLayout.byteCountMax, bytes.byteCount - done)
-            try writeExtent(bytes.extracting(done..<done + count), id, number, at: offset + Int64(done))
-            done += count
-        }
-        try changing { state throws(FileSystemError) in
-            let item = try state.item(number)
-            if touches {
-                item.row.modified = Clock.realTime
-                item.row.changed = item.row.modified
+            let isLast = done + count == bytes.byteCount
+            try store(bytes.extracting(done..<done + count), of: id, number, at: offset + Int64(done)) {
+                row, state throws(FileSystemError) in
+                try self.refer(to: row, state)
+                guard isLast else { return }
+                let item = try state.item(number)
+                if touches {
+                    item.row.modified = Clock.realTime
+                    item.row.changed = item.row.modified
+                }
+                if dropsPrivileges { try self.dropPrivileges(of: item, all: false, state) }
+                try self.dropCapability(of: item, state)
+                state.touch(item, touches ? [.content, .times] : .content)
             }
-            if dropsPrivileges { try self.dropPrivileges(of: item, all: false, state) }
-            try self.dropCapability(of: item, state)
-            state.touch(item, touches ? [.content, .times] : .content)
+            done += count
         }
     }
 
-    /// Seals one extent, without the lock, and puts it in the place of what was there.
-    private func writeExtent(
-        _ bytes: RawSpan, _ id: ItemID, _ number: Int64, at offset: Int64
+    /// Seals an extent, without the lock, and then, with it, gives the extent a place and has `refer` use it.
+    ///
+    /// - Parameter isWanted: Whether it is still to be stored.
+    func store(
+        _ bytes: RawSpan, of id: ItemID, _ number: Int64, at offset: Int64,
+        isWanted: (VaultState) throws(FileSystemError) -> Bool = { _ in true },
+        refer: (ExtentRow, VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         let buffers = buffers.take()
         defer { self.buffers.giveBack(buffers) }
+        let length = Int64(bytes.byteCount)
+        let count = ExtentLayout.sealedByteCount(bytes.byteCount)
+        let isLarge = count > PackStore.tailPieceMax
+        let target = isLarge ? try takeWriteBuffer() : buffers.sealed
+        var isHandedOver = false
+        defer { if isLarge, !isHandedOver { writer.giveBack(target) } }
         let prefix = NoncePrefix.random()
-        let count = try seal(bytes, of: id, at: Int(offset), prefix, buffers)
-        try store(
-            sealed: buffers.sealed, count: count, of: number, at: offset, length: Int64(bytes.byteCount),
-            prefix: prefix)
+        try seal(bytes, of: id, at: Int(offset), prefix, buffers, into: target)
+        try changing { state throws(FileSystemError) in
+            guard try isWanted(state) else { return }
+            try self.ensureSpace(for: count, state)
+            let place = try storing { () throws(StoreError) in
+                if isLarge {
+                    defer { isHandedOver = true }
+                    return try state.packs.write(
+                        target, count: count, plaintext: length, newPack: state.newPack)
+                }
+                return try target.withBytes(0..<count) { bytes throws(StoreError) in
+                    try state.packs.append(
+                        bytes, item: number, base: offset, total: length, newPack: state.newPack)
+                }
+            }
+            let row = ExtentRow(
+                item: number, offset: offset, length: length,
+                place: .pack(place.pack, position: Int64(place.position)), prefix: prefix, epoch: keys.current
+            )
+            try refer(row, state)
+        }
     }
 
-    /// Seals an extent block by block into `buffers.sealed`.
-    ///
-    /// - Returns: Bytes of the sealed extent.
-    func seal(
-        _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ buffers: ContentBuffers
-    ) throws(FileSystemError) -> Int {
+    private func takeWriteBuffer() throws(FileSystemError) -> AlignedBuffer {
+        do throws(StoreError) {
+            return try writer.take()
+        } catch {
+            if case .noSpace = error { throw .noSpace }
+            // An extent that rows refer to could not be written: no commit may be made any more.
+            stop("\(error)")
+            throw .store(error)
+        }
+    }
+
+    /// Seals an extent block by block.
+    private func seal(
+        _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ buffers: ContentBuffers,
+        into target: AlignedBuffer
+    ) throws(FileSystemError) {
         guard keys.derive(&buffers.itemKey, for: id, keys.current) else {
             throw .damaged(place: "the keyring")
         }
@@ -76,71 +116,23 @@ extension Vault {
             let place = ExtentLayout.sealedOffset(ofBlock: block)
             let plaintext = bytes.extracting(start..<start + count)
             let data = associated.bytes
-            buffers.sealed.withMutableBytes(place..<place + count + ExtentLayout.tagByteCount) { target in
+            target.withMutableBytes(place..<place + count + ExtentLayout.tagByteCount) { sealed in
                 unsafe buffers.cipher.seal(
-                    plaintext, number: UInt64(block), associated: data.span.bytes, into: &target)
+                    plaintext, number: UInt64(block), associated: data.span.bytes, into: &sealed)
             }
-        }
-        return ExtentLayout.sealedByteCount(total)
-    }
-
-    /// Gives a sealed extent its place and makes the item refer to it.
-    private func store(
-        sealed: AlignedBuffer, count: Int, of number: Int64, at offset: Int64, length: Int64,
-        prefix: NoncePrefix
-    ) throws(FileSystemError) {
-        if count > PackStore.tailPieceMax {
-            let place = try changing { state throws(FileSystemError) in
-                try self.ensureSpace(for: count, state)
-                return try storing { () throws(StoreError) in
-                    try state.packs.allocate(count, plaintext: length, newPack: state.newPack)
-                }
-            }
-            do throws(StoreError) {
-                try sealed.withBytes(0..<count) { bytes throws(StoreError) in
-                    try place.file.write(bytes, at: place.position)
-                }
-            } catch {
-                state.withLock { $0.packs.abandon(plaintext: length, in: place.pack) }
-                throw FileSystemError(error)
-            }
-            return try changing { state throws(FileSystemError) in
-                state.packs.noteWritten(count, plaintext: length, to: place.pack)
-                try self.refer(
-                    to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix,
-                    state)
-            }
-        }
-        try changing { state throws(FileSystemError) in
-            try self.ensureSpace(for: count, state)
-            let place = try sealed.withBytes(0..<count) { bytes throws(FileSystemError) in
-                do throws(StoreError) {
-                    return try state.packs.append(
-                        bytes, item: number, base: offset, total: length, newPack: state.newPack)
-                } catch {
-                    throw FileSystemError(error)
-                }
-            }
-            try self.refer(
-                to: .pack(place.pack, position: Int64(place.position)), number, offset, length, prefix, state)
         }
     }
 
-    /// Makes a range of an item refer to a new extent.
-    private func refer(
-        to place: ExtentRow.Place, _ number: Int64, _ offset: Int64, _ length: Int64, _ prefix: NoncePrefix,
-        _ state: VaultState
-    ) throws(FileSystemError) {
-        let item = try state.item(number)
-        readAhead.end(number)
-        let row = ExtentRow(
-            item: number, offset: offset, length: length, place: place, prefix: prefix, epoch: keys.current)
-        if offset < item.row.size { try removeContent(of: item, offset..<row.end, state) }
+    /// Makes an item refer to a new extent in the place of what was there.
+    private func refer(to row: ExtentRow, _ state: VaultState) throws(FileSystemError) {
+        let item = try state.item(row.item)
+        readAhead.end(row.item)
+        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end, state) }
         try storing { () throws(StoreError) in try state.index.insert(row) }
-        item.row.allocated += length
+        item.row.allocated += row.length
         item.row.size = max(item.row.size, row.end)
         state.touch(item, .content)
-        if length < Compaction.smallByteCount, offset > 0 { state.fragmented.insert(number) }
+        if row.length < Compaction.smallByteCount, row.offset > 0 { state.fragmented.insert(row.item) }
     }
 
     /// Makes a range of an item a hole; ranges that reach beyond it are shortened.
@@ -182,10 +174,9 @@ extension Vault {
             state.packs.addLive(-count, to: pack)
             state.deadByteCount += count
             if count == row.total, count >= Compaction.smallByteCount {
-                state.discards.append(
-                    .init(
-                        pack: pack, position: Int(position),
-                        count: ExtentLayout.sealedByteCount(Int(row.total))))
+                let sealed = ExtentLayout.sealedByteCount(Int(row.total))
+                state.packs.drop(pack, at: Int(position), count: sealed)
+                state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
             }
         case .row(let content):
             try storing { () throws(StoreError) in try state.index.addLive(-count, toContent: content) }

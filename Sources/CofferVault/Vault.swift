@@ -26,6 +26,7 @@ package final class Vault: Sendable {
     let log: IndexLog
     let buffers = BufferPool()
     let upkeep = Upkeep()
+    let writer: PackWriter
     let readAhead = ReadAhead()
     let problems: ProblemLog
     /// Whether nothing may be changed through this mount.
@@ -77,6 +78,7 @@ package final class Vault: Sendable {
             throw StoreError.system(error)
         }
         let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly)
+        writer = packs.writer
         log = try index.makeLog()
         state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
         if index.droppedFrameCount > 0 {

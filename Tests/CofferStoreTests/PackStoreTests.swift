@@ -32,7 +32,7 @@ import Testing
     }
 
     private func read(_ store: PackStore, _ pack: Int64, at position: Int, count: Int) throws -> [UInt8] {
-        if let bytes = store.tailBytes(pack, at: position, count: count) { return bytes }
+        if let bytes = store.unwrittenBytes(pack, at: position, count: count) { return bytes }
         var bytes = [UInt8](repeating: 0, count: count)
         let file = try store.openFile(pack)
         let done = try bytes.withMutableRawSpan { span throws(StoreError) in
@@ -65,7 +65,7 @@ import Testing
         try store.writeTail()
         #expect(store.pending.isEmpty && store.pendingByteCount == 0)
         for place in places {
-            #expect(store.tailBytes(place.pack, at: place.position, count: place.bytes.count) == nil)
+            #expect(store.unwrittenBytes(place.pack, at: place.position, count: place.bytes.count) == nil)
             #expect(try read(store, place.pack, at: place.position, count: place.bytes.count) == place.bytes)
         }
     }
@@ -73,11 +73,11 @@ import Testing
     @Test func theTailIsReadWithinItsBounds() throws {
         let store = try open()
         let place = try append([1, 2, 3, 4], to: store)
-        #expect(store.tailBytes(place.pack, at: place.position + 1, count: 2) == [2, 3])
-        #expect(store.tailBytes(place.pack, at: place.position, count: 5) == nil)
-        #expect(store.tailBytes(place.pack, at: place.position - 1, count: 2) == nil)
-        #expect(store.tailBytes(place.pack, at: place.position, count: 0) == nil)
-        #expect(store.tailBytes(place.pack + 1, at: place.position, count: 2) == nil)
+        #expect(store.unwrittenBytes(place.pack, at: place.position + 1, count: 2) == [2, 3])
+        #expect(store.unwrittenBytes(place.pack, at: place.position, count: 5) == nil)
+        #expect(store.unwrittenBytes(place.pack, at: place.position - 1, count: 2) == nil)
+        #expect(store.unwrittenBytes(place.pack, at: place.position, count: 0) == nil)
+        #expect(store.unwrittenBytes(place.pack + 1, at: place.position, count: 2) == nil)
     }
 
     @Test func aDroppedTailWasNeverWritten() throws {
@@ -98,25 +98,81 @@ import Testing
         let piece = [UInt8](repeating: 5, count: PackStore.tailPieceMax)
         var packs: Set<Int64> = []
         for _ in 0..<70 { packs.insert(try append(piece, to: store).pack) }
-        let large = try store.allocate(PackStore.packByteCount - 32, plaintext: 1, newPack: newPack)
-        #expect(large.position == PackHeader.byteCount)
         #expect(packs == [1, 2])
-        #expect(large.pack == 3)
+        for _ in 0..<16 { packs.insert(try store.writeLarge(1_049_600, newPack: newPack).pack) }
+        try store.writer.finish()
+        #expect(packs == [1, 2, 3])
         for path in directory.paths { #expect(directory.bytes(of: path).count <= PackStore.packByteCount) }
     }
 
     @Test func largeExtentsDoNotOverlapTheTail() throws {
         let store = try open()
-        let small = try append([1, 2, 3], to: store)
-        let large = try store.allocate(1000, plaintext: 900, newPack: newPack)
+        _ = try append([1, 2, 3], to: store)
+        let large = try store.writeLarge(1000, newPack: newPack)
         let next = try append([4], to: store)
-        #expect(large.position == small.position + 3)
-        #expect(next.position == large.position + 1000)
-        // Space counts once it is written: a commit in between must not say that rows refer to it.
-        #expect(store.rows.first?.live == 4)
-        store.noteWritten(1000, plaintext: 900, to: large.pack)
-        #expect(store.rows.first?.written == 904)
-        #expect(store.rows.first?.live == 904)
+        #expect(large.position == 4096)
+        #expect(next.position == 8192)
+        #expect(store.rows.first?.written == 1004)
+        #expect(store.rows.first?.live == 1004)
+        try store.writer.finish()
+        let file = try store.openFile(large.pack)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = try bytes.withMutableRawSpan { span throws(StoreError) in
+            try file.read(into: &span, at: large.position)
+        }
+        #expect(count == 4096)
+        #expect(bytes == [UInt8](repeating: 7, count: 1000) + [UInt8](repeating: 0, count: 3096))
+    }
+
+    @Test func aLargeExtentCanBeReadBeforeItIsInItsFile() throws {
+        let store = try open()
+        let place = try store.writeLarge(5000, newPack: newPack)
+        #expect(
+            store.unwrittenBytes(place.pack, at: place.position, count: 5000)
+                == [UInt8](repeating: 7, count: 5000))
+        #expect(!store.isSynced)
+        #expect(store.unsyncedByteCount == 5000)
+        try store.writer.finish()
+        store.noteWritten()
+        #expect(store.unwrittenBytes(place.pack, at: place.position, count: 5000) == nil)
+        #expect(!store.isSynced)
+        try store.takeDirtyFiles().sync()
+        #expect(store.isSynced)
+    }
+
+    @Test func onAFullDiskLargeExtentsAreKeptUntilThereIsRoom() throws {
+        let store = try open()
+        _ = try store.writeLarge(100, newPack: newPack)
+        try store.writer.finish()
+        directory.limit(to: 0)
+        var places: [(pack: Int64, position: Int)] = []
+        let error = #expect(throws: StoreError.self) {
+            while places.count < 20 { places.append(try store.writeLarge(9000, newPack: newPack)) }
+        }
+        guard case .noSpace? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(places.count > 0)
+        #expect(throws: StoreError.self) { try store.writer.finish() }
+        for place in places {
+            #expect(store.unwrittenBytes(place.pack, at: place.position, count: 9000)?.first == 7)
+        }
+        directory.limit(to: 1 << 30)
+        try store.writer.finish()
+        store.noteWritten()
+        try store.takeDirtyFiles().sync()
+        #expect(store.isSynced)
+    }
+
+    @Test func aDiskThatFailsIsToldByEachCallFromThenOn() throws {
+        let store = try open()
+        _ = try store.writeLarge(100, newPack: newPack)
+        try store.writer.finish()
+        directory.fail(StorageFault([.write], code: ErrorNumber.inputOutput))
+        _ = try store.writeLarge(9000, newPack: newPack)
+        for _ in 0..<2 { #expect(throws: StoreError.self) { try store.writer.finish() } }
+        #expect(throws: StoreError.self) { _ = try store.writer.take() }
     }
 
     @Test func syncingTakesEveryFileAndTheirNamesOnce() throws {

@@ -109,7 +109,16 @@ import Testing
     func compactionThatFailsHurtsNothing(code: Int32, skip: Int) throws {
         let (number, content) = try makeSparsePacks()
         test.directory.fail(StorageFault([.write], path: "packs/", skip: skip, code: code))
-        #expect(throws: FileSystemError.self) { _ = try vault.compact() }
+        var hasFailed = false
+        do {
+            _ = try vault.compact()
+            try vault.commit()
+        } catch {
+            hasFailed = true
+        }
+        // For want of space a write is tried again, which here is enough.
+        #expect(hasFailed == (code == ErrorNumber.inputOutput))
+        #expect((vault.stoppedReason != nil) == hasFailed)
         test.directory.heal()
         #expect(try vault.content(of: number) == content)
         if vault.stoppedReason == nil {

@@ -55,15 +55,41 @@ import Testing
         try vault.commit()
         test.directory.fail(
             StorageFault([.write], path: "packs/", skip: skip, code: ErrorNumber.noSpace, lasts: true))
-        #expect(fails("noSpace") { try vault.put(new, to: number) } == (skip < 5))
+        #expect(
+            fails("noSpace") {
+                try vault.put(new, to: number)
+                try vault.commit()
+            } == (skip < 5))
         try expectOldOrNew(try vault.content(of: number), old, new, "skip \(skip)")
         test.directory.heal()
+        try vault.commit()
         #expect(try vault.damage() == [], "skip \(skip)")
         try vault.put(new, to: number)
         try vault.commit()
         #expect(try vault.content(of: number) == new)
         let again = try test.on(test.directory.crash(seed: 1)).open()
         #expect(try again.content(of: number) == new)
+        #expect(try again.damage() == [])
+    }
+
+    /// What does not fit can be removed again, and then the vault goes on.
+    @Test func removingWhatDoesNotFitHelps() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let kept = try vault.makeFile("kept", Pattern.make(1 << 20, seed: 1))
+        try vault.commit()
+        test.directory.fail(
+            StorageFault([.write], path: "packs/", code: ErrorNumber.noSpace, lasts: true))
+        let large = try vault.makeFile("large", Pattern.make(3 << 20, seed: 2))
+        #expect(fails("noSpace") { try vault.commit() })
+        #expect(try vault.content(of: large) == Pattern.make(3 << 20, seed: 2))
+        try vault.remove("large")
+        try vault.commit()
+        #expect(try vault.content(of: kept) == Pattern.make(1 << 20, seed: 1))
+        test.directory.heal()
+        #expect(try vault.damage() == [])
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(try again.names() == ["kept"])
         #expect(try again.damage() == [])
     }
 

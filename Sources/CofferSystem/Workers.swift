@@ -1,7 +1,5 @@
-internal import CofferSystem
-
 /// A few threads that come with work and go when there was none for some seconds.
-final class Workers: Sendable {
+package final class Workers: Sendable {
     private struct State {
         var running = 0
         var asleep = 0
@@ -17,7 +15,7 @@ final class Workers: Sendable {
     private let state = Condition(State())
 
     /// - Parameter name: Of the threads, for ps(1); up to 15 bytes.
-    init(_ name: String, max countMax: Int) {
+    package init(_ name: String, max countMax: Int) {
         self.name = name
         self.countMax = countMax
     }
@@ -27,7 +25,7 @@ final class Workers: Sendable {
     /// - Parameters:
     ///   - work: Does a piece of work, again and again until it answers that there is none.
     ///   - leave: What the last thread does before it goes.
-    func call(_ work: @escaping @Sendable () -> Bool, leaving leave: @escaping @Sendable () -> Void) {
+    package func call(_ work: @escaping @Sendable () -> Bool, leaving leave: @escaping @Sendable () -> Void) {
         let (starts, wakes) = state.withLock { state in
             state.calls = min(state.calls + 1, countMax)
             let starts = state.asleep == 0 && state.running < countMax && !state.isStopped
@@ -45,7 +43,7 @@ final class Workers: Sendable {
     }
 
     /// Ends the threads and waits until they are gone.
-    func stop() {
+    package func stop() {
         state.update { $0.isStopped = true }
         _ = state.wait { $0.running == 0 ? true : nil }
     }
