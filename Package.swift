@@ -77,6 +77,7 @@ let package = Package(
             dependencies: ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault"],
             path: "Tests/CofferTestSupport", swiftSettings: testSettings),
 
+        tests("CofferSystemTests", ["CofferSystem"]),
         tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
         tests(
             "CofferStoreTests",

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -244,6 +245,24 @@ int coffer_connect(const char *path) {
         return -error;
     }
     return descriptor;
+}
+
+int coffer_send_datagram(const char *path, const char *text, size_t length) {
+    struct sockaddr_un address;
+    size_t name = strlen(path);
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    if (name >= sizeof address.sun_path) return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, name);
+    // An abstract name begins with NUL and has no end but the address's; unix(7).
+    if (*path == '@') address.sun_path[0] = 0;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name + (*path != '@'));
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor == -1) return -errno;
+    ssize_t sent = sendto(descriptor, text, length, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    int error = sent == -1 ? errno : (size_t)sent == length ? 0 : EMSGSIZE;
+    close(descriptor);
+    return -error;
 }
 
 int coffer_accept(int socket) { return result(accept4(socket, NULL, NULL, SOCK_CLOEXEC)); }

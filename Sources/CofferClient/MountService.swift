@@ -32,21 +32,24 @@ package final class MountService: Sendable {
     private let point: MountPoint
     private let session: Session
     private let server: ControlServer
+    private let ending: @Sendable () -> Void
     private let ended = Condition(false)
 
     /// Mounts and serves until the mount is gone; then everything is stored.
     ///
     /// - Parameters:
     ///   - serving: Called when the mount answers requests, with what went wrong until then.
+    ///   - ending: Called when the mount was told to end, and again when it is gone and all is being stored.
     ///   - report: Told of each problem, at once.
     package static func run(
         _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
-        serving: @escaping @Sendable ([String]) -> Void, report: @escaping @Sendable (String) -> Void
+        serving: @escaping @Sendable ([String]) -> Void, ending: @escaping @Sendable () -> Void = {},
+        report: @escaping @Sendable (String) -> Void
     ) throws(ProfileError) {
         coffer_block_signals()
         let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
         defer { vaults.close() }
-        let service = try MountService(vaults, point, options, environment) {
+        let service = try MountService(vaults, point, options, environment, ending) {
             serving(vaults.problems.all.map(\.text))
         }
         try service.serve()
@@ -54,8 +57,9 @@ package final class MountService: Sendable {
 
     private init(
         _ vaults: OpenVaults, _ point: MountPoint, _ options: Options, _ environment: (String) -> String?,
-        _ serving: @escaping @Sendable () -> Void
+        _ ending: @escaping @Sendable () -> Void, _ serving: @escaping @Sendable () -> Void
     ) throws(ProfileError) {
+        self.ending = ending
         self.vaults = vaults
         self.point = point
         let session = try systemCalls { () throws(SystemError) in
@@ -85,6 +89,7 @@ package final class MountService: Sendable {
             try Thread.startDetached("coffer-signals") { [self] in endOnSignal() }
         }
         session.run()
+        ending()
         ended.update { $0 = true }
         server.stop()
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
@@ -95,6 +100,7 @@ package final class MountService: Sendable {
     private func endOnSignal() {
         while true {
             _ = coffer_wait_for_signal()
+            ending()
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)

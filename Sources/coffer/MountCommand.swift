@@ -46,9 +46,11 @@ struct MountCommand: ParsableCommand {
         for note in notes { Output.error(note) }
         let opened = try Profile.unlock(location, lock, passphrase: try Passphrase(options: profile).ask())
         if foreground {
+            let supervisor = Supervisor(Environment.value)
             try MountService.run(
-                opened, at: point, options.service, environment: Environment.value, serving: { _ in },
-                report: { Output.error("coffer: \($0)") })
+                opened, at: point, options.service, environment: Environment.value,
+                serving: { supervisor.serving(at: point.path, problems: $0) }, ending: supervisor.ending,
+                report: supervisor.report)
         } else {
             try BackgroundMount.start(opened, location, point, self.options)
         }

@@ -12,20 +12,25 @@ struct MountOptions {
     ]
     /// What fstab(5) and mount(8) may carry, and means nothing here.
     private static let ignored: Set<String> = [
-        "defaults", "auto", "noauto", "user", "users", "nouser", "_netdev", "nofail", "relatime",
-        "nodiratime",
-        "strictatime",
+        "defaults", "auto", "noauto", "user", "nouser", "users", "nousers", "owner", "noowner", "group",
+        "nogroup", "_netdev", "nofail", "silent", "loud", "relatime", "norelatime", "diratime", "nodiratime",
+        "strictatime", "nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand",
     ]
+    /// The same, for options of which only the beginning is known: comments, and what programs keep there.
+    private static let ignoredBeginnings = ["x-", "X-", "comment=", "user=", "uhelper=", "helper="]
 
     init(parsing texts: [String]) throws {
         var mount = ["fsname=coffer", "subtype=coffer", "default_permissions"]
         var names: Set<String> = []
         for option in texts.flatMap({ $0.split(separator: ",") }).map(String.init) {
-            if option.hasPrefix("x-") || Self.ignored.contains(option) { continue }
+            if Self.ignored.contains(option) || Self.ignoredBeginnings.contains(where: option.hasPrefix) {
+                continue
+            }
             names.insert(option)
             if option == "noprotect" || option == "default_permissions" { continue }
             guard Self.passedOn.contains(option) || option.hasPrefix("context=") else {
-                throw ValidationError("Unknown mount option “\(option)”.")
+                throw ValidationError(
+                    "Unknown mount option “\(option)”. Leave it out; “man mount.coffer” lists those that there are.")
             }
             mount.append(option)
         }

@@ -59,6 +59,8 @@ long coffer_read_secret(const char *prompt, char *buffer, size_t size);
 int coffer_listen(const char *path);
 /// Connects to a Unix socket; returns a descriptor or -errno.
 int coffer_connect(const char *path);
+/// Sends one datagram to the Unix socket at `path`; with “@” in front, to that name in the abstract namespace.
+int coffer_send_datagram(const char *path, const char *text, size_t length);
 /// accept4(2) with SOCK_CLOEXEC.
 int coffer_accept(int socket);
 /// shutdown(2) of both directions.
