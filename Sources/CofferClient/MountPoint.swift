@@ -6,12 +6,19 @@ internal import Glibc
 package struct MountPoint: Sendable {
     /// Absolute, without symbolic links.
     package let path: String
+    /// Whether the kernel waits here for somebody to come by, to have the vaults mounted then (autofs).
+    ///
+    /// Whoever looks into the directory waits for the mount, so that who mounts must not.
+    let isAutomount: Bool
 
     /// A directory that is ready to be mounted on; made if only it is missing, mended if a mount died on it.
     ///
     /// - Returns: The mount point, and what was done to it, for the user to know.
     /// - Throws: `.mountPoint`.
     package static func prepare(_ path: String) throws(ProfileError) -> (point: MountPoint, notes: [String]) {
+        if let resolved = try? Directory.resolve(path), try topType(resolved) == "autofs" {
+            return (MountPoint(path: resolved, isAutomount: true), [])
+        }
         var notes: [String] = []
         if try mend(path) { notes.append("\(path): a mount that had died here was removed.") }
         if !Directory.exists(path) {
@@ -32,7 +39,7 @@ package struct MountPoint: Sendable {
         if geteuid() != 0, status.st_uid != geteuid() { throw .mountPoint(path: path, .notOurs) }
         let names = try systemCalls { () throws(SystemError) in try Directory.names(in: resolved) }
         guard names.isEmpty else { throw .mountPoint(path: path, .notEmpty) }
-        return (MountPoint(path: resolved), notes)
+        return (MountPoint(path: resolved, isAutomount: false), notes)
     }
 
     /// Takes away a mount whose process is gone.
@@ -52,7 +59,12 @@ package struct MountPoint: Sendable {
 
     /// Whether anything is mounted at exactly this path.
     package static func isMounted(_ path: String) throws(ProfileError) -> Bool {
-        try mounts().contains { $0.path == path }
+        try topType(path) != nil
+    }
+
+    /// The type of what is mounted at exactly this path, the last of several.
+    private static func topType(_ path: String) throws(ProfileError) -> String? {
+        try mounts().last { $0.path == path }?.type
     }
 
     /// Whether vaults are mounted at exactly this path.

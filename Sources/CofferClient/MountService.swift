@@ -72,15 +72,17 @@ package final class MountService: Sendable {
         let socket = "\(try RuntimeDirectory.make(environment))/\(vaults.profile.id.prefix(16)).socket"
         server = try systemCalls { () throws(SystemError) in try ControlServer(at: socket, handler) }
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: point.path, socket: socket))
-        let directory = try systemCalls { () throws(SystemError) in try BareDirectory(point) }
-        directory.open()
+        // Where an automount waits, nobody gets at the directory below.
+        let directory: BareDirectory? =
+            point.isAutomount ? nil : try systemCalls { () throws(SystemError) in try BareDirectory(point) }
+        directory?.open()
         do throws(SystemError) {
             try session.mount(at: point.path, options: options.mount)
         } catch {
             server.stop()
             throw .noFUSE(error)
         }
-        if options.protects { directory.protect() }
+        if options.protects { directory?.protect() }
     }
 
     private func serve() throws(ProfileError) {

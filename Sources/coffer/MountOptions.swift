@@ -20,22 +20,28 @@ struct MountOptions {
     private static let ignoredBeginnings = ["x-", "X-", "comment=", "user=", "uhelper=", "helper="]
 
     init(parsing texts: [String]) throws {
-        var mount = ["fsname=coffer", "subtype=coffer", "default_permissions"]
+        var mount = ["subtype=coffer", "default_permissions"]
+        var source = "fsname=coffer"
         var names: Set<String> = []
         for option in texts.flatMap({ $0.split(separator: ",") }).map(String.init) {
             if Self.ignored.contains(option) || Self.ignoredBeginnings.contains(where: option.hasPrefix) {
+                continue
+            }
+            if option.hasPrefix("fsname=") {
+                source = option
                 continue
             }
             names.insert(option)
             if option == "noprotect" || option == "default_permissions" { continue }
             guard Self.passedOn.contains(option) || option.hasPrefix("context=") else {
                 throw ValidationError(
-                    "Unknown mount option “\(option)”. Leave it out; “man mount.coffer” lists those that there are.")
+                    "Unknown mount option “\(option)”. Leave it out; “man mount.coffer” lists those that there are."
+                )
             }
             mount.append(option)
         }
         service = MountService.Options(
-            mount: mount, isReadOnly: names.contains("ro"),
+            mount: [source] + mount, isReadOnly: names.contains("ro"),
             keepsAccessTimes: names.contains("noatime") || names.contains("ro"),
             protects: !names.contains("noprotect"))
     }
