@@ -4,6 +4,9 @@
 BUILD ?= .build
 PREFIX ?= /usr/local
 DESTDIR ?=
+# mount(8) looks for mount.coffer in /sbin alone (which is /usr/sbin almost everywhere), whatever PREFIX is. For an
+# installation of one's own, as below a home directory, it goes along, and note is given.
+SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 SWIFT ?= swift
 # More options for “swift test”, as in: make test TEST_FLAGS='--filter Architecture'
 TEST_FLAGS ?=
@@ -21,10 +24,17 @@ INPUTS := Package.swift $(shell find Sources docs/man -type f)
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: help deps build demo test lint format install uninstall clean
+# Shell scripts, for shellcheck.
+SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh) .ci/run \
+	$(addprefix mount-helpers/,mount.coffer.in umount.fuse.coffer.in desktop.in)
+
+# What is exported, scripts of mount-helpers read.
+export BUILD PREFIX DESTDIR SBINDIR
+
+.PHONY: help deps build demo test lint format install uninstall deb try-deb clean
 
 help: ## This list
-	@awk -F ' *## *' '/^[a-z]+:.*##/ { split($$1, name, ":"); printf "make %-10s %s\n", name[1], $$2 }' Makefile
+	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-10s %s\n", name[1], $$2 }' Makefile
 
 deps: ## Install what this machine lacks (needs root; says what to install otherwise)
 	@sh .ci/dependencies.sh
@@ -52,8 +62,10 @@ test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
 	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
 
-lint: deps ## Check the form of all Swift files
+lint: deps ## Check the form of all Swift files and shell scripts
 	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); \
+	else echo "note: shellcheck is not installed; the shell scripts are not checked" >&2; fi
 
 format: deps ## Bring all Swift files into form
 	$(SWIFT) format format --in-place --parallel --recursive Sources Tests Package.swift
@@ -65,12 +77,20 @@ install: $(STAMP) ## Install below PREFIX (/usr/local) in DESTDIR
 	install -D -m 644 $(MADE)/coffer.zsh $(SHARE_DIR)/zsh/site-functions/_coffer
 	install -D -m 644 $(MADE)/coffer.fish $(SHARE_DIR)/fish/vendor_completions.d/coffer.fish
 	install -D -m 644 LICENSE $(SHARE_DIR)/doc/coffer/LICENSE
+	sh mount-helpers/install.sh install
 
 uninstall: ## Remove what install put there
 	rm -f $(BIN_DIR)/coffer $(SHARE_DIR)/man/man1/coffer.1 \
 		$(SHARE_DIR)/bash-completion/completions/coffer $(SHARE_DIR)/zsh/site-functions/_coffer \
 		$(SHARE_DIR)/fish/vendor_completions.d/coffer.fish $(SHARE_DIR)/doc/coffer/LICENSE
 	-rmdir $(SHARE_DIR)/doc/coffer 2>/dev/null
+	sh mount-helpers/install.sh uninstall
+
+deb: $(STAMP) ## A package for Debian, in BUILD/deb
+	sh mount-helpers/build-deb.sh $(BUILD)/deb
+
+try-deb: deb ## Install, use and purge the package in a fresh Debian (root, network, minutes)
+	sh mount-helpers/try-deb.sh $(BUILD)/deb/coffer_*.deb
 
 clean: ## Remove what was built
 	rm -rf $(BUILD)

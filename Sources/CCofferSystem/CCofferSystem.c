@@ -118,14 +118,15 @@ static void default_signals(posix_spawnattr_t *attributes, short flags) {
     posix_spawnattr_setflags(attributes, flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count) {
+int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count,
+                          int new_session) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int copies[16];
     pid_t child;
     if (count > 16) return -EINVAL;
     posix_spawn_file_actions_init(&actions);
-    default_signals(&attributes, POSIX_SPAWN_SETSID);
+    default_signals(&attributes, new_session ? POSIX_SPAWN_SETSID : 0);
     open_null(&actions, 0, O_RDONLY);
     open_null(&actions, 1, O_WRONLY);
     // First out of the way of 3 … 3 + count, then into place.

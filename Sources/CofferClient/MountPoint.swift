@@ -8,8 +8,8 @@ package struct MountPoint: Sendable {
     package let path: String
     /// Whether the kernel waits here for somebody to come by, to have the vaults mounted then (autofs).
     ///
-    /// Whoever looks into the directory waits for the mount, so that who mounts must not.
-    let isAutomount: Bool
+    /// While it does, only the process group of autofs's daemon comes past. All others wait for the mount.
+    package let isAutomount: Bool
 
     /// A directory that is ready to be mounted on; made if only it is missing, mended if a mount died on it.
     ///

@@ -12,16 +12,19 @@ package enum ChildProcess {
         }
     }
 
-    /// Starts this program again, in the background and in a session of its own.
+    /// Starts this program again, in the background.
     ///
-    /// - Parameter descriptors: What it finds open as 3, 4, …
+    /// - Parameters:
+    ///   - descriptors: What it finds open as 3, 4, …
+    ///   - inNewSession: Whether it leaves this one's session and process group at once.
     package static func startAgain(
-        _ arguments: [String], descriptors: [Int32]
+        _ arguments: [String], descriptors: [Int32], inNewSession: Bool
     ) throws(SystemError) {
         try unsafe withArguments(["coffer"] + arguments) { pointers throws(SystemError) in
             _ = try checkingNegative("spawn") {
                 unsafe coffer_spawn_detached(
-                    "/proc/self/exe", pointers, descriptors, Int32(descriptors.count))
+                    "/proc/self/exe", pointers, descriptors, Int32(descriptors.count),
+                    inNewSession ? 1 : 0)
             }
         }
     }

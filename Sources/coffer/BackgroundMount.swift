@@ -22,8 +22,10 @@ enum BackgroundMount {
             + options.flatMap { ["-o", $0] } + ["--", point.path]
         do {
             let statusWriter = Descriptor(owning: status.writing)
+            // The kernel lets the process group of autofs's daemon alone come by while it waits for the mount.
             try ChildProcess.startAgain(
-                arguments, descriptors: [keyReader.number, statusWriter.number, profile.lockDescriptor])
+                arguments, descriptors: [keyReader.number, statusWriter.number, profile.lockDescriptor],
+                inNewSession: !point.isAutomount)
         }
         var key = profile.copyKey().withBytes { $0.array }
         defer { SecretBytes.wipe(&key) }
@@ -68,10 +70,12 @@ enum BackgroundMount {
                 location, FileLock(owning: Descriptor(owning: Self.lock)), key: SecretBytes(moving: &bytes))
         }
 
-        /// Says that the mount serves, and lets go of the terminal.
+        /// Says that the mount serves, and lets go of the terminal and of who started it.
         ///
         /// - Parameter problems: For whoever started the mount to see.
         func announce(_ problems: [String]) {
+            // Fails where it is in a session of its own already.
+            _ = setsid()
             let null = unsafe open("/dev/null", O_RDWR)
             if null >= 0 {
                 dup2(null, STDERR_FILENO)

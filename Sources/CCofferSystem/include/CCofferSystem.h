@@ -42,9 +42,10 @@ void coffer_name_thread(unsigned long thread, const char *name);
 int coffer_set_immutable(int descriptor, int immutable);
 /// syncfs(2).
 int coffer_sync_file_system(int descriptor);
-/// Starts a program in a session of its own: standard input and output from and to /dev/null, standard
+/// Starts a program, in a session of its own unless `new_session` is 0: standard input and output from and to /dev/null, standard
 /// error as it is, `descriptors[i]` as 3 + i. Returns its process id, or -errno.
-int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count);
+int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count,
+                          int new_session);
 /// Runs a program found in PATH, standard input and output from and to /dev/null; returns its exit status, or -errno.
 int coffer_run(const char *name, char *const *arguments);
 /// The path of the user's home directory, as getpwuid(3) has it, or null.
