@@ -28,6 +28,10 @@ have_command rsync || need rsync
 have_command mountpoint || need util-linux
 have_command awk || need mawk
 have_command git || need git
+have_command mount || need mount
+have_command systemd-analyze || need systemd
+# What checks the shell scripts.
+have_command shellcheck || need shellcheck
 
 if ! have_command swift; then
     echo "note: there is no swift in PATH; Swift 6.3 or later is needed to build: https://www.swift.org/install" >&2

@@ -87,7 +87,7 @@ struct Passphrase {
         let count = unsafe coffer_read_secret(text, &buffer, buffer.count)
         if count == -Int(ENXIO) || count == -Int(ENOENT) || count == -Int(ENOTTY) {
             throw .control(
-                "There is no terminal to ask for the passphrase. Use --passphrase-file or COFFER_PASSPHRASE_FILE."
+                "There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, or the credential “coffer.passphrase” of a systemd unit."
             )
         }
         guard count >= 0 else { throw .control("No passphrase was given.") }

@@ -9,7 +9,14 @@ struct Supervisor: Sendable {
 
     init(_ environment: (String) -> String?) {
         notifier = ServiceNotifier(environment)
-        isLogged = notifier != nil || environment("JOURNAL_STREAM") != nil
+        isLogged = notifier != nil || environment("JOURNAL_STREAM") == Self.standardError
+    }
+
+    /// As JOURNAL_STREAM has it, which terminals inherit, too: device and inode.
+    private static var standardError: String? {
+        var status = stat()
+        guard unsafe fstat(STDERR_FILENO, &status) == 0 else { return nil }
+        return "\(status.st_dev):\(status.st_ino)"
     }
 
     func serving(at path: String, problems: [String]) {

@@ -40,9 +40,12 @@ enum Machine {
         return stat("/dev/fuse", &status) == 0 && status.st_mode & 0o006 == 0o006 && has("fusermount3")
     }
 
-    static func has(_ program: String) -> Bool {
-        ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].contains {
-            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+    static func has(_ program: String) -> Bool { path(program) != nil }
+
+    /// Where a program of the system is.
+    static func path(_ program: String) -> String? {
+        ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map { "\($0)/\(program)" }.first {
+            FileManager.default.isExecutableFile(atPath: $0)
         }
     }
 
