@@ -17,6 +17,9 @@ package final class PackStore {
     private let directory: any StorageDirectory
     private let vault: VaultID
     private var packs: [Int64: Pack] = [:]
+    /// Packs without a row whose files are still there: if their removal is never committed, as the disk
+    /// fails, the last commit refers to them, and they can be read.
+    private var leaving: [Int64: Pack] = [:]
     private var current: Int64?
     /// Packs that have names on disk which are not synced.
     private var directoryIsDirty = false
@@ -235,7 +238,9 @@ package final class PackStore {
 
     /// The file of a pack.
     package func openFile(_ number: Int64) throws(StoreError) -> PackFile {
-        guard let pack = packs[number] else { throw .damaged(place: "the reference to pack \(number)") }
+        guard let pack = packs[number] ?? leaving[number] else {
+            throw .damaged(place: "the reference to pack \(number)")
+        }
         if let file = pack.file { return file }
         if packs.values.reduce(0, { $0 + ($1.file == nil ? 0 : 1) }) >= Self.openFilesMax { closeSomeFiles() }
         do throws(SystemError) {
@@ -296,6 +301,7 @@ package final class PackStore {
             if pack.row.live <= 0, pack.inFlight == 0, number != current, !pack.isDirty {
                 if let stored = pack.stored { try index.remove(stored) }
                 packs[number] = nil
+                leaving[number] = Pack(row: pack.row, stored: pack.stored)
                 removed.append(pack.row.id)
             } else if pack.row != pack.stored {
                 try index.put(pack.row, replacing: pack.stored)
@@ -307,6 +313,7 @@ package final class PackStore {
 
     /// Removes the file of a pack that no row names any more.
     package func removeFile(_ id: PackID) throws(StoreError) {
+        leaving = leaving.filter { $0.value.row.id != id }
         do throws(SystemError) { try directory.remove(id.description) } catch { throw StoreError(error) }
     }
 }

@@ -12,17 +12,17 @@ import Testing
         var synced = 0
     }
 
-    @Test(arguments: 0..<64)
-    func aPowerCutLeavesACommitNotOlderThanTheLastSync(seed: Int) throws {
+    @Test(arguments: Seeds.first(64))
+    func aPowerCutLeavesACommitNotOlderThanTheLastSync(seed: UInt64) throws {
         let test = try TestIndex.create()
-        let (directory, history) = try run(test, UInt64(seed))
+        let (directory, history) = try run(test, seed)
         let left = test.on(directory)
         let (found, problems) = try left.inspect()
         let age = history.commits.lastIndex(of: found)
         #expect(age != nil, "seed \(seed): the state is none that was committed")
         #expect((age ?? 0) >= history.synced, "seed \(seed): the state is older than what was synced")
         #expect(problems == [], "seed \(seed)")
-        try goOn(with: left, seed: UInt64(seed))
+        try goOn(with: left, seed: seed)
     }
 
     /// Changes, commits, syncs and checkpoints at random; then the power is cut.
@@ -65,8 +65,8 @@ import Testing
     }
 
     /// Power cuts one after the other, each soon after the index was opened, with a sync in between.
-    @Test(arguments: 0..<16)
-    func repeatedPowerCutsLoseNothingThatWasSynced(seed: Int) throws {
+    @Test(arguments: Seeds.first(16))
+    func repeatedPowerCutsLoseNothingThatWasSynced(seed: UInt64) throws {
         var directory: SimulatedStorageDirectory?
         let first = try TestIndex.create()
         for round in 0..<6 {
@@ -74,14 +74,14 @@ import Testing
             let (left, synced) = try {
                 let index = try test.open()
                 let log = try index.makeLog()
-                var rows = try RandomRows(continuing: index, seed: UInt64(seed * 100 + round))
+                var rows = try RandomRows(continuing: index, seed: seed &* 100 &+ UInt64(round))
                 try rows.change(index, count: 20)
                 try index.commit()
                 try log.sync()
                 let synced = rows.model
                 if rows.random.oneIn(2) { try log.checkpoint() }
                 try rows.change(index, count: 20)
-                return (test.directory.crash(seed: UInt64(seed * 100 + round)), synced)
+                return (test.directory.crash(seed: seed &* 100 &+ UInt64(round)), synced)
             }()
             let (found, problems) = try first.on(left).inspect()
             #expect(found == synced, "seed \(seed), round \(round)")

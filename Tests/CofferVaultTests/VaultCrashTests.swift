@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [UInt64](0..<24))
+    @Test(arguments: Seeds.first(24))
     func whatWasCommittedSurvivesWhole(seed: UInt64) throws {
         let test = try TestVault.create()
         let recorder = Recorder()
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// Of what was not committed nothing is half there.
-    @Test(arguments: [UInt64](0..<12))
+    @Test(arguments: Seeds.first(12))
     func whatWasNotCommittedIsWhollyGone(seed: UInt64) throws {
         let test = try TestVault.create()
         let vault = try test.open()

@@ -34,6 +34,22 @@ import Testing
         Issue.record("The scenario does not end.")
     }
 
+    /// The disk is full after any number of pages; below 8 MiB (2,048 of them) only the index may grow.
+    @Test(arguments: [0..<24, 2044..<2100])
+    func theDiskMayBeFullAtAnyPage(pages: Range<Int>) throws {
+        let first = try makeVault()
+        for free in pages {
+            let test = first.on(first.directory.copy())
+            let vault = try test.open()
+            test.directory.limit(to: test.directory.usedByteCount + free * 4096)
+            let history = run(vault)
+            try expectCommit(test.crashed(seed: UInt64(free)), history, "\(free) pages")
+            #expect(vault.stoppedReason == nil, "\(free) pages")
+            test.directory.limit(to: nil)
+            try expectNothingElseIsKept(vault, test, history, "\(free) pages")
+        }
+    }
+
     private func makeVault() throws -> TestVault {
         let test = try TestVault.create()
         let vault = try test.open()
