@@ -4,26 +4,44 @@ import Testing
 extension MountTests {
     /// kill -9 of the process behind the mount.
     @Suite struct CrashTests {
+        /// Two writers at a time, one of them with files of another kind each round.
         @Test func whatIsDurableOutlivesCrashes() throws {
+            let loads = ["small", "large", "rewriting"]
             try withMountedProfile { profile in
-                for round in 1...5 {
-                    let (directory, manifest) = (
-                        profile.path("round-\(round)"), "\(profile.base)/manifest-\(round)"
-                    )
-                    try Files.makeDirectory(directory)
-                    let seed = "\(UInt32.random(in: 1...1_000_000))"
+                for round in 1...10 {
+                    let seed = Int.random(in: 1...1_000_000)
                     print("crash round \(round), seed \(seed)")
-                    let writer = try Child(
-                        Command(
-                            try Programs.workload(), ["write-manifest", directory, manifest, "--seed", seed]))
-                    let wanted = 40 + Int.random(in: 0..<60)
-                    #expect(Processes.waitUntil { self.changes(in: manifest) >= wanted }, "seed \(seed)")
+                    let places = [("mixed", "a"), (loads[round % loads.count], "b")].map { load, name in
+                        (
+                            load: load, directory: profile.path("\(round)\(name)"),
+                            manifest: "\(profile.base)/\(round)\(name)"
+                        )
+                    }
+                    let writers = try places.map { place in
+                        try Files.makeDirectory(place.directory)
+                        return try Child(
+                            Command(
+                                try Programs.workload(),
+                                [
+                                    "write-manifest", place.directory, place.manifest, "--seed", "\(seed)",
+                                    "--load", place.load,
+                                ]))
+                    }
+                    let wanted = 10 + seed % 40
+                    #expect(
+                        Processes.waitUntil { self.changes(in: places[0].manifest) >= wanted }, "seed \(seed)"
+                    )
                     try profile.crash()
-                    #expect(try writer.wait().status == 3, "the writer has to meet the crash")
+                    for writer in writers {
+                        #expect(try writer.wait().status == 3, "the writer has to meet the crash")
+                    }
                     try profile.mount()
-                    let checker = Command(try Programs.workload(), ["check-manifest", directory, manifest])
-                    let result = try checker.run()
-                    #expect(result.status == 0, "seed \(seed): \(result.output)")
+                    for place in places {
+                        let checker = Command(
+                            try Programs.workload(), ["check-manifest", place.directory, place.manifest])
+                        let result = try checker.run()
+                        #expect(result.status == 0, "seed \(seed): \(result.output)")
+                    }
                     #expect(try profile.check().damage.isEmpty, "seed \(seed)")
                 }
             }

@@ -5,7 +5,7 @@ let usage = """
           runs the POSIX cases in DIR; prints a line for each and "N passed, N failed"
       random REFERENCE SUBJECT [--seed N] [--operations N] [--without KIND]...
           does the same random operations in two equal directories and compares them
-      write-manifest DIR MANIFEST [--seed N] [--changes N]
+      write-manifest DIR MANIFEST [--seed N] [--changes N] [--load mixed|small|large|rewriting]
           changes files in the empty DIR until an error, and records in MANIFEST what is durable
       check-manifest DIR MANIFEST
           checks DIR against MANIFEST after a crash

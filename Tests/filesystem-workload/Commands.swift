@@ -61,10 +61,11 @@ private func runRandom(_ arguments: Arguments) throws -> Int32 {
 }
 
 private func writeManifest(_ arguments: Arguments) throws -> Int32 {
-    try arguments.allow("--seed", "--changes")
+    try arguments.allow("--seed", "--changes", "--load")
     let paths = try arguments.positions("DIR", "MANIFEST")
+    let load = try choices(ManifestLoad.self, arguments.values("--load")).last ?? .mixed
     let writer = try ManifestWriter(
-        directory: paths[0], manifest: paths[1], seed: try arguments.number("--seed") ?? 1)
+        directory: paths[0], manifest: paths[1], seed: try arguments.number("--seed") ?? 1, load: load)
     do {
         try writer.run(changes: try arguments.number("--changes"))
     } catch {

@@ -28,6 +28,11 @@ struct DurableFile: Equatable {
         size = max(size, newSize)
     }
 
+    mutating func shrink(to newSize: Int) {
+        size = newSize
+        pages.removeSubrange((newSize + DurableContent.pageSize - 1) / DurableContent.pageSize..<pages.count)
+    }
+
     mutating func overwrite(first: Int, count: Int, generation: UInt64) {
         for index in first..<first + count where pages.indices.contains(index) {
             pages[index].latest = generation
@@ -68,6 +73,9 @@ struct DurableState {
             files[path] = DurableFile(file: file, generation: generation, size: size)
         case .append(let path, let generation, let size):
             files[path]?.grow(to: size, generation: generation)
+            files[path]?.synchronise()
+        case .truncate(let path, let size):
+            files[path]?.shrink(to: size)
             files[path]?.synchronise()
         case .overwrite(let path, _, _, _), .synchronise(let path): files[path]?.synchronise()
         case .rename(let path, let target): files[target] = files.removeValue(forKey: path)

@@ -32,7 +32,7 @@ extension ManifestWriter {
     }
 
     func append(_ path: String) throws {
-        guard let old = state.files[path], old.size < 1_000_000 else { return }
+        guard let old = state.files[path], old.size < 4 * (load.sizes.last ?? 0) else { return }
         if old.isScribbled { try synchronise(path) }
         let (generation, size) = (
             freshNumber(), old.size + 1 + random.below(random.pick([100, 10_000, 100_000]))
@@ -55,7 +55,7 @@ extension ManifestWriter {
     func overwrite(_ path: String, durably: Bool) throws {
         guard let old = state.files[path], old.wholePages > 0 else { return }
         let first = random.below(old.wholePages)
-        let count = 1 + random.below(min(16, old.wholePages - first))
+        let count = 1 + random.below(min(load.overwrittenPagesMax, old.wholePages - first))
         let generation = freshNumber()
         try record(
             durably
@@ -67,6 +67,16 @@ extension ManifestWriter {
         let target = try box.open(path, O_WRONLY)
         try writeAll(target, bytes, at: start)
         guard durably else { return }
+        try target.synchronise()
+        try record(.done)
+    }
+
+    func truncate(_ path: String) throws {
+        guard let old = state.files[path], old.size > 0 else { return }
+        let size = random.below(old.size)
+        try record(.truncate(path: path, size: size))
+        let target = try box.open(path, O_WRONLY)
+        try target.truncate(Int64(size))
         try target.synchronise()
         try record(.done)
     }

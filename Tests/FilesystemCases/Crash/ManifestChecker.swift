@@ -20,7 +20,7 @@ package struct ManifestReport: Sendable {
 /// - Each of its pages is one whole generation: the durable one, or a later one that was written to the page
 ///   and not made durable. A page that mixes generations is torn.
 /// - The change that is open at the end is there or not: a rename or a replacement has happened as a whole or
-///   not at all; a removed file is whole or gone; a file being created or appended to has some size up to the
+///   not at all; a removed file is whole or gone; a cut file has its old size or the new one; a file being created or appended to has some size up to the
 ///   new one, with the durable part intact, and behind it the new bytes or zeros.
 /// - No other name is there: what was removed, renamed or replaced does not come back.
 package struct ManifestChecker {
@@ -64,7 +64,8 @@ package struct ManifestChecker {
 
     private func isOpen(_ path: String) -> Bool {
         switch state.open {
-        case .replace(path, _, _, _), .append(path, _, _), .remove(path), .rename(path, _), .rename(_, path):
+        case .replace(path, _, _, _), .append(path, _, _), .truncate(path, _), .remove(path),
+            .rename(path, _), .rename(_, path):
             true
         default: false
         }
@@ -94,6 +95,14 @@ package struct ManifestChecker {
             let durable = file.size
             file.grow(to: size, generation: generation)
             note(path, inspect(path, file, durable: durable))
+            return [path]
+        case .truncate(let path, let size):
+            guard let old = state.files[path] else { return [] }
+            var new = old
+            new.shrink(to: size)
+            if let problem = inspect(path, new) {
+                note(path, inspect(path, old).map { "is neither cut (\(problem)) nor as before (\($0))" })
+            }
             return [path]
         case .rename(let path, let target): return checkRename(path, target)
         case .remove(let path):

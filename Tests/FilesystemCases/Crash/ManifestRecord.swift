@@ -15,6 +15,8 @@ enum ManifestRecord: Equatable {
     case overwrite(path: String, generation: UInt64, first: Int, count: Int)
     /// Whole pages overwritten, not made durable.
     case scribble(path: String, generation: UInt64, first: Int, count: Int)
+    /// Cut to a smaller size, which is made durable with all else of the file.
+    case truncate(path: String, size: Int)
     /// fsync of the file.
     case synchronise(path: String)
     case rename(path: String, to: String)
@@ -34,6 +36,7 @@ enum ManifestRecord: Equatable {
             "overwrite \(path) \(generation) \(first) \(count)"
         case .scribble(let path, let generation, let first, let count):
             "scribble \(path) \(generation) \(first) \(count)"
+        case .truncate(let path, let size): "truncate \(path) \(size)"
         case .synchronise(let path): "synchronise \(path)"
         case .rename(let path, let target): "rename \(path) \(target)"
         case .remove(let path): "remove \(path)"
@@ -59,6 +62,7 @@ enum ManifestRecord: Equatable {
         case ("scribble", 5, 3):
             self = .scribble(
                 path: path, generation: numbers[0], first: Int(numbers[1]), count: Int(numbers[2]))
+        case ("truncate", 3, 1): self = .truncate(path: path, size: Int(numbers[0]))
         case ("synchronise", 2, 0): self = .synchronise(path: path)
         case ("rename", 3, 0): self = .rename(path: path, to: String(words[2]))
         case ("remove", 2, 0): self = .remove(path: path)

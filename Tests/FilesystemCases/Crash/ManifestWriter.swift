@@ -8,14 +8,18 @@ package final class ManifestWriter {
     static let directories = ["d0", "d1", "d2", "d3"]
 
     let box: Sandbox
+    let load: ManifestLoad
     private let manifest: Descriptor
     var random: SplitMix64
     private(set) var state = DurableState()
     private var number: UInt64 = 0
 
     /// Prepares an empty directory; the manifest must not exist.
-    package init(directory: String, manifest: String, seed: UInt64) throws {
+    package init(
+        directory: String, manifest: String, seed: UInt64, load: ManifestLoad = .mixed
+    ) throws {
         box = Sandbox(root: directory)
+        self.load = load
         random = SplitMix64(seed: seed)
         for name in Self.directories { try box.makeDirectory(name) }
         try box.open("", O_RDONLY | O_DIRECTORY).synchronise()
@@ -34,14 +38,16 @@ package final class ManifestWriter {
         let paths = state.files.keys.sorted()
         guard paths.count > 4 else { return try create(freePath()) }
         let path = random.pick(paths)
-        switch random.below(paths.count < 40 ? 12 : 10) {
-        case 0, 1: try replace(path)
-        case 2, 3: try append(path)
-        case 4, 5: try overwrite(path, durably: true)
-        case 6, 7: try overwrite(path, durably: false)
-        case 8: try rename(path, to: random.below(3) == 0 ? random.pick(paths) : freePath())
-        case 9: try paths.count < 20 ? synchronise(path) : remove(path)
-        default: try create(freePath())
+        switch random.pick(load.changes) {
+        case .replace: try replace(path)
+        case .append: try append(path)
+        case .overwrite: try overwrite(path, durably: true)
+        case .scribble: try overwrite(path, durably: false)
+        case .synchronise: try synchronise(path)
+        case .truncate: try truncate(path)
+        case .rename: try rename(path, to: random.below(3) == 0 ? random.pick(paths) : freePath())
+        case .remove: try paths.count < load.fileCountMax / 2 ? synchronise(path) : remove(path)
+        case .create: try paths.count < load.fileCountMax ? create(freePath()) : remove(path)
         }
     }
 
@@ -56,7 +62,7 @@ package final class ManifestWriter {
     }
 
     func size() -> Int {
-        16 + random.below(random.pick([4096, 20_000, 300_000]))
+        16 + random.below(random.pick(load.sizes))
     }
 
     func record(_ record: ManifestRecord) throws {
