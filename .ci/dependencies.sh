@@ -32,6 +32,7 @@ have_command mount || need mount
 have_command systemd-analyze || need systemd
 # What checks the shell scripts.
 have_command shellcheck || need shellcheck
+have_command sqlite3 || need sqlite3
 
 if ! have_command swift; then
     echo "note: there is no swift in PATH; Swift 6.3 or later is needed to build: https://www.swift.org/install" >&2

@@ -1,0 +1,19 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// Real programs in a mount, by Tests/applications.sh.
+    @Suite struct ApplicationTests {
+        /// What takes no packages of some size; `make applications` runs all.
+        @Test func programsFindWhatTheyWrote() throws {
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .deletingLastPathComponent().appendingPathComponent("applications.sh").path
+            let result = try Command("/bin/bash", [script, "--quick", try Programs.coffer()]).run(
+                seconds: 300)
+            let failures = result.lines.filter { !$0.hasPrefix("passed") }.joined(separator: "\n")
+            #expect(result.status == 0, "\(failures)\n\(result.error)")
+            #expect(result.lines.count { $0.hasPrefix("passed: SQLite") } == 8, "\(failures)")
+            #expect(result.lines.count { $0.hasPrefix("passed: ") } > 25, "\(failures)")
+        }
+    }
+}
