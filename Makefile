@@ -25,16 +25,16 @@ INPUTS := Package.swift $(shell find Sources docs/man -type f)
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 # Shell scripts, for shellcheck.
-SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh) .ci/run \
+SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Tests/*.sh) .ci/run \
 	$(addprefix mount-helpers/,mount.coffer.in umount.fuse.coffer.in desktop.in)
 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo test applications crash power-cuts nightly tsan lint format install uninstall deb try-deb clean
 
 help: ## This list
-	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-10s %s\n", name[1], $$2 }' Makefile
+	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
 
 deps: ## Install what this machine lacks (needs root; says what to install otherwise)
 	@sh .ci/dependencies.sh
@@ -61,6 +61,22 @@ test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	@sh .ci/check-fuse.sh
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
 	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
+
+applications: $(STAMP) ## Real programs in a real mount: git, SQLite, PostgreSQL, rsync, tar, compilers, … (root installs them)
+	Tests/applications.sh $(BINARY)
+
+crash: $(STAMP) ## kill -9 of mounts at all moments, and what is durable compared: ROUNDS=20, or HOURS=…, SEED=…
+	$(SWIFT) build --scratch-path $(BUILD) -c release --product filesystem-workload
+	Tests/crash.sh $(BINARY) $(BUILD)/release/filesystem-workload
+
+power-cuts: deps ## Simulated power cuts with fresh seeds: HOURS=…, or SEEDS=FROM-TO
+	$(SWIFT) build --scratch-path $(BUILD) --build-tests
+	Tests/power-cuts.sh $(BUILD)
+
+nightly: crash power-cuts ## Both of these, for HOURS each
+
+tsan: deps ## The tests with several threads, and a mount with several users, under the thread sanitizer
+	Tests/thread-sanitizer.sh $(BUILD)-tsan
 
 lint: deps ## Check the form of all Swift files and shell scripts
 	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
@@ -93,4 +109,4 @@ try-deb: deb ## Install, use and purge the package in a fresh Debian (root, netw
 	sh mount-helpers/try-deb.sh $(BUILD)/deb/coffer_*.deb
 
 clean: ## Remove what was built
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-tsan

@@ -40,6 +40,8 @@ final class Child {
         var variables = [
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "USER": "tester",
         ]
+        // Says where the thread sanitizer writes what it found.
+        variables["TSAN_OPTIONS"] = ProcessInfo.processInfo.environment["TSAN_OPTIONS"]
         variables.merge(command.environment) { $1 }
         return variables.map { "\($0.key)=\($0.value)" }
     }
