@@ -10,6 +10,8 @@ SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 SWIFT ?= swift
 # More options for “swift test”, as in: make test TEST_FLAGS='--filter Architecture'
 TEST_FLAGS ?=
+# More options for the benchmarks, as in: make bench BENCH_FLAGS='--rounds 3 --groups small'
+BENCH_FLAGS ?=
 
 BIN_DIR = $(DESTDIR)$(PREFIX)/bin
 SHARE_DIR = $(DESTDIR)$(PREFIX)/share
@@ -31,7 +33,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Tests/*.sh) .ci/
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test applications crash power-cuts nightly tsan lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo test applications crash power-cuts nightly tsan bench bench-quick bench-deps bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
@@ -78,13 +80,27 @@ nightly: crash power-cuts ## Both of these, for HOURS each
 tsan: deps ## The tests with several threads, and a mount with several users, under the thread sanitizer
 	Tests/thread-sanitizer.sh $(BUILD)-tsan
 
+bench: bench-build ## Time Coffer against its peers, for hours (as root); the report goes to docs/benchmarks
+	$(BUILD)/release/coffer-benchmarks --coffer $(BINARY) --output docs/benchmarks $(BENCH_FLAGS)
+
+bench-quick: bench-build ## The same in small, against gocryptfs, the plain disk and a pass-through
+	$(BUILD)/release/coffer-benchmarks --coffer $(BINARY) --quick --output $(BUILD)/benchmarks $(BENCH_FLAGS)
+
+bench-deps: ## Install the peers (needs root and apt)
+	apt-get install -y gocryptfs securefs encfs cryfs rclone git tar grep util-linux
+
+bench-build: build
+	@for product in coffer-benchmarks fuse-ceiling-memory fuse-ceiling-passthrough; do \
+		$(SWIFT) build --scratch-path $(BUILD) -c release --product $$product --static-swift-stdlib || exit 1; \
+	done
+
 lint: deps ## Check the form of all Swift files and shell scripts
-	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); \
 	else echo "note: shellcheck is not installed; the shell scripts are not checked" >&2; fi
 
 format: deps ## Bring all Swift files into form
-	$(SWIFT) format format --in-place --parallel --recursive Sources Tests Package.swift
+	$(SWIFT) format format --in-place --parallel --recursive Sources Tests Benchmarks Package.swift
 
 install: $(STAMP) ## Install below PREFIX (/usr/local) in DESTDIR
 	install -D -m 755 -s $(BINARY) $(BIN_DIR)/coffer

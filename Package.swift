@@ -64,6 +64,24 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 
+        // What times Coffer against its peers: no part of the product.
+        .target(name: "CFuseCeiling", dependencies: ["CFuse3"], path: "Benchmarks/CFuseCeiling"),
+        .executableTarget(
+            name: "fuse-ceiling-memory", dependencies: ["CFuse3", "CFuseCeiling"],
+            path: "Benchmarks/fuse-ceiling-memory"),
+        .executableTarget(
+            name: "fuse-ceiling-passthrough", dependencies: ["CFuse3", "CFuseCeiling"],
+            path: "Benchmarks/fuse-ceiling-passthrough"),
+        .target(
+            name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: testSettings),
+        .executableTarget(
+            name: "coffer-benchmarks",
+            dependencies: [
+                "BenchmarkReport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/coffer-benchmarks", swiftSettings: testSettings),
+        tests("BenchmarkReportTests", ["BenchmarkReport"]),
+
         .target(name: "CFilesystemCalls", path: "Tests/CFilesystemCalls"),
         .target(
             name: "FilesystemCases", dependencies: ["CFilesystemCalls"], path: "Tests/FilesystemCases",

@@ -10,6 +10,10 @@ enum Layers {
         "CofferFUSE": 5,
         "CofferClient": 7,
         "coffer": 8,
+        // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.
+        "CFuseCeiling": 9, "BenchmarkReport": 9,
+        "fuse-ceiling-memory": 10, "fuse-ceiling-passthrough": 10,
+        "coffer-benchmarks": 10, "coffer-microbenchmarks": 10,
     ]
 
     /// Modules that only some targets import.
@@ -18,8 +22,8 @@ enum Layers {
         "CCrypto": ["CofferCrypto"],
         "CSQLite": ["CofferStore"],
         "CFuse3": ["CofferFUSE"],
-        "ArgumentParser": ["coffer"],
-        "FoundationEssentials": ["CofferClient", "coffer"],
+        "ArgumentParser": ["coffer", "coffer-benchmarks"],
+        "FoundationEssentials": ["CofferClient", "coffer", "BenchmarkReport"],
         // 30 MB of code and data, for what FoundationEssentials does as well.
         "Foundation": [],
         "FoundationNetworking": [],

@@ -12,15 +12,21 @@ enum Project {
     /// Every file of Sources: Swift, C, headers and module maps.
     static let allSources: [SourceFile] = files(below: "Sources") { _ in true }
 
+    /// Every Swift file of Benchmarks.
+    static let benchmarks: [SourceFile] = files(below: "Benchmarks") { $0.hasSuffix(".swift") }
+
     /// What is written by hand elsewhere: tests, scripts, build files, documents.
     static let others: [SourceFile] =
         ["Tests", "Benchmarks", "docs", "tools", "mount-helpers", ".ci"].flatMap { directory in
             files(below: directory) { path in !path.contains("/Vectors/") }
         } + files(below: "", deeply: false) { _ in true }
 
-    /// The targets that have a directory in Sources.
+    /// The targets that have a directory in Sources or Benchmarks.
     static func targets() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path).sorted()
+        try ["Sources", "Benchmarks"].flatMap { directory in
+            let path = root.appending(path: directory).path
+            return try FileManager.default.contentsOfDirectory(atPath: path).filter { !$0.hasSuffix(".md") }
+        }.sorted()
     }
 
     /// What Package.swift says.

@@ -1,0 +1,124 @@
+internal import BenchmarkReport
+
+/// What is to be measured.
+struct Plan {
+    var groups: [Measure.Group]
+    var rounds: Int
+    var sizes: Sizes
+    var seed: UInt64
+    var isQuick: Bool
+    var directory: String
+    var allowsAllInMillion = false
+}
+
+/// One run: every group, every round, every system, each with a fresh store.
+final class BenchmarkRun {
+    private let plan: Plan
+    private var list: SystemList
+    private let machine: Machine
+    private let recorder = Recorder()
+    private var numbers: RandomNumbers
+
+    init(_ plan: Plan, _ list: SystemList, _ machine: Machine) {
+        self.plan = plan
+        self.list = list
+        self.machine = machine
+        numbers = RandomNumbers(seed: plan.seed)
+    }
+
+    func results() throws -> Results {
+        let date = Machine.date
+        let load = Machine.load
+        for system in list.systems { Terminal.line("\(system.id): \(system.description.version)") }
+        for text in list.omitted { Terminal.line("left out: \(text)") }
+        if !PageCache.canBeDropped { Terminal.line("left out: all rows with cold caches, as they need root") }
+        let tree =
+            plan.groups.contains(.tree)
+            ? try SourceTree(large: plan.sizes.isTreeLarge, in: plan.directory) : nil
+        for group in plan.groups { try measure(group, tree) }
+        let measures = Catalogue.measures.filter { measure in
+            recorder.samples.contains { $0.measure == measure.id }
+        }
+        let run = Run(
+            date: date, rounds: plan.rounds, isQuick: plan.isQuick, seed: plan.seed,
+            sizes: plan.sizes.texts + (tree.map { [$0.text] } ?? []),
+            load: "\(load) before, \(Machine.load) after",
+            omitted: list.omitted)
+        let results = Results(
+            machine: machine, run: run, systems: list.systems.map(\.description), measures: measures,
+            samples: recorder.samples)
+        for line in SummaryTable(results).lines { Terminal.line(line) }
+        return results
+    }
+
+    /// Systems in a row, in another order each round: what drifts on the machine hits all of them.
+    private func measure(_ group: Measure.Group, _ tree: SourceTree?) throws {
+        let rounds = Self.isMeasuredOnce(group) ? 1 : plan.rounds
+        for round in 1...rounds {
+            for system in list.systems.shuffled(using: &numbers) where takesPart(system, in: group) {
+                recorder.begin(system.id, round: round, group)
+                do {
+                    try measure(group, system, tree, round: round)
+                } catch let failure as Failure {
+                    // Without Coffer or the machine itself there is nothing to compare.
+                    if system.description.role == .subject || system.description.role == .plain {
+                        throw failure
+                    }
+                    Terminal.note("\(system.id) failed and is left out: \(failure)")
+                    try clear(system)
+                    recorder.forget(system.id)
+                    list.leaveOut(system.id, because: "failed: \(failure.description.firstLine)")
+                }
+            }
+        }
+    }
+
+    private func measure(
+        _ group: Measure.Group, _ system: BenchmarkedSystem, _ tree: SourceTree?, round: Int
+    ) throws {
+        let bench = try Bench(system, in: plan.directory, defaultStrength: group == .mount)
+        let seed = plan.seed &+ UInt64(round) &* 1_000
+        let sizes = plan.sizes
+        switch group {
+        case .large:
+            try LargeFileWorkload(bench: bench, sizes: sizes, seed: seed, recorder: recorder).run(
+                verifying: round == 1)
+        case .small:
+            try SmallFileWorkload(bench: bench, sizes: sizes, seed: seed, recorder: recorder).run(
+                verifying: round == 1)
+        case .tree:
+            guard let tree else { return }
+            try TreeWorkload(bench: bench, tree: tree, recorder: recorder).run(verifying: round == 1)
+        case .mount:
+            try MountWorkload(bench: bench, sizes: sizes, rounds: plan.rounds, recorder: recorder).run()
+        case .space:
+            try SpaceWorkload(bench: bench, sizes: sizes, seed: seed, recorder: recorder).run()
+        case .million:
+            try MillionWorkload(bench: bench, recorder: recorder).run()
+        }
+        try bench.remove()
+    }
+
+    /// Mounting does its rounds itself; the others take long, and hardly vary.
+    private static func isMeasuredOnce(_ group: Measure.Group) -> Bool {
+        group == .mount || group == .space || group == .million
+    }
+
+    private func takesPart(_ system: BenchmarkedSystem, in group: Measure.Group) -> Bool {
+        switch group {
+        case .large, .small, .tree: true
+        case .mount: system.mount != nil && system.keepsFiles
+        case .space: system.keepsFiles
+        case .million:
+            system.keepsFiles
+                && (plan.allowsAllInMillion || ["coffer", "gocryptfs"].contains(system.id)
+                    || system.description.role == .plain)
+        }
+    }
+
+    /// After a failure: nothing stays mounted, and no process is left.
+    private func clear(_ system: BenchmarkedSystem) throws {
+        Cleanup.shared.run(keepingDirectory: true)
+        try Command("rm", ["-rf", "\(plan.directory)/\(system.id)"]).run()
+    }
+}

@@ -1,0 +1,77 @@
+internal import BenchmarkReport
+internal import Glibc
+
+/// A fresh store of one system, mounted and at work.
+final class Bench {
+    let system: BenchmarkedSystem
+    let place: BenchmarkedSystem.Place
+    private var daemon: Daemon?
+    /// The most memory of any of the daemons until now.
+    private(set) var peakMemory = 0.0
+
+    /// Makes the store below a directory that exists.
+    init(_ system: BenchmarkedSystem, in directory: String, defaultStrength: Bool = false) throws {
+        self.system = system
+        place = BenchmarkedSystem.Place(
+            root: directory + "/" + system.id, hasDefaultStrength: defaultStrength)
+        for path in [place.root, place.store, place.mount, place.home] {
+            try check(mkdir(path, 0o700), "mkdir \(path)")
+        }
+        try BenchmarkedSystem.Place.write(BenchmarkedSystem.Place.passphrase + "\n", to: place.passphraseFile)
+        try system.create(place)
+    }
+
+    /// The directory to work in.
+    var work: String {
+        if system.mount == nil { return place.store }
+        return system.directory.isEmpty ? place.mount : "\(place.mount)/\(system.directory)"
+    }
+
+    /// Mounts; returns how long it took until the directory answered.
+    @discardableResult
+    func mount() throws -> Double {
+        guard let command = system.mount?(place) else { return 0 }
+        let watch = Stopwatch()
+        daemon = try Daemon(command, place)
+        guard access(work, R_OK) == 0 else { throw Failure(call: work) }
+        return watch.seconds
+    }
+
+    /// Unmounts, after noting how much memory was used.
+    func unmount() throws {
+        noteMemory()
+        try daemon?.unmount()
+        daemon = nil
+    }
+
+    /// Forgets everything that is cached, in the kernel and in the filesystem.
+    func goCold() throws {
+        if system.keepsFiles { try unmount() } else { noteMemory() }
+        if PageCache.canBeDropped { try PageCache.drop() } else { sync() }
+        if system.keepsFiles { try mount() }
+    }
+
+    func noteMemory() {
+        if let daemon { peakMemory = max(peakMemory, daemon.statistics.peakMemory) }
+    }
+
+    /// CPU seconds of the daemon since it was started; nil if there is none.
+    var cpuSeconds: Double? { daemon?.statistics.cpuSeconds }
+
+    /// Ends everything and removes it.
+    func remove() throws {
+        try unmount()
+        try Command("rm", ["-rf", place.root]).run()
+    }
+}
+
+extension BenchmarkedSystem.Place {
+    /// Makes a file that only this user can read.
+    static func write(_ text: String, to path: String) throws {
+        let file = try check(
+            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t(0o600)), "open \(path)")
+        defer { close(file) }
+        let bytes = Array(text.utf8)
+        try check(Glibc.write(file, bytes, bytes.count), "write \(path)")
+    }
+}

@@ -1,0 +1,43 @@
+internal import BenchmarkReport
+
+/// The systems that are here, and why others are not.
+struct SystemList {
+    private(set) var systems: [BenchmarkedSystem] = []
+    private(set) var omitted: [String] = []
+
+    /// All that are wanted; nil wants all that there are.
+    init(coffer: String?, machine: Machine, wanted: [String]?) throws {
+        if let coffer {
+            try add("coffer", wanted) { try .coffer(coffer) }
+        } else {
+            omitted.append("coffer: no binary was given (--coffer)")
+        }
+        try add("gocryptfs", wanted) { try .gocryptfs(xchacha: false) }
+        try add("gocryptfs-xchacha", wanted) { try .gocryptfs(xchacha: true) }
+        try add("securefs", wanted) { try .securefs() }
+        try add("encfs", wanted) { try .encfs() }
+        try add("cryfs", wanted) { try .cryfs() }
+        try add("rclone", wanted) { try .rclone() }
+        let plain = BenchmarkedSystem.plain(machine)
+        if wanted?.contains(where: { $0 == plain.id || $0 == "plain" }) ?? true { systems.append(plain) }
+        try add("fuse-passthrough", wanted) { .passthrough() }
+        try add("fuse-memory", wanted) { .memory() }
+    }
+
+    private mutating func add(
+        _ id: String, _ wanted: [String]?, _ make: () throws -> BenchmarkedSystem?
+    ) throws {
+        if let wanted, !wanted.contains(id) { return }
+        if let system = try make() {
+            systems.append(system)
+        } else {
+            omitted.append("\(id): not installed")
+        }
+    }
+
+    /// Takes out a system that does not work here.
+    mutating func leaveOut(_ id: String, because reason: String) {
+        systems.removeAll { $0.id == id }
+        omitted.append("\(id): \(reason)")
+    }
+}

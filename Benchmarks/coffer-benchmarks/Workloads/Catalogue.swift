@@ -1,0 +1,54 @@
+internal import BenchmarkReport
+
+/// Every row, in the order of the tables.
+///
+/// Benchmarks/README.md says what each one is.
+enum Catalogue {
+    static let measures: [Measure] = [
+        Measure(.large, "write", "sequential write + fsync", "MB/s", .higher, overview: true),
+        Measure(.large, "read-cold", "sequential read, cold", "MB/s", .higher, overview: true),
+        Measure(.large, "read-warm", "sequential read, warm", "MB/s", .higher, overview: true),
+        Measure(.large, "random-read", "random 4 KiB read, cold", "reads/s", .higher, overview: true),
+        Measure(.large, "random-write", "random 4 KiB writes + fsync", "writes/s", .higher, overview: true),
+        Measure(.large, "append", "4 KiB append, each fsynced", "appends/s", .higher, overview: true),
+        Measure(.large, "seek", "player: first byte after a seek", "ms", .lower, overview: true),
+        Measure(.large, "seek-worst", "player: slowest seek", "ms", .lower),
+        Measure(.large, "late", "player: reads that came late", "reads", .lower),
+        Measure(.large, "write-cpu", "daemon's CPU for a GiB written", "s/GiB", .lower),
+        Measure(.large, "read-cpu", "daemon's CPU for a GiB read, cold", "s/GiB", .lower),
+        Measure(.large, "memory", "peak memory", "MiB", .lower),
+
+        Measure(.small, "create", "create 4 KiB files", "files/s", .higher, overview: true),
+        Measure(.small, "walk-warm", "walk + stat, warm", "files/s", .higher, overview: true),
+        Measure(.small, "walk-cold", "walk + stat, cold", "files/s", .higher, overview: true),
+        Measure(.small, "read-warm", "read 4 KiB files, warm", "files/s", .higher, overview: true),
+        Measure(.small, "read-cold", "read 4 KiB files, cold", "files/s", .higher, overview: true),
+        Measure(.small, "rename", "rename", "files/s", .higher, overview: true),
+        Measure(.small, "unlink", "unlink", "files/s", .higher, overview: true),
+        Measure(.small, "memory", "peak memory", "MiB", .lower),
+
+        Measure(.tree, "untar", "tar -x", "s", .lower, overview: true),
+        Measure(.tree, "grep-cold", "grep -r, cold", "s", .lower, overview: true),
+        Measure(.tree, "git-add", "git init, git add", "s", .lower, overview: true),
+        Measure(.tree, "status-cold", "git status, cold", "s", .lower, overview: true),
+        Measure(.tree, "status-warm", "git status, warm", "s", .lower, overview: true),
+        Measure(.tree, "remove", "rm -rf", "s", .lower, overview: true),
+        Measure(.tree, "memory", "peak memory", "MiB", .lower),
+
+        Measure(.mount, "empty", "mount, no files", "s", .lower, overview: true),
+        Measure(.mount, "full", "mount, many files", "s", .lower, overview: true),
+        Measure(.mount, "unlock", "of this, the passphrase", "s", .lower),
+        Measure(.mount, "empty-beyond", "mount beyond the passphrase, no files", "s", .lower),
+        Measure(.mount, "full-beyond", "mount beyond the passphrase, many files", "s", .lower),
+
+        Measure(.space, "written", "store over content, after writing", "ratio", .lower, overview: true),
+        Measure(.space, "rewritten", "after a day of rewriting", "ratio", .lower),
+        Measure(.space, "settled", "after that, once the store settles", "ratio", .lower, overview: true),
+        Measure(.space, "settling", "until the store settles", "s", .lower),
+
+        Measure(.million, "create", "create empty files", "files/s", .higher),
+        Measure(.million, "mount", "mount, cold", "s", .lower),
+        Measure(.million, "walk-cold", "walk + stat, cold", "files/s", .higher),
+        Measure(.million, "memory", "peak memory", "MiB", .lower),
+    ]
+}

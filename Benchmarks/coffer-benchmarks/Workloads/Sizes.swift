@@ -1,0 +1,45 @@
+/// How much of everything.
+struct Sizes {
+    /// The large file, in bytes.
+    var largeFile = 512 << 20
+    var randomReads = 6_000
+    var randomWrites = 2_048
+    var appends = 2_000
+    var seeks = 12
+    /// How long the player plays after each seek, in seconds.
+    var playSeconds = 0.5
+    /// Small files, of 4 KiB.
+    var smallFiles = 5_000
+    /// Files of a vault that is mounted with many.
+    var mountedFiles = 100_000
+    /// Content whose room on the disk is measured, in bytes.
+    var spaceContent = 256 << 20
+    /// How often that content is written anew.
+    var rewritings = 4
+    /// How long a store may take to settle, in seconds.
+    var settling = 300.0
+    /// Whether the tree is the larger one.
+    var isTreeLarge = true
+
+    static let full = Sizes()
+    static let quick = Sizes(
+        largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, seeks: 5, playSeconds: 0.2,
+        smallFiles: 1_500, mountedFiles: 5_000, isTreeLarge: false)
+
+    static let filesPerDirectory = 500
+    /// What a player reads at once, in bytes.
+    static let playedPiece = 128 << 10
+    /// What a player needs, in bytes per second: 200 Mbit/s, more than any disc has.
+    static let playedRate = 25_000_000.0
+
+    var texts: [String] {
+        [
+            "large file \(largeFile >> 20) MiB", "\(randomReads) random reads",
+            "\(randomWrites) random writes",
+            "\(appends) appends", "\(seeks) seeks, each with \(playSeconds) s of playing at 25 MB/s",
+            "\(smallFiles) small files in directories of \(Self.filesPerDirectory)",
+            "“many files” at a mount: \(mountedFiles)",
+            "room on the disk: \(spaceContent >> 20) MiB, written \(rewritings) times over",
+        ]
+    }
+}
