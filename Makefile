@@ -33,7 +33,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Tests/*.sh) .ci/
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test applications crash power-cuts nightly tsan bench bench-quick bench-deps bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo test applications crash power-cuts nightly tsan bench bench-quick bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
@@ -85,6 +85,10 @@ bench: bench-build ## Time Coffer against its peers, for hours (as root); the re
 
 bench-quick: bench-build ## The same in small, against gocryptfs, the plain disk and a pass-through
 	$(BUILD)/release/coffer-benchmarks --coffer $(BINARY) --quick --output $(BUILD)/benchmarks $(BENCH_FLAGS)
+
+bench-parts: build ## Time parts of Coffer alone: ciphers, rows of the index, reads
+	$(SWIFT) build --scratch-path $(BUILD) -c release --product coffer-microbenchmarks --static-swift-stdlib
+	$(BUILD)/release/coffer-microbenchmarks $(BENCH_FLAGS)
 
 bench-deps: ## Install the peers (needs root and apt)
 	apt-get install -y gocryptfs securefs encfs cryfs rclone git tar grep util-linux

@@ -80,6 +80,13 @@ let package = Package(
                 "BenchmarkReport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/coffer-benchmarks", swiftSettings: testSettings),
+        .executableTarget(
+            name: "coffer-microbenchmarks",
+            dependencies: [
+                "BenchmarkReport", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore",
+                "CofferVault", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/coffer-microbenchmarks", swiftSettings: testSettings),
         tests("BenchmarkReportTests", ["BenchmarkReport"]),
 
         .target(name: "CFilesystemCalls", path: "Tests/CFilesystemCalls"),

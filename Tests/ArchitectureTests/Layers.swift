@@ -22,7 +22,7 @@ enum Layers {
         "CCrypto": ["CofferCrypto"],
         "CSQLite": ["CofferStore"],
         "CFuse3": ["CofferFUSE"],
-        "ArgumentParser": ["coffer", "coffer-benchmarks"],
+        "ArgumentParser": ["coffer", "coffer-benchmarks", "coffer-microbenchmarks"],
         "FoundationEssentials": ["CofferClient", "coffer", "BenchmarkReport"],
         // 30 MB of code and data, for what FoundationEssentials does as well.
         "Foundation": [],

@@ -40,6 +40,7 @@ final class Bench {
     /// Unmounts, after noting how much memory was used.
     func unmount() throws {
         noteMemory()
+        if system.storesLater, daemon != nil { try settle(still: 7, limit: 300) }
         try daemon?.unmount()
         daemon = nil
     }
@@ -49,6 +50,21 @@ final class Bench {
         if system.keepsFiles { try unmount() } else { noteMemory() }
         if PageCache.canBeDropped { try PageCache.drop() } else { sync() }
         if system.keepsFiles { try mount() }
+    }
+
+    /// Waits until the store's size has been the same for a while; returns when it last changed, in seconds.
+    @discardableResult
+    func settle(still stillness: Double, limit: Double) throws -> Double {
+        let watch = Stopwatch()
+        var size = try Walk(place.store).allocated
+        var changed = 0.0
+        while watch.seconds - changed < stillness, watch.seconds < limit {
+            usleep(500_000)
+            let now = try Walk(place.store).allocated
+            if now != size { changed = watch.seconds }
+            size = now
+        }
+        return changed
     }
 
     func noteMemory() {

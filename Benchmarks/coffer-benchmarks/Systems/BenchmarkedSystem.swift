@@ -13,6 +13,8 @@ struct BenchmarkedSystem {
     var directory = ""
     /// Whether the files are still there after unmounting.
     var keepsFiles = true
+    /// Whether it stores what was written only later, and no earlier for being unmounted.
+    var storesLater = false
 
     var id: String { description.id }
 

@@ -79,7 +79,7 @@ extension BenchmarkedSystem {
             "tree.git-add",
             "tree.status-cold", "tree.status-warm", "space.written", "space.rewritten", "space.settled",
         ]
-        return BenchmarkedSystem(
+        var system = BenchmarkedSystem(
             SystemDescription(
                 id: "rclone", role: .peer, version: version,
                 options: "crypt over a local directory; mount --vfs-cache-mode full",
@@ -97,5 +97,7 @@ extension BenchmarkedSystem {
                 ]
                 return Command(binary, arguments, environment: place.environment)
             })
+        system.storesLater = true
+        return system
     }
 }

@@ -81,18 +81,9 @@ struct SpaceWorkload {
         }
     }
 
-    /// Waits until the store's size stays the same; returns the seconds until it last changed.
+    /// Returns the seconds until it last changed.
     @discardableResult
     private func settle() throws -> Double {
-        let watch = Stopwatch()
-        var size = try Walk(bench.place.store).allocated
-        var changed = 0.0
-        while watch.seconds - changed < Self.stillness, watch.seconds < sizes.settling {
-            usleep(500_000)
-            let now = try Walk(bench.place.store).allocated
-            if now != size { changed = watch.seconds }
-            size = now
-        }
-        return changed
+        try bench.settle(still: Self.stillness, limit: sizes.settling)
     }
 }
