@@ -60,6 +60,7 @@ final class BenchmarkRun {
                 do {
                     try measure(group, system, tree, round: round)
                 } catch let failure as Failure {
+                    Cleanup.shared.stopIfEnding()
                     // Without Coffer or the machine itself there is nothing to compare.
                     if system.description.role == .subject || system.description.role == .plain {
                         throw failure

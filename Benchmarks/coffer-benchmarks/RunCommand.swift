@@ -46,7 +46,10 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         Cleanup.handleSignals()
-        defer { Cleanup.shared.run() }
+        defer {
+            Cleanup.shared.stopIfEnding()
+            Cleanup.shared.run()
+        }
         let directory = try makeDirectory()
         let machine = Machine(storing: directory)
         let quickSystems = ["coffer", "gocryptfs", "plain", "fuse-passthrough"]

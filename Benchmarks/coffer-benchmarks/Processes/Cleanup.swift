@@ -11,6 +11,7 @@ final class Cleanup: Sendable {
         var directory: String?
     }
     private let state = Mutex(State())
+    private let isEnding = Atomic(false)
 
     func started(_ process: pid_t) { state.withLock { _ = $0.processes.insert(process) } }
     func ended(_ process: pid_t) { state.withLock { _ = $0.processes.remove(process) } }
@@ -49,6 +50,13 @@ final class Cleanup: Sendable {
         return false
     }
 
+    /// Stops the thread for good if a signal is just ending everything.
+    ///
+    /// Otherwise the work would go on, fail as its files vanish, and end the process before all is undone.
+    func stopIfEnding() {
+        while isEnding.load(ordering: .acquiring) { pause() }
+    }
+
     /// From now on SIGINT, SIGTERM and SIGHUP undo everything and end the process.
     ///
     /// Must be called before there are other threads, which inherit that these signals are blocked.
@@ -73,6 +81,7 @@ final class Cleanup: Sendable {
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
         var signal: Int32 = 0
         sigwait(&signals, &signal)
+        shared.isEnding.store(true, ordering: .releasing)
         Terminal.note("\nInterrupted: unmounting and removing everything.")
         shared.run()
         _exit(128 + signal)

@@ -13,6 +13,7 @@ final class Daemon {
         let log = try check(
             open(place.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode_t(0o600)), "open \(place.log)")
         defer { close(log) }
+        Cleanup.shared.stopIfEnding()
         let bare = try Self.device(of: place.mount)
         let watch = Stopwatch()
         process = try ChildProcess(command, output: log)

@@ -16,6 +16,7 @@ final class Recorder {
     }
 
     func record(_ measure: String, _ value: Double, round: Int? = nil) {
+        Cleanup.shared.stopIfEnding()
         samples.append(Sample(system: system, measure: measure, round: round ?? self.round, value: value))
         guard let known = Catalogue.measures.first(where: { $0.id == measure }) else { return }
         let text = "\(Figure.text(value)) \(known.unit)"

@@ -24,7 +24,7 @@ struct Sizes {
     static let full = Sizes()
     static let quick = Sizes(
         largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, seeks: 5, playSeconds: 0.2,
-        smallFiles: 1_500, mountedFiles: 5_000, isTreeLarge: false)
+        smallFiles: 1_500, mountedFiles: 5_000, spaceContent: 64 << 20, rewritings: 3, isTreeLarge: false)
 
     static let filesPerDirectory = 500
     /// What a player reads at once, in bytes.
