@@ -54,8 +54,10 @@ final class BenchmarkRun {
     /// Systems in a row, in another order each round: what drifts on the machine hits all of them.
     private func measure(_ group: Measure.Group, _ tree: SourceTree?) throws {
         let rounds = Self.isMeasuredOnce(group) ? 1 : plan.rounds
+        var failed: Set<String> = []
         for round in 1...rounds {
-            for system in list.systems.shuffled(using: &numbers) where takesPart(system, in: group) {
+            for system in list.systems.shuffled(using: &numbers)
+            where takesPart(system, in: group) && !failed.contains(system.id) {
                 recorder.begin(system.id, round: round, group)
                 do {
                     try measure(group, system, tree, round: round)
@@ -65,10 +67,11 @@ final class BenchmarkRun {
                     if system.description.role == .subject || system.description.role == .plain {
                         throw failure
                     }
-                    Terminal.note("\(system.id) failed and is left out: \(failure)")
+                    Terminal.note("\(system.id) failed and is left out of this group: \(failure)")
                     try clear(system)
-                    recorder.forget(system.id)
-                    list.leaveOut(system.id, because: "failed: \(failure.description.firstLine)")
+                    recorder.forget(system.id, group)
+                    failed.insert(system.id)
+                    list.note("\(system.id), in “\(group.title)”: \(failure.description.firstLine)")
                 }
             }
         }

@@ -35,9 +35,8 @@ struct SystemList {
         }
     }
 
-    /// Takes out a system that does not work here.
-    mutating func leaveOut(_ id: String, because reason: String) {
-        systems.removeAll { $0.id == id }
-        omitted.append("\(id): \(reason)")
+    /// Keeps for the report what could not be measured.
+    mutating func note(_ text: String) {
+        omitted.append(text)
     }
 }

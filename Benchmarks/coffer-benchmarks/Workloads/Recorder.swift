@@ -23,8 +23,8 @@ final class Recorder {
         Terminal.line("            " + Terminal.padded(known.title, 42) + text)
     }
 
-    /// Forgets what is known of a system that failed.
-    func forget(_ system: String) {
-        samples.removeAll { $0.system == system }
+    /// Forgets a group's figures of a system that failed in it.
+    func forget(_ system: String, _ group: Measure.Group) {
+        samples.removeAll { $0.system == system && $0.measure.hasPrefix(group.rawValue + ".") }
     }
 }
