@@ -4,7 +4,10 @@ extension BenchmarkedSystem {
     /// securefs in its default format.
     static func securefs() throws -> BenchmarkedSystem? {
         guard let binary = Command.find("securefs") else { return nil }
-        let version = try Command(binary, ["version"]).run().firstLine
+        // Debian's build does not know its own version.
+        let package = try? Command("dpkg-query", ["-W", "-f", "securefs ${Version} (Debian)", "securefs"])
+            .run()
+        let version = try package ?? Command(binary, ["version"]).run().firstLine
         return BenchmarkedSystem(
             SystemDescription(id: "securefs", role: .peer, version: version, options: "create; mount"),
             create: { place in
