@@ -120,6 +120,7 @@ package final class Vault: Sendable {
         do throws(FileSystemError) {
             return try state.withLock { state throws(FileSystemError) in
                 try state.ensureWritable()
+                state.forgetCleanItems()
                 defer { upkeep.note(changes: state.changeCount) }
                 let changes = state.index.changes
                 do throws(FileSystemError) {

@@ -63,7 +63,6 @@ final class VaultState {
     func item(_ number: Int64) throws(FileSystemError) -> CachedItem {
         if let cached = items[number] { return cached }
         guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
-        if items.count >= Self.cleanItemsMax + dirtyItems.count { forgetCleanItems() }
         let item = CachedItem(row, stored: index.hash(of: row))
         items[number] = item
         return item
@@ -95,7 +94,11 @@ final class VaultState {
         fragmented.remove(number)
     }
 
-    private func forgetCleanItems() {
+    /// Forgets items in which nothing was changed, if there are many.
+    ///
+    /// Only between operations: what one of them still holds would be changed without being stored.
+    func forgetCleanItems() {
+        guard items.count >= Self.cleanItemsMax + dirtyItems.count else { return }
         items = items.filter { dirtyItems.contains($0.key) }
     }
 
@@ -110,12 +113,15 @@ final class VaultState {
     /// Writes changed items and orphans to the index.
     func storeItems() throws(FileSystemError) {
         for number in dirtyItems {
-            guard let item = items[number] else { continue }
+            guard let item = items[number] else {
+                throw .store(.stopped(reason: "item \(number) was changed and is not in memory"))
+            }
             item.stored = try storing { () throws(StoreError) in
                 try index.put(item.row, replacing: item.stored)
             }
         }
         dirtyItems.removeAll(keepingCapacity: true)
+        forgetCleanItems()
         guard orphans != storedOrphans else { return }
         for number in orphans.subtracting(storedOrphans) {
             try storing { () throws(StoreError) in try index.insertOrphan(number) }
