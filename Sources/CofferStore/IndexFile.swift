@@ -29,7 +29,9 @@ final class IndexDatabaseFile: IndexFile {
 
     func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
         let start = offset / IndexPageLayout.pageByteCount * IndexPageLayout.pageByteCount
-        precondition(offset + buffer.byteCount <= start + IndexPageLayout.pageByteCount)
+        guard offset + buffer.byteCount <= start + IndexPageLayout.pageByteCount else {
+            throw .damaged(place: "the page size of the index")
+        }
         do throws(StoreError) {
             guard try readPage(at: start) else { return 0 }
         } catch {
@@ -68,7 +70,9 @@ final class IndexDatabaseFile: IndexFile {
     }
 
     func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
-        precondition(offset % IndexPageLayout.pageByteCount == 0 && bytes.byteCount == page.count)
+        guard offset % IndexPageLayout.pageByteCount == 0, bytes.byteCount == page.count else {
+            throw .damaged(place: "the page size of the index")
+        }
         page.withMutableRawSpan { $0.copyBytes(from: bytes) }
         sealer.seal(&page, in: .database, at: offset)
         let page = page

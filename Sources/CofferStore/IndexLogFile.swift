@@ -30,10 +30,12 @@ final class IndexLogFile: IndexFile {
 
     func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
         try writeWaiting()
-        if offset < Layout.logHeaderByteCount { return try readRaw(&buffer, at: offset) }
+        if offset < Layout.logHeaderByteCount { return try readHeader(&buffer, at: offset) }
         let start = Self.frameStart(offset)
         let place = offset - start
-        precondition(place + buffer.byteCount <= Layout.frameByteCount)
+        guard place + buffer.byteCount <= Layout.frameByteCount else {
+            throw .damaged(place: Self.describe(start))
+        }
         switch try readFrame(at: start) {
         case .missing: return 0
         case .damaged where place != 0: throw .damaged(place: Self.describe(start))
@@ -42,6 +44,15 @@ final class IndexLogFile: IndexFile {
         let frame = frame
         unsafe buffer.copyBytes(from: frame.span.bytes.extracting(place..<place + buffer.byteCount))
         return buffer.byteCount
+    }
+
+    private func readHeader(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+        let count = try readRaw(&buffer, at: offset)
+        guard offset == 0, buffer.byteCount == Layout.logHeaderByteCount else {
+            throw .damaged(place: "the header of the index's log")
+        }
+        if count == buffer.byteCount { try IndexLogHeader.check(buffer.bytes.array) }
+        return count
     }
 
     private func readRaw(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
@@ -89,7 +100,9 @@ final class IndexLogFile: IndexFile {
 
     func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
         if offset < Layout.logHeaderByteCount {
-            precondition(offset == 0 && bytes.byteCount == Layout.logHeaderByteCount)
+            guard offset == 0, bytes.byteCount == Layout.logHeaderByteCount else {
+                throw .damaged(place: "the header of the index's log")
+            }
             try writeWaiting()
             freshHeader = bytes.array
             return try writeRaw(bytes.array, at: 0)
@@ -97,7 +110,9 @@ final class IndexLogFile: IndexFile {
         freshHeader = nil
         let start = Self.frameStart(offset)
         let place = offset - start
-        precondition(place + bytes.byteCount <= Layout.frameByteCount)
+        guard place + bytes.byteCount <= Layout.frameByteCount else {
+            throw .damaged(place: Self.describe(start))
+        }
         if place == 0, bytes.byteCount == Layout.frameHeaderByteCount {
             try writeWaiting()
             waiting = (start, bytes.array)

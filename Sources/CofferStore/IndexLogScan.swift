@@ -13,22 +13,32 @@ enum IndexLogScan {
     private static let frameSaltOffset = 8
 
     /// Frames behind the first damaged one that belong to the log as it was.
+    ///
+    /// - Throws: `.damaged` for a header that no log of an index has.
     static func countDroppedFrames(_ files: IndexFiles) throws(StoreError) -> Int {
+        let file: any StorageFile
+        var header = [UInt8](repeating: 0, count: Layout.logHeaderByteCount)
         do throws(SystemError) {
             guard try files.directory.contains(IndexFiles.logName) else { return 0 }
-            return try count(try files.directory.open(IndexFiles.logName, create: false), files.makeSealer())
+            file = try files.directory.open(IndexFiles.logName, create: false)
+            let read = try header.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
+                try file.read(into: &bytes, at: 0)
+            }
+            guard read == header.count else { return 0 }
+        } catch {
+            throw StoreError(error)
+        }
+        try IndexLogHeader.check(header)
+        do throws(SystemError) {
+            return try count(file, salts: Array(header[saltRange]), files.makeSealer())
         } catch {
             throw StoreError(error)
         }
     }
 
-    private static func count(_ file: any StorageFile, _ sealer: PageSealer) throws(SystemError) -> Int {
-        var header = [UInt8](repeating: 0, count: Layout.logHeaderByteCount)
-        let read = try header.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
-            try file.read(into: &bytes, at: 0)
-        }
-        guard read == header.count else { return 0 }
-        let salts = Array(header[saltRange])
+    private static func count(
+        _ file: any StorageFile, salts: [UInt8], _ sealer: PageSealer
+    ) throws(SystemError) -> Int {
         var offset = Layout.logHeaderByteCount
         var isDamaged = false
         var dropped = 0

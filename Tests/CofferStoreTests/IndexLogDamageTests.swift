@@ -1,3 +1,4 @@
+import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTestSupport
@@ -97,5 +98,51 @@ import Testing
             #expect(found == row)
         }
         #expect(throws: StoreError.self) { _ = try index.makeReader().size() }
+    }
+
+    /// A header with valid checksums that tells other things than Coffer's is damage, and ends no process.
+    @Test(arguments: [(0x377f_0683, 512), (0x377f_0683, 65_536), (0x377f_0682, 1024), (0x377f_0683, 4095)])
+    func aHeaderOfAnotherPageSizeIsDamage(magic: UInt32, pageByteCount: UInt32) throws {
+        let (test, directory, _) = try makeLog(seed: 8)
+        let damaged = test.on(directory.copy())
+        damaged.directory.overwrite(
+            TestIndex.log, at: 0, with: Self.header(magic: magic, pageByteCount: pageByteCount))
+        #expect {
+            _ = try damaged.open()
+        } throws: {
+            "\($0)".contains("the header of the index's log is damaged")
+        }
+    }
+
+    /// As SQLite writes it: the checksum is over 32-bit words, big-endian if the magic number is odd.
+    private static func header(magic: UInt32, pageByteCount: UInt32) -> [UInt8] {
+        let fields = [magic, 3_007_000, pageByteCount, 0, 1, 2]
+        var sums: (UInt32, UInt32) = (0, 0)
+        let words = magic & 1 == 1 ? fields : fields.map(\.byteSwapped)
+        for pair in stride(from: 0, to: words.count, by: 2) {
+            sums.0 &+= words[pair] &+ sums.1
+            sums.1 &+= words[pair + 1] &+ sums.0
+        }
+        return (fields + [sums.0, sums.1]).flatMap { word in
+            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+        }
+    }
+
+    /// The page size of the database itself is sealed, but who has the key may still have made it another.
+    @Test func aReadAcrossPagesIsDamage() throws {
+        let (_, directory, _) = try makeLog(seed: 9)
+        let files = IndexFiles(
+            directory: directory, vault: VaultID(low: 1, high: 2), key: .random())
+        for name in [TestIndex.database, TestIndex.log] {
+            let opened = try directory.open(name, create: false)
+            let file: any IndexFile =
+                name == TestIndex.log
+                ? IndexLogFile(opened, of: files) : IndexDatabaseFile(opened, of: files)
+            var bytes = [UInt8](repeating: 0, count: 8192)
+            #expect(throws: StoreError.self) {
+                try bytes.withMutableRawSpan { _ = try file.read(&$0, at: 4000) }
+            }
+            #expect(throws: StoreError.self) { try file.write(bytes.span.bytes, at: 4000) }
+        }
     }
 }

@@ -1,0 +1,43 @@
+internal import CofferFormat
+
+/// The header of SQLite's log, the one piece of an index that is not sealed.
+///
+/// Whoever can write the file can make it say what they want, with checksums that fit. See
+/// https://sqlite.org/walformat.html, "The WAL header".
+enum IndexLogHeader {
+    /// The last bit tells the byte order of the checksums.
+    private static let magic: UInt32 = 0x377f_0682
+    private static let pageSizeOffset = 8
+    /// What the checksum is over.
+    private static let checkedByteCount = 24
+
+    /// Checks a whole header before SQLite goes by it; zeros are a log that a power cut left unwritten.
+    ///
+    /// - Throws: `.damaged`. Without this SQLite would take a wrong checksum for the end of the log, and
+    ///   another page size for the truth.
+    static func check(_ header: [UInt8]) throws(StoreError) {
+        if header.allSatisfy({ $0 == 0 }) { return }
+        let magic = word(header, at: 0)
+        let sums = checksum(header, isBigEndian: magic & 1 == 1)
+        guard header.count == IndexPageLayout.logHeaderByteCount, magic & ~1 == Self.magic,
+            word(header, at: pageSizeOffset) == UInt32(IndexPageLayout.pageByteCount),
+            sums == (word(header, at: checkedByteCount), word(header, at: checkedByteCount + 4))
+        else { throw .damaged(place: "the header of the index's log") }
+    }
+
+    private static func word(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+        guard offset + 4 <= bytes.count else { return 0 }
+        return bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private static func checksum(_ header: [UInt8], isBigEndian: Bool) -> (UInt32, UInt32) {
+        var sums: (UInt32, UInt32) = (0, 0)
+        for offset in stride(from: 0, to: checkedByteCount, by: 8) {
+            let first = word(header, at: offset)
+            let second = word(header, at: offset + 4)
+            sums.0 &+= (isBigEndian ? first : first.byteSwapped) &+ sums.1
+            sums.1 &+= (isBigEndian ? second : second.byteSwapped) &+ sums.0
+        }
+        return sums
+    }
+}
