@@ -115,6 +115,8 @@ import Testing
             #expect(fails("readOnly") { _ = try vault.makeFile("more") }, comment)
             return
         }
+        // What is still in memory of the log is written first, or there would be no room for more.
+        try vault.commit()
         _ = try vault.makeFile("more", Pattern.make(1000))
         try vault.commit()
         let shown = try vault.files()
