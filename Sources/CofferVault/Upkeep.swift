@@ -126,9 +126,19 @@ extension Vault {
     }
 
     private func tidyUp() {
-        while let released = nextUpkeep() {
+        var released: [Int64] = []
+        while let more = nextUpkeep() {
+            // With those that a full disk kept from being taken apart.
+            released += more
             do throws(FileSystemError) {
-                for number in released { try eraseInSlices(number) }
+                while let number = released.popLast() {
+                    do throws(FileSystemError) {
+                        try eraseInSlices(number)
+                    } catch {
+                        if case .noSpace = error { released.append(number) }
+                        throw error
+                    }
+                }
                 try moveLog()
                 if try compact() { upkeep.noteUpkeep(isUrgent: false) }
             } catch {

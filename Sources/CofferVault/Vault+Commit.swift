@@ -194,7 +194,9 @@ extension Vault {
         try commit()
         try state.withLock { state throws(FileSystemError) in
             for number in state.orphans {
-                try erase(try state.item(number), state)
+                let item = try state.item(number)
+                // A large one takes its time: the next mount goes on with it.
+                if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, state) }
             }
         }
         try commit()

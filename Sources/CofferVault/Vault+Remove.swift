@@ -4,7 +4,9 @@ internal import CofferSystem
 // Taking names away.
 extension Vault {
     /// Items with more content than this are taken apart in the background.
-    private static let eraseAtOnceMax: Int64 = 64 << 20
+    static let eraseAtOnceMax: Int64 = 64 << 20
+    /// Ranges that are taken from such an item at a time.
+    private static let sliceRowCount = 256
 
     /// Takes a name away; the item goes when nobody uses it any more.
     ///
@@ -112,22 +114,30 @@ extension Vault {
         try state.erase(item)
     }
 
-    /// Removes an item of any size, without keeping others waiting for long.
+    /// Removes an item of any size, without keeping others waiting for long: some ranges at a time, each time
+    /// with a commit.
+    ///
+    /// What is not done when the vault is closed is done after the next mount.
     func eraseInSlices(_ number: Int64) throws(FileSystemError) {
-        var end = Int64.max
-        while end > 0 {
-            let next: Int64? = try reading { state throws(FileSystemError) in
-                guard state.orphans.contains(number) else { return nil }
+        var isDone = false
+        while !isDone, !upkeep.isStopped {
+            isDone = try changing { state throws(FileSystemError) in
+                guard state.orphans.contains(number) else { return true }
                 let item = try state.item(number)
-                let slice = max(0, min(end, item.row.size) - Self.eraseAtOnceMax)
-                try self.removeContent(of: item, slice..<end, state)
+                let rows = try storing { () throws(StoreError) in
+                    try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
+                }
+                guard let last = rows.last(where: { $0.item == number }) else {
+                    try self.erase(item, state)
+                    return true
+                }
+                try self.removeContent(of: item, 0..<last.end, state)
                 state.touch(item, [])
-                if slice == 0 { try self.erase(item, state) }
-                return slice
+                return false
             }
-            guard let next else { return }
-            end = next
             try commit()
+            try moveLog()
+            upkeep.pause()
         }
     }
 }

@@ -59,6 +59,83 @@ import Testing
         #expect(try test.on(test.directory.crash(seed: 3)).open().damage() == [])
     }
 
+    /// What counts is what a file holds, not how large it says it is.
+    @Test func aSparseOneTakesFewCommits() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let number = try vault.makeFile("sparse")
+        for piece in 0..<65 { try vault.put(Pattern.make(1 << 20), to: number, at: piece << 32) }
+        _ = try vault.unlink(Array("sparse".utf8), in: Vault.rootNumber)
+        try vault.commit()
+        test.directory.resetStatistics()
+        try vault.eraseInSlices(number)
+        #expect(fails("stale") { _ = try vault.attributes(of: number) })
+        let flushes = test.directory.statistics.flushed.count { $0 == "index.sqlite-wal" }
+        #expect(flushes <= 3)
+        #expect(try vault.damage() == [])
+    }
+
+    /// The log of many slices is moved between them, and does not grow until the last is done.
+    @Test func theLogIsMovedWhileALargeOneGoes() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let number = try vault.makeFile("large")
+        for piece in 0..<66_000 {
+            try vault.put([UInt8](repeating: 1, count: 100), to: number, at: piece * 200)
+        }
+        _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
+        try vault.commit()
+        let moves = Condition(0)
+        test.directory.observe { call, path in
+            if call == .write, path == "index.sqlite" { moves.withLock { $0 += 1 } }
+        }
+        try vault.eraseInSlices(number)
+        test.directory.observe(nil)
+        #expect(moves.withLock { $0 } > 0)
+        #expect(vault.state.withLock { $0.index.logFrameCount } < 3000)
+    }
+
+    /// An unmount does not wait for it; the next mount goes on.
+    @Test func aLargeOneWaitsForTheNextMount() throws {
+        let test = try TestVault.create()
+        let number: Int64
+        do {
+            let vault = try test.open()
+            number = try vault.makeFile("large")
+            for piece in 0..<65 { try vault.put(Pattern.make(1 << 20), to: number, at: piece << 20) }
+            _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
+            vault.upkeep.stop()
+            try vault.eraseInSlices(number)
+            #expect(try vault.attributes(of: number).allocated == 65 << 20)
+            try vault.close()
+        }
+        let again = try test.open()
+        #expect(again.state.withLock { $0.orphans } == [number])
+        try again.eraseInSlices(number)
+        try again.commit()
+        #expect(again.state.withLock { $0.packs.rows.reduce(0) { $0 + $1.live } } == 0)
+        #expect(try again.damage() == [])
+    }
+
+    /// A vault that has stopped is not changed any more.
+    @Test func nothingIsTakenApartOnceWritingHasStopped() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let number = try vault.makeFile("large")
+        for piece in 0..<65 { try vault.put(Pattern.make(1 << 20), to: number, at: piece << 20) }
+        _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
+        try vault.commit()
+        _ = try vault.makeFile("never kept")
+        test.directory.fail(
+            StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+        #expect(throws: FileSystemError.self) { try vault.commit() }
+        test.directory.heal()
+        test.directory.resetStatistics()
+        #expect(fails("readOnly") { try vault.eraseInSlices(number) })
+        #expect(test.directory.statistics.count(StorageCall.changes) == 0)
+        #expect(try test.on(test.directory.copy()).open().damage() == [])
+    }
+
     @Test func aCrashAfterTheReleaseLeavesNothingHalfErased() throws {
         for seed in 0..<10 {
             let test = try TestVault.create()
