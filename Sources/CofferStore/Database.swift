@@ -65,9 +65,11 @@ final class Database: @unchecked Sendable {
         try check(unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
     }
 
-    /// Closes without moving the log into the database: for connections beside the main one.
-    func leaveLogOnClose() throws(StoreError) {
-        try check(unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
+    /// Whether closing the connection leaves the log alone, rather than moving it into the database and
+    /// removing it.
+    func leaveLogOnClose(_ leaves: Bool = true) throws(StoreError) {
+        try check(
+            unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves ? 1 : 0))
     }
 
     /// Moves as much of the log into the database as readers allow.

@@ -53,6 +53,9 @@ package final class Index {
         fileSystem = Self.makeFileSystem(directory, vault, key)
         droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
+        // Until `close` has moved it all, nothing may touch the log: neither of an index that a newer version
+        // made, nor after the disk failed, when what it has of the log is not known.
+        try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
         guard version == IndexSchema.version else {
@@ -135,13 +138,24 @@ package final class Index {
         try database.execute("BEGIN IMMEDIATE")
     }
 
-    /// Commits and moves the log into the database; the index is not to be used afterwards.
+    /// Commits, to disk, and moves the log into the database; the index is not to be used afterwards.
+    ///
+    /// Where somebody still reads from the log, or the database finds no room, the log stays.
     package func close() throws(StoreError) {
         try commit()
         try database.execute("COMMIT")
-        let (frames, moved) = try database.checkpoint()
-        guard moved < frames else { return }
-        throw .stopped(reason: "the index's log could not be moved")
+        do throws(SystemError) {
+            try fileSystem.files.writeUnwritten(to: logFile)
+            try logFile.dataSync()
+        } catch {
+            throw StoreError(error)
+        }
+        do throws(StoreError) {
+            let (frames, moved) = try database.checkpoint()
+            if moved == frames { try database.leaveLogOnClose(false) }
+        } catch {
+            guard case .noSpace = error else { throw error }
+        }
     }
 
     /// What it takes to wait for the disk, and to move the log, without the vault's lock.

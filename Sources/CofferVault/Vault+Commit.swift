@@ -127,7 +127,8 @@ extension Vault {
 
     /// Moves the index's log into the database once it is long, without keeping the writer waiting.
     func moveLog() throws(FileSystemError) {
-        guard state.withLock({ $0.index.logFrameCount }) >= Self.logFrameCountMax else { return }
+        let isDue = state.withLock { $0.stopped == nil && $0.index.logFrameCount >= Self.logFrameCountMax }
+        guard isDue else { return }
         let rest = try storing { () throws(StoreError) in try log.checkpoint() }
         if rest <= Self.lastFrameCountMax { state.withLock { $0.logIsNearlyMoved = true } }
     }

@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferSystem
 import CofferTestSupport
 import Testing
@@ -56,6 +57,65 @@ import Testing
             StorageFault([.dataSync], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
         #expect(throws: FileSystemError.self) { try vault.commit() }
         try expectStopped()
+    }
+
+    /// Nor does closing the vault move a log of which the disk may have lost a part.
+    @Test func aStoppedVaultIsClosedWithoutAWrite() throws {
+        let test = try TestVault.create()
+        do {
+            let vault = try test.open()
+            _ = try vault.makeFile("a", Pattern.make(3000))
+            try vault.commit()
+            _ = try vault.makeFile("b", Pattern.make(3000))
+            test.directory.fail(
+                StorageFault([.dataSync], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+            #expect(throws: FileSystemError.self) { try vault.commit() }
+            test.directory.heal()
+            test.directory.resetStatistics()
+            try vault.close()
+        }
+        #expect(test.directory.statistics.count(StorageCall.changes) == 0)
+        let again = try test.open()
+        #expect(try again.names().contains("a"))
+        #expect(try again.damage() == [])
+    }
+
+    /// A program that does not know the format changes nothing.
+    @Test func anIndexOfANewerVersionIsLeftAsItIs() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        _ = try vault.makeFile("a")
+        try vault.commit()
+        try vault.state.withLock { try $0.index.database.execute("PRAGMA user_version = 2") }
+        _ = try vault.makeFile("b")
+        try vault.commit()
+        let newer = test.on(test.directory.copy())
+        newer.directory.resetStatistics()
+        #expect {
+            _ = try newer.open()
+        } throws: {
+            guard case StoreError.format(.newerVersion, _) = $0 else { return false }
+            return true
+        }
+        #expect(newer.directory.statistics.count(StorageCall.changes) == 0)
+    }
+
+    /// A check that is not done yet keeps the log where it is, and nothing is lost.
+    @Test func closingDuringACheckIsNoError() throws {
+        let test = try TestVault.create()
+        do {
+            let vault = try test.open()
+            _ = try vault.makeFile("a")
+            try vault.commit()
+            let reader = try vault.state.withLock { try $0.index.makeReader() }
+            _ = try reader.size()
+            _ = try vault.makeFile("b")
+            try vault.close()
+            #expect(try reader.size().items == 2)
+        }
+        let again = try test.open()
+        #expect(try again.names() == ["a", "b"])
+        #expect(try again.damage() == [])
     }
 
     /// What is shown afterwards is the last commit, not a mixture with what was never kept.
