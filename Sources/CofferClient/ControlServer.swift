@@ -96,13 +96,21 @@ enum RuntimeDirectory {
         candidates +=
             ["/run/user/\(user)/coffer"] + (user == 0 ? ["/run/coffer"] : []) + ["/tmp/coffer-\(user)"]
         for path in candidates where Directory.exists(Directory.parent(of: path)) {
-            guard (try? Directory.make(path)) != nil else { continue }
-            var status = stat()
-            guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == user,
-                status.st_mode & 0o077 == 0
-            else { continue }
+            guard (try? Directory.make(path)) != nil, isPrivate(path) else { continue }
             return path
         }
         throw .control("There is no safe place for the socket of the mount; set XDG_RUNTIME_DIR.")
+    }
+
+    /// Whether a directory belongs to this user, and nobody else can do anything in it.
+    static func isPrivate(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+        return status.st_uid == geteuid() && status.st_mode & 0o077 == 0
+    }
+
+    /// The socket of a profile's mount.
+    static func socket(of profile: String, in directory: String) -> String {
+        "\(directory)/\(profile.prefix(16)).socket"
     }
 }

@@ -69,7 +69,8 @@ package final class MountService: Sendable {
         let handler = ControlHandler(vaults, mountPoint: point.path) { name in
             session.forgetRootEntry(Array(name.utf8))
         }
-        let socket = "\(try RuntimeDirectory.make(environment))/\(vaults.profile.id.prefix(16)).socket"
+        let socket = RuntimeDirectory.socket(
+            of: vaults.profile.id, in: try RuntimeDirectory.make(environment))
         server = try systemCalls { () throws(SystemError) in try ControlServer(at: socket, handler) }
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: point.path, socket: socket))
         // Where an automount waits, nobody gets at the directory below.

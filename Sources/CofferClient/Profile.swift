@@ -124,6 +124,11 @@ package final class Profile: Sendable {
         _ = try readRecord(location)
     }
 
+    /// The id of a profile, which anybody can read who can read its file.
+    static func id(at location: ProfileLocation) throws(ProfileError) -> String {
+        try readRecord(location).id.description
+    }
+
     private static func readRecord(_ location: ProfileLocation) throws(ProfileError) -> ProfileRecord {
         guard location.exists else { throw .noProfile(path: location.path) }
         let bytes = try systemCalls { () throws(SystemError) in

@@ -2,6 +2,7 @@ internal import CCofferSystem
 package import CofferCrypto
 internal import CofferSystem
 internal import CofferVault
+internal import Glibc
 
 /// A profile as commands use it: through its mount if there is one, else opened for the command alone.
 package final class ProfileAccess: Sendable {
@@ -26,7 +27,26 @@ package final class ProfileAccess: Sendable {
             return ProfileAccess(.alone(ControlHandler(vaults, mountPoint: nil) { _ in }, vaults))
         } catch {
             guard case .locked(let note) = error, let note, !note.socket.isEmpty else { throw error }
+            try checkSocket(note.socket, of: location)
             return ProfileAccess(.mount(socket: note.socket))
+        }
+    }
+
+    /// Checks that a lock's note names a socket as a mount of this profile makes it, in a directory of
+    /// this user's own: whoever can write the note could else choose who hears the passphrase.
+    private static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError) {
+        let directory = Directory.parent(of: socket)
+        guard RuntimeDirectory.isPrivate(directory),
+            socket == RuntimeDirectory.socket(of: try Profile.id(at: location), in: directory)
+        else {
+            throw .control("The lock of the profile names a socket that no mount of it makes: \(socket)")
+        }
+    }
+
+    /// Checks who answers before anything is said: only this user or root holds the user's profiles.
+    static func checkPeer(_ peer: Int64) throws(ProfileError) {
+        guard peer == Int64(geteuid()) || peer == 0 else {
+            throw .control("The profile is held by another user (\(peer)); nothing was sent to them.")
         }
     }
 
@@ -65,6 +85,7 @@ package final class ProfileAccess: Sendable {
                 "The mount of this profile does not answer (\(SystemError("connect", code: -number)).")
         }
         let connection = Descriptor(owning: number)
+        try checkPeer(coffer_peer_user(connection.number))
         let bytes = try ControlCoding.encode(request)
         try systemCalls { () throws(SystemError) in
             try WholeFile.writeAll(bytes, to: connection.number, subject: "control socket")

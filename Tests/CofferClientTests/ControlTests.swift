@@ -94,7 +94,8 @@ import Testing
         let test = try TestProfile()
         let vaults = try test.open()
         defer { vaults.close() }
-        let socket = "\(test.location.path)/socket"
+        let socket = RuntimeDirectory.socket(
+            of: try Profile.id(at: test.location), in: test.location.path)
         let server = try ControlServer(at: socket, ControlHandler(vaults, mountPoint: "/m") { _ in })
         try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: socket))
         try server.start()
@@ -140,6 +141,58 @@ import Testing
                 }
                 #expect(!message.isEmpty)
             }
+        }
+    }
+
+    /// Whoever can write the note of a lock must not get to hear passphrases.
+    @Test func aSocketOfNoMountIsNotSpokenTo() throws {
+        try withServer { test, socket in
+            let open = "\(test.location.path)/open"
+            try FileManager.default.createDirectory(
+                atPath: open, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+            let name = socket.split(separator: "/").last ?? ""
+            for other in ["\(test.location.path)/other.socket", "\(open)/\(name)"] {
+                let note = LockNote(process: 1, mountPoint: "/m", socket: other)
+                try Data(note.text.utf8).write(to: URL(filePath: test.location.lock), options: [])
+                let error = profileError { () throws(ProfileError) in
+                    try ProfileAccess.open(test.location) { () throws(ProfileError) in secret("") }
+                }
+                #expect(error?.caseName == "control", "\(other)")
+            }
+        }
+    }
+
+    /// What is sent reaches this user and root only.
+    @Test(
+        .enabled(
+            if: geteuid() == 0 && FileManager.default.fileExists(atPath: "/usr/bin/python3"),
+            "acting as another user takes root, and Python"))
+    func aServerOfAnotherUserHearsNothing() throws {
+        try withServer { test, socket in
+            let access = try access(test)
+            unlink(socket)
+            let heard = "\(test.location.path)/heard"
+            let program = """
+                import os, socket, sys
+                server = socket.socket(socket.AF_UNIX)
+                server.bind(sys.argv[1])
+                out = open(sys.argv[2], "wb", buffering=0)
+                os.setuid(65534)
+                server.listen()
+                out.write(b"ready")
+                out.write(server.accept()[0].recv(100))
+                """
+            let server = Process()
+            server.executableURL = URL(filePath: "/usr/bin/env")
+            server.arguments = ["python3", "-c", program, socket, heard]
+            try server.run()
+            defer { server.terminate() }
+            for _ in 0..<500 where (try? Data(contentsOf: URL(filePath: heard)).count) != 5 { usleep(10_000) }
+            let request = ControlRequest.changePassphrase(old: [1], new: [2], hint: nil, passes: 2, memory: 8)
+            let error = profileError { () throws(ProfileError) in try access.perform(request) }
+            #expect("\(String(describing: error))".contains("another user"))
+            server.waitUntilExit()
+            #expect(try Data(contentsOf: URL(filePath: heard)) == Data("ready".utf8))
         }
     }
 
