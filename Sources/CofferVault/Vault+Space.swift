@@ -74,12 +74,18 @@ extension Vault {
                     if toData { return place }
                     place = min(extent.end, row.size)
                 }
-                if place < window.upperBound {
-                    if !toData { return place }
-                    place = window.upperBound
+                if toData {
+                    // A file may have more windows without data than anybody can wait for.
+                    let next = try storing { () throws(StoreError) in
+                        try state.index.extents(after: number, window.upperBound - 1, limit: 1)
+                    }
+                    guard let next = next.first, next.item == number, next.offset < row.size else {
+                        throw .beyondEnd
+                    }
+                    return next.offset
                 }
+                if place < window.upperBound { return place }
             }
-            if toData { throw .beyondEnd }
             return row.size
         }
     }
