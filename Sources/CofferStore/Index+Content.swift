@@ -13,7 +13,7 @@ extension Index {
                 $0.bind(3, range.upperBound)
             },
             { row throws(StoreError) in
-                let extent = ExtentRow(row)
+                let extent = try Self.checked(ExtentRow(row))
                 if extent.end > range.lowerBound { rows.append(extent) }
                 return true
             })
@@ -30,10 +30,18 @@ extension Index {
                 $0.bind(3, Int64(limit))
             },
             { row throws(StoreError) in
-                rows.append(ExtentRow(row))
+                rows.append(try Self.checked(ExtentRow(row)))
                 return true
             })
         return rows
+    }
+
+    @inline(__always)
+    private static func checked(_ row: ExtentRow) throws(StoreError) -> ExtentRow {
+        guard row.isPossible else {
+            throw .damaged(place: "the reference to content of item \(row.item) in the index")
+        }
+        return row
     }
 
     /// Stores a range that overlaps no other.
@@ -78,7 +86,8 @@ extension Index {
         guard let old = try statements.contentLive.first({ $0.bind(1, number) }, { $0.integer(0) }) else {
             throw .damaged(place: "row \(number) of the index's contents")
         }
-        let live = old + difference
+        let (live, overflows) = old.addingReportingOverflow(difference)
+        if overflows { throw .damaged(place: "row \(number) of the index's contents") }
         digest.subtract(.contents, digest.content(number, old))
         if live > 0 {
             try statements.putContentLive.run {
@@ -98,7 +107,11 @@ extension Index {
         try statements.packs.each(
             { _ in },
             { row throws(StoreError) in
-                rows.append(PackRow(row))
+                let pack = PackRow(row)
+                guard pack.isPossible else {
+                    throw .damaged(place: "the row of pack \(pack.number) in the index")
+                }
+                rows.append(pack)
                 return true
             })
         return rows

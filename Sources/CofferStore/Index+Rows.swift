@@ -9,7 +9,9 @@ package struct RowHash: Equatable, Sendable {
 extension Index {
     /// An item.
     package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
-        try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
+        let row = try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
+        if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
+        return row
     }
 
     /// The hash of an item as it is stored.
@@ -38,11 +40,19 @@ extension Index {
 
     /// The entry of a name in a directory.
     package func entry(_ name: [UInt8], in parent: Int64) throws(StoreError) -> EntryRow? {
-        try statements.entry.first(
+        let row = try statements.entry.first(
             {
                 $0.bind(1, parent)
                 $0.bind(2, name)
             }, { EntryRow($0) })
+        if let row { try Self.check(row) }
+        return row
+    }
+
+    private static func check(_ row: EntryRow) throws(StoreError) {
+        guard row.isPossible else {
+            throw .damaged(place: "a name in item \(row.parent) in the index")
+        }
     }
 
     /// Stores an entry whose name was free.
@@ -73,7 +83,9 @@ extension Index {
                 $0.bind(3, Int64(limit))
             },
             { row throws(StoreError) in
-                rows.append(EntryRow(row))
+                let entry = EntryRow(row)
+                try Self.check(entry)
+                rows.append(entry)
                 return true
             })
         return rows

@@ -75,7 +75,9 @@ package final class Index {
                     commits: row.integer(3)), RowDigest.sums(row.bytes(4))
             )
         }
-        guard let state, let sums = state.1 else { throw .damaged(place: "the state row of the index") }
+        guard let state, let sums = state.1, state.0.arePossible else {
+            throw .damaged(place: "the state row of the index")
+        }
         counters = state.0
         digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
         database.countLogFrames()

@@ -1,0 +1,48 @@
+internal import CofferFormat
+
+// What a row can hold at all. Rows are sealed, so others come from a mistake, or from somebody who has the
+// keys: they are damage, before anybody computes with them.
+
+/// The end of the numbers of items, which a mount puts into the lower 48 bits of its own.
+private let itemNumberEnd = Int64(1) << 48
+/// The most bytes of a file.
+private let fileByteCountMax = Int64(1) << 62
+/// More bytes than a pack or a row has.
+private let packByteCountMax = Int64(1) << 48
+
+extension ItemRow {
+    var isPossible: Bool {
+        (1..<itemNumberEnd).contains(number) && (0..<itemNumberEnd).contains(parent)
+            && (0...fileByteCountMax).contains(size) && (0...fileByteCountMax).contains(allocated)
+    }
+}
+
+extension EntryRow {
+    var isPossible: Bool {
+        (1..<itemNumberEnd).contains(parent) && (1..<itemNumberEnd).contains(item)
+            && (0..<fileByteCountMax).contains(cookie)
+    }
+}
+
+extension ExtentRow {
+    var isPossible: Bool {
+        guard (0...fileByteCountMax).contains(offset), (1...Int64(ExtentLayout.byteCountMax)).contains(total),
+            (1...total).contains(length), (0...offset).contains(base), end - base <= total
+        else { return false }
+        if case .pack(_, let position) = place { return (0..<packByteCountMax).contains(position) }
+        return true
+    }
+}
+
+extension PackRow {
+    var isPossible: Bool {
+        (0..<packByteCountMax).contains(written) && (-packByteCountMax..<packByteCountMax).contains(live)
+    }
+}
+
+extension Index.Counters {
+    var arePossible: Bool {
+        (1..<itemNumberEnd).contains(item) && (0..<fileByteCountMax).contains(cookie)
+            && (0..<fileByteCountMax).contains(pack) && (0..<fileByteCountMax).contains(commits)
+    }
+}
