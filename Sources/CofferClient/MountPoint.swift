@@ -72,36 +72,11 @@ package struct MountPoint: Sendable {
         try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
     }
 
-    /// What /proc/self/mountinfo says, see proc(5).
-    private static func mounts() throws(ProfileError) -> [(path: String, type: String)] {
+    private static func mounts() throws(ProfileError) -> [MountTable.Mount] {
         let bytes = try systemCalls { () throws(SystemError) in
             try WholeFile.read("/proc/self/mountinfo", limit: 64 << 20)
         }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ")
-            guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else {
-                return nil
-            }
-            return (unescape(fields[4]), String(fields[dash + 1]))
-        }
-    }
-
-    /// Space, tab, newline and backslash stand there in octal.
-    private static func unescape(_ field: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(field.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3,
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        return MountTable(bytes).mounts
     }
 
     /// Unmounts.

@@ -57,10 +57,17 @@ struct ProfileBody: ~Copyable {
             switch Kind(rawValue: kind) {
             case .identity: identity = try IdentityKeys(record)
             case .device: device = try DeviceKeys(record)
-            case .vault: vaults.append(try VaultRecord(record))
+            case .vault:
+                let vault = try VaultRecord(record)
+                guard !vaults.contains(where: { $0.slot == vault.slot }) else {
+                    throw .invalid(field: "slot")
+                }
+                vaults.append(vault)
             case .nextSlot:
                 var inner = ByteCursor()
                 nextSlot = try inner.number(UInt16.self, from: record)
+                guard nextSlot != 0 else { throw .invalid(field: "next slot") }
+                try inner.expectEnd(of: record)
             case nil: throw .invalid(field: "kind of record")
             }
         }
@@ -174,13 +181,17 @@ final class VaultRecord: Sendable {
         var cursor = ByteCursor()
         id = try cursor.identifier(VaultID.self, from: bytes)
         slot = try cursor.number(UInt16.self, from: bytes)
+        // Slot 0 is the root of the mount.
+        guard slot != 0 else { throw .invalid(field: "slot") }
         created = try cursor.number(Int64.self, from: bytes)
         name = try cursor.text("name", from: bytes)
         store = SymmetricKey(try cursor.secret(SymmetricKey<StoreRole>.byteCount, from: bytes))
         let count = try cursor.number(UInt32.self, from: bytes)
+        guard count > 0 else { throw .invalid(field: "number of epochs") }
         var keys: [ContentKeys.VaultKey] = []
         for _ in 0..<count {
             let epoch = Epoch(try cursor.number(UInt32.self, from: bytes))
+            guard epoch >= .first else { throw .invalid(field: "epoch") }
             let key = SymmetricKey<VaultRole>(
                 try cursor.secret(SymmetricKey<VaultRole>.byteCount, from: bytes))
             keys.append(ContentKeys.VaultKey(epoch: epoch, key: key))

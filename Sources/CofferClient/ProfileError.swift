@@ -101,10 +101,19 @@ package struct LockNote: Sendable, Equatable {
         self.socket = socket
     }
 
-    init?(_ text: String) {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count >= 3, let process = Int32(lines[0]) else { return nil }
-        self.init(process: process, mountPoint: String(lines[1]), socket: String(lines[2]))
+    /// Reads the lines of the lock file; nil if they make no sense.
+    ///
+    /// The mount point may itself have newlines in its name. By bytes: to Swift's text a carriage return at
+    /// the end of the name is one character with the newline.
+    init?(_ bytes: [UInt8]) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count >= 4, let last = lines.last, last.isEmpty,
+            let process = Int32(String(decoding: lines[0], as: UTF8.self))
+        else { return nil }
+        let mountPoint = Array(lines[1..<lines.count - 2].joined(separator: [UInt8(ascii: "\n")]))
+        self.init(
+            process: process, mountPoint: String(decoding: mountPoint, as: UTF8.self),
+            socket: String(decoding: lines[lines.count - 2], as: UTF8.self))
     }
 
     var text: String { "\(process)\n\(mountPoint)\n\(socket)\n" }

@@ -42,7 +42,7 @@ package struct ProfileLocation: Sendable {
     /// What the holder of the lock, past or present, left there.
     package var lockNote: LockNote? {
         guard let bytes = try? WholeFile.read(lock, limit: 16_384) else { return nil }
-        return LockNote(String(decoding: bytes, as: UTF8.self))
+        return LockNote(bytes)
     }
 
     /// Whether somebody holds the lock now.

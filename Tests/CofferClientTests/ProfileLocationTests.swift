@@ -58,9 +58,20 @@ import Testing
 
     @Test func notes() {
         let note = LockNote(process: 12, mountPoint: "/with space\t", socket: "/run/s")
-        #expect(LockNote(note.text) == note)
-        #expect(LockNote("12\n\n\n") == LockNote(process: 12, mountPoint: "", socket: ""))
-        #expect(LockNote("-1x\n/m\n/s\n") == nil)
+        #expect(LockNote(Array(note.text.utf8)) == note)
+        #expect(LockNote(Array("12\n\n\n".utf8)) == LockNote(process: 12, mountPoint: "", socket: ""))
+        #expect(LockNote(Array("-1x\n/m\n/s\n".utf8)) == nil)
+        #expect(LockNote(Array("12\n/m\n".utf8)) == nil)
+    }
+
+    @Test(
+        "A mount point may have ends of lines in its name",
+        arguments: ["/m\r", "/m\n", "/a\nb\r\nc", "/m\n\n"])
+    func noteWithEndsOfLines(path: String) {
+        let note = LockNote(process: 12, mountPoint: path, socket: "/run/s")
+        let read = LockNote(Array(note.text.utf8))
+        #expect(read?.mountPoint.hasSameBytes(as: path) == true)
+        #expect(read?.socket == "/run/s")
     }
 
     /// A shorter note leaves nothing of a longer one.

@@ -1,0 +1,46 @@
+/// What is mounted, as /proc/self/mountinfo tells; see proc(5).
+struct MountTable {
+    /// A mounted file system.
+    struct Mount: Equatable {
+        let path: String
+        let type: String
+    }
+
+    let mounts: [Mount]
+
+    /// Reads the lines; one that makes no sense is left out.
+    ///
+    /// By bytes: others choose the names in it, and to Swift's text a carriage return swallows the end of
+    /// the line, and an accent the space before it.
+    init(_ bytes: [UInt8]) {
+        mounts = bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let fields = line.split(separator: UInt8(ascii: " "))
+            guard fields.count > 6, let dash = fields.firstIndex(of: [UInt8(ascii: "-")]),
+                dash + 1 < fields.count
+            else { return nil }
+            return Mount(
+                path: Self.unescape(fields[4]), type: String(decoding: fields[dash + 1], as: UTF8.self))
+        }
+    }
+
+    /// Space, tab, newline and backslash stand there in octal, in three digits.
+    private static func unescape(_ field: ArraySlice<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), let value = octal(rest.prefix(3)) {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func octal(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        let zero = UInt8(ascii: "0")
+        guard digits.count == 3, digits.allSatisfy({ (zero...zero + 7).contains($0) }) else { return nil }
+        return UInt8(exactly: digits.reduce(0) { $0 << 3 | Int($1 - zero) })
+    }
+}
