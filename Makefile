@@ -12,6 +12,11 @@ SWIFT ?= swift
 TEST_FLAGS ?=
 # More options for the benchmarks, as in: make bench BENCH_FLAGS='--rounds 3 --groups small'
 BENCH_FLAGS ?=
+# Seconds that “make fuzz” gives to each decoder, and which decoders; all if empty.
+FUZZ_SECONDS ?= 60
+DECODERS ?=
+# A build of its own, as every module is compiled in another way.
+FUZZ_BUILD ?= .build-fuzz
 
 BIN_DIR = $(DESTDIR)$(PREFIX)/bin
 SHARE_DIR = $(DESTDIR)$(PREFIX)/share
@@ -33,7 +38,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Tests/*.sh) .ci/
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test applications crash power-cuts nightly tsan bench bench-quick bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo test applications crash power-cuts nightly tsan fuzz bench bench-quick bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
@@ -79,6 +84,12 @@ nightly: crash power-cuts ## Both of these, for HOURS each
 
 tsan: deps ## The tests with several threads, and a mount with several users, under the thread sanitizer
 	Tests/thread-sanitizer.sh $(BUILD)-tsan
+
+fuzz: deps ## Fuzz the decoders (FUZZ_SECONDS each, DECODERS for some of them; Tests/Fuzzing/README.md)
+	COFFER_FUZZING=1 $(SWIFT) build --scratch-path $(FUZZ_BUILD) -c release -Xswiftc -enable-testing \
+		--product coffer-fuzzer
+	FUZZ_SECONDS=$(FUZZ_SECONDS) sh Tests/Fuzzing/fuzz.sh $(FUZZ_BUILD)/release/coffer-fuzzer \
+		$(FUZZ_BUILD)/fuzz $(DECODERS)
 
 bench: bench-build ## Time Coffer against its peers, for hours (as root); the report goes to docs/benchmarks
 	$(BUILD)/release/coffer-benchmarks --coffer $(BINARY) --output docs/benchmarks $(BENCH_FLAGS)
@@ -129,4 +140,8 @@ try-deb: deb ## Install, use and purge the package in a fresh Debian (root, netw
 	sh mount-helpers/try-deb.sh $(BUILD)/deb/coffer_*.deb
 
 clean: ## Remove what was built
+<<<<<<< HEAD
 	rm -rf $(BUILD) $(BUILD)-tsan
+=======
+	rm -rf $(BUILD) $(FUZZ_BUILD)
+>>>>>>> 2d51398 (Tests: every decoder of untrusted bytes is fuzzed)

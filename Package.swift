@@ -1,24 +1,30 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// “make fuzz” builds the fuzzer in place of its tests, and all targets so that they tell it what they reach.
+let isFuzzing = Context.environment["COFFER_FUZZING"] != nil
+let fuzzing = isFuzzing ? ["-sanitize=fuzzer,address"] : []
+
 /// Every target: Swift 6 mode, strict memory safety, no warning left standing.
-let settings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .strictMemorySafety(),
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-]
+let settings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
 /// Tests call C freely, so they go without strict memory safety.
-let testSettings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-]
+let testSettings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
@@ -31,6 +37,18 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)
 }
+
+let fuzzed: [Target.Dependency] = [
+    "CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE",
+    "CofferClient", "CofferTestSupport",
+]
+let fuzzer = Target.executableTarget(
+    name: "coffer-fuzzer", dependencies: fuzzed, path: "Tests/Fuzzing",
+    exclude: ["README.md", "Corpus", "fuzz.sh", "Tests"], swiftSettings: testSettings,
+    linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])])
+let fuzzerTests = Target.testTarget(
+    name: "FuzzingTests", dependencies: fuzzed, path: "Tests/Fuzzing",
+    exclude: ["README.md", "Corpus", "fuzz.sh", "Fuzzer"], swiftSettings: testSettings)
 
 // Targets stand in dependency order: a target imports only from rows above it (Tests/ArchitectureTests).
 let package = Package(
@@ -124,5 +142,5 @@ let package = Package(
             ]),
         tests("MountTests", ["CFilesystemCalls", "FilesystemCases"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
-    ]
+    ] + [isFuzzing ? fuzzer : fuzzerTests]
 )

@@ -1,0 +1,129 @@
+import CofferCrypto
+import CofferFormat
+import CofferSystem
+import CofferVault
+
+@testable import CofferClient
+
+// What CofferClient reads from files, from its socket and from the kernel.
+extension Decoder {
+    static let profileBody = Decoder(name: "profile-body", byteCountMax: 1024) {
+        var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
+        let empty = body.encoded()
+        body.vaults = [VaultRecord(slot: 1, name: "Personal"), VaultRecord(slot: 2, name: "Work")]
+        body.nextSlot = 3
+        return [empty, body.encoded()]
+    } run: { bytes in
+        guard let body = try? ProfileBody(bytes.span.bytes) else { return .refused }
+        // Records may come in any order, so what must be the same is the second encoding.
+        let encoded = body.encoded()
+        guard let again = try? ProfileBody(encoded.span.bytes) else {
+            throw Violation("a body that was read cannot be read again")
+        }
+        try expect(again.encoded() == encoded, "a body has two encodings")
+        let slots = Set(body.vaults.map(\.slot))
+        try expect(slots.count == body.vaults.count, "two vaults have one slot")
+        try expect(!slots.contains(0) && body.nextSlot > 0, "a vault has the slot of the mount's root")
+        for vault in body.vaults {
+            try expect(!vault.keys.isEmpty, "a vault has no key")
+            try expect(vault.keys.allSatisfy { $0.epoch.number > 0 }, "an epoch has number 0")
+        }
+        return .taken
+    }
+
+    static let controlRequest = Decoder(name: "control-request", byteCountMax: 512) {
+        let requests: [ControlRequest] = [
+            .status, .createVault(name: "Work"), .renameVault(name: "Work", newName: "“ä\\/\""),
+            .deleteVault(name: ""), .check(vault: nil), .check(vault: "Work"),
+            .changePassphrase(old: [1, 2], new: [255], hint: "hint", passes: 3, memory: 65_536),
+        ]
+        return try requests.map { try ControlCoding.encode($0).dropLast() }
+    } run: { bytes in
+        try roundTrip(ControlRequest.self, bytes)
+    }
+
+    static let controlResponse = Decoder(name: "control-response", byteCountMax: 1024) {
+        let vault = VaultReport(
+            name: "Work", id: "00", created: 1, epoch: 1, isOpen: true, items: 2, contentBytes: 3,
+            storeBytes: 4,
+            stopped: nil)
+        let report = StatusReport(
+            profile: "/p", name: "Alice", device: "laptop", mountPoint: "/m", vaults: [vault],
+            disk: DiskReport(total: 2, available: 1), problems: [ProblemReport(time: 1, text: "text")])
+        let damage = VaultCheck.Damage(path: "a", from: 0, to: 1, text: "text")
+        let check = VaultCheck(vault: "Work", items: 1, blocks: 2, bytes: 3, damage: [damage])
+        let responses: [ControlResponse] = [
+            .progress(Progress(done: 1, total: 2)), .done, .status(report),
+            .check(CheckReport(vaults: [check])), .failure(code: 1, message: "text"),
+        ]
+        return try responses.map { try ControlCoding.encode($0).dropLast() }
+    } run: { bytes in
+        try roundTrip(ControlResponse.self, bytes)
+    }
+
+    /// A message that is read is written, as one line, and read again as the same.
+    private static func roundTrip<Message: Codable>(
+        _ type: Message.Type, _ bytes: [UInt8]
+    ) throws -> Outcome {
+        guard let message = try? ControlCoding.decode(type, bytes) else { return .refused }
+        let line = try ControlCoding.encode(message)
+        try expect(line.firstIndex(of: UInt8(ascii: "\n")) == line.count - 1, "a message is not one line")
+        let again = "\(try ControlCoding.decode(type, Array(line.dropLast())))"
+        try expect(again.utf8.elementsEqual("\(message)".utf8), "a message changes when it is sent on")
+        return .taken
+    }
+
+    static let attempts = Decoder(name: "attempts", byteCountMax: 128) {
+        let boot = "01234567-89ab-cdef-0123-456789abcdef"
+        return [
+            AttemptRecord(count: 0, boot: boot, time: 0), AttemptRecord(count: 7, boot: boot, time: 1 << 60),
+        ]
+        .map(\.bytes)
+    } run: { bytes in
+        guard let record = AttemptRecord(bytes) else { return .refused }
+        try expect(AttemptRecord(record.bytes) == record, "a count of attempts changes when it is stored")
+        try expect(record.count >= 0 && record.time >= 0, "a count or a time is negative")
+        return .taken
+    }
+
+    static let lockNote = Decoder(name: "lock-note", byteCountMax: 128) {
+        [
+            LockNote(process: 1, mountPoint: "", socket: ""),
+            LockNote(process: 1, mountPoint: "/home/a/Coffer", socket: "/run/user/1000/coffer/1"),
+            LockNote(process: 1, mountPoint: "/a\r\nb\r", socket: "/s"),
+        ].map { Array($0.text.utf8) }
+    } run: { bytes in
+        guard let note = LockNote(bytes) else { return .refused }
+        guard let again = LockNote(Array(note.text.utf8)) else {
+            throw Violation("a note cannot be read again")
+        }
+        try expect(again.text.utf8.elementsEqual(note.text.utf8), "a note changes when it is stored")
+        try expect(again.socket.utf8.elementsEqual(note.socket.utf8), "a note's socket changes")
+        return .taken
+    }
+
+    static let mountTable = Decoder(name: "mount-table", byteCountMax: 512) {
+        ["36 35 98:0 /mnt1 /mnt2\\040x rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n"]
+            .map { Array($0.utf8) }
+    } run: { bytes in
+        let mounts = MountTable(bytes).mounts
+        let lines = bytes.reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
+        try expect(mounts.count <= lines, "more mounts than lines")
+        return mounts.isEmpty ? .refused : .taken
+    }
+
+    /// Sealed records: nothing opens that was not sealed, and what was sealed opens.
+    static let sealedRecord = Decoder(name: "sealed-record", byteCountMax: 256) {
+        [[], Array(0..<72)]
+    } run: { bytes in
+        let key = SymmetricKey<ProfileBodyRole>.zero()
+        let sealed = RecordCipher.seal(bytes.span.bytes, key: key, associated: bytes.span.bytes)
+        let opened = try RecordCipher.open(sealed.span.bytes, key: key, associated: bytes.span.bytes)
+        try expect(opened == bytes, "a record does not open to what was sealed")
+        for attempt in [bytes, sealed.dropLast(), sealed + [0]] {
+            let forged = try? RecordCipher.open(attempt.span.bytes, key: key, associated: bytes.span.bytes)
+            try expect(forged == nil, "a record opens that nobody sealed")
+        }
+        return .taken
+    }
+}
