@@ -140,8 +140,4 @@ try-deb: deb ## Install, use and purge the package in a fresh Debian (root, netw
 	sh mount-helpers/try-deb.sh $(BUILD)/deb/coffer_*.deb
 
 clean: ## Remove what was built
-<<<<<<< HEAD
-	rm -rf $(BUILD) $(BUILD)-tsan
-=======
-	rm -rf $(BUILD) $(FUZZ_BUILD)
->>>>>>> 2d51398 (Tests: every decoder of untrusted bytes is fuzzed)
+	rm -rf $(BUILD) $(BUILD)-tsan $(FUZZ_BUILD)
