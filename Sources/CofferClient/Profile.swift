@@ -14,6 +14,8 @@ package final class Profile: Sendable {
     private let lock: FileLock
     private let key: SymmetricKey<ProfileRole>
     private let state: Condition<State>
+    /// Taken before `state`: one vault is made at a time, as the slot is known before its store is.
+    private let creating = Condition(false)
 
     private final class State {
         var record: ProfileRecord
@@ -262,6 +264,10 @@ package final class Profile: Sendable {
     /// Makes a vault: its store first, then its record.
     func createVault(named name: String, owner: Caller) throws(ProfileError) -> VaultRecord {
         try Self.validate(vaultName: name)
+        return try creating.withLock { _ throws(ProfileError) in try createVaultAlone(name, owner) }
+    }
+
+    private func createVaultAlone(_ name: String, _ owner: Caller) throws(ProfileError) -> VaultRecord {
         let slot = try state.withLock { state throws(ProfileError) in
             guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
                 throw .vaultExists(name: name)
@@ -276,9 +282,9 @@ package final class Profile: Sendable {
         do throws(ProfileError) {
             try makeStore(of: vault, at: path, owner)
             try change { state throws(ProfileError) in
-                guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }),
-                    state.body.nextSlot == slot
-                else { throw .vaultExists(name: name) }
+                guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
+                    throw .vaultExists(name: name)
+                }
                 state.body.vaults.append(vault)
                 state.body.nextSlot = slot + 1
             }

@@ -160,6 +160,18 @@ package final class Index {
         }
     }
 
+    /// Drops what was not committed, and leaves the files as they were; the index is not to be used afterwards.
+    package func closeUnchanged() throws(StoreError) {
+        do throws(SystemError) {
+            // An empty log was made when the index was opened.
+            guard try logFile.size() == 0 else { return }
+        } catch {
+            throw StoreError(error)
+        }
+        try database.execute("ROLLBACK")
+        try database.leaveLogOnClose(false)
+    }
+
     /// What it takes to wait for the disk, and to move the log, without the vault's lock.
     package func makeLog() throws(StoreError) -> IndexLog {
         try IndexLog(fileSystem: fileSystem, file: logFile)

@@ -191,7 +191,12 @@ extension Vault {
         readAhead.stop()
         upkeep.stop()
         defer { writer.stop() }
-        if isReadOnly || state.withLock({ $0.stopped != nil }) { return }
+        if isReadOnly {
+            return try storing { () throws(StoreError) in
+                try state.withLock { state throws(StoreError) in try state.index.closeUnchanged() }
+            }
+        }
+        if state.withLock({ $0.stopped != nil }) { return }
         try commit()
         try state.withLock { state throws(FileSystemError) in
             for number in state.orphans {
