@@ -24,6 +24,8 @@ package enum ProfileBodyRole: KeyRole { package static let purpose = "profile bo
 package enum StoreRole: KeyRole { package static let purpose = "store" }
 /// Seals the pages of an index.
 package enum IndexPageRole: KeyRole { package static let purpose = "index page" }
+/// Seals the records of an intent log.
+package enum IntentRole: KeyRole { package static let purpose = "intents" }
 /// Keys the multiset hash over the rows of an index.
 package enum RowDigestRole: KeyRole { package static let purpose = "row digest" }
 /// Random, one per vault and epoch; what members share.

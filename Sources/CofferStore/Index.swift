@@ -19,6 +19,13 @@ package final class Index {
     /// Rows that were changed since the last commit.
     package internal(set) var changes = 0
 
+    /// The last commit.
+    package private(set) var base: IndexBase
+    private var committedCounters: Counters
+
+    /// Whether numbers were given out since the last commit.
+    package var hasNewNumbers: Bool { counters != committedCounters }
+
     struct Counters: Equatable {
         var item: Int64
         var cookie: Int64
@@ -79,7 +86,9 @@ package final class Index {
             throw .damaged(place: "the state row of the index")
         }
         counters = state.0
+        committedCounters = state.0
         digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
+        base = IndexBase(commits: state.0.commits, digests: digest.bytes)
         database.countLogFrames()
         try database.execute("BEGIN IMMEDIATE")
         do throws(SystemError) {
@@ -120,15 +129,18 @@ package final class Index {
     ///   commit starts it from the beginning; that does wait for the disk.
     package func commit(restartingLog: Bool = false) throws(StoreError) {
         counters.commits += 1
+        let digests = digest.bytes
         try statements.updateState.run { statement in
             statement.bind(1, counters.item)
             statement.bind(2, counters.cookie)
             statement.bind(3, counters.pack)
             statement.bind(4, counters.commits)
-            statement.bind(5, digest.bytes)
+            statement.bind(5, digests)
         }
         try database.execute("COMMIT")
         changes = 0
+        base = IndexBase(commits: counters.commits, digests: digests)
+        committedCounters = counters
         do throws(StoreError) {
             if restartingLog { _ = try database.checkpoint() }
         } catch {
@@ -193,6 +205,14 @@ package final class Index {
         defer { counters.cookie += 1 }
         return counters.cookie
     }
+}
+
+/// A commit of an index, as its `state` row tells it: no other commit of the vault has the same.
+package struct IndexBase: Equatable, Sendable {
+    /// Commits up to and with this one.
+    package let commits: Int64
+    /// The row digest.
+    package let digests: [UInt8]
 }
 
 /// The log of an index, seen from threads that do not hold the vault's lock.

@@ -133,6 +133,37 @@ package struct ItemRow: Equatable, Sendable {
         statement.bind(17, target)
     }
 
+    /// The fields of the row one after the other, as they go into the row digest.
+    package var fields: [UInt8] {
+        var writer = ByteWriter(capacity: 128 + target.count)
+        digest(into: &writer)
+        return writer.finish()
+    }
+
+    /// Reads what `fields` gives; what is in it may be anything.
+    ///
+    /// - Throws: `.truncated`.
+    package init(fields: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        number = try cursor.number(Int64.self, from: fields)
+        id = try cursor.identifier(ItemID.self, from: fields)
+        mode = try cursor.number(UInt32.self, from: fields)
+        links = try cursor.number(UInt32.self, from: fields)
+        user = try cursor.number(UInt32.self, from: fields)
+        group = try cursor.number(UInt32.self, from: fields)
+        size = try cursor.number(Int64.self, from: fields)
+        allocated = try cursor.number(Int64.self, from: fields)
+        device = try cursor.number(UInt64.self, from: fields)
+        accessed = try cursor.number(Int64.self, from: fields)
+        modified = try cursor.number(Int64.self, from: fields)
+        changed = try cursor.number(Int64.self, from: fields)
+        born = try cursor.number(Int64.self, from: fields)
+        parent = try cursor.number(Int64.self, from: fields)
+        flags = Flags(rawValue: try cursor.number(UInt32.self, from: fields))
+        unsent = Aspects(rawValue: try cursor.number(UInt32.self, from: fields))
+        target = try cursor.bytes(fields.byteCount - cursor.offset, from: fields)
+    }
+
     func digest(into writer: inout ByteWriter) {
         writer.number(number)
         writer.identifier(id)

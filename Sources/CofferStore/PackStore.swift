@@ -219,6 +219,16 @@ package final class PackStore {
         return tail.withBytes(offset..<offset + count) { $0.array }
     }
 
+    /// Lends the bytes of an extent; nil if they are not in the tail any more.
+    package func withTailBytes<Result>(
+        _ pack: Int64, at position: Int, count: Int, _ body: (RawSpan) -> Result
+    ) -> Result? {
+        guard pack == current, position >= tailStart, position - tailStart <= tailCount - count else {
+            return nil
+        }
+        return tail.withBytes(position - tailStart..<position - tailStart + count, body)
+    }
+
     /// The bytes of an extent in the tail.
     package func bytes(of extent: PendingExtent) -> [UInt8] {
         tailBytes(extent.pack, at: Int(extent.position), count: extent.sealedByteCount) ?? []

@@ -1,0 +1,77 @@
+internal import CofferSystem
+
+/// How the records of the intent log lie in its file (docs/format.md, "Intent log").
+///
+///     offset  bytes  field
+///          0      4  bytes of the record: a multiple of 4096, up to 256 KiB
+///          4     24  nonce
+///         28      …  ciphertext of the body
+///          …     16  tag
+package enum IntentLayout {
+    /// Each record begins and ends at a multiple of this: no page is written twice, so none is torn that
+    /// was on disk already.
+    package static let unitByteCount = 4096
+    /// The most bytes of a record.
+    package static let recordByteCountMax = 256 << 10
+    /// Where the nonce stands.
+    package static let nonceOffset = 4
+    /// Where the sealed body begins.
+    package static let bodyOffset = 28
+    /// Bytes of the tag at the end.
+    package static let tagByteCount = 16
+    /// Bytes of a record beside its body.
+    package static let overhead = bodyOffset + tagByteCount
+    /// The most bytes of a body.
+    package static let bodyByteCountMax = recordByteCountMax - overhead
+
+    /// Bytes of the record whose body has `fields` bytes before it is filled up with zeros.
+    package static func recordByteCount(fields: Int) -> Int {
+        (fields + overhead + unitByteCount - 1) / unitByteCount * unitByteCount
+    }
+
+    /// The bytes that a record says it has, if it may have as many.
+    ///
+    /// - Parameter room: Bytes from the record's beginning to the end of the file.
+    package static func recordByteCount(_ head: RawSpan, room: Int) -> Int? {
+        guard head.byteCount >= nonceOffset else { return nil }
+        let count = Int(head.littleEndian(at: 0, as: UInt32.self))
+        guard count > 0, count % unitByteCount == 0, count <= recordByteCountMax, count <= room else {
+            return nil
+        }
+        return count
+    }
+}
+
+/// The associated data of a record: 149 bytes that bind it to its place, and to the commit that it is built on.
+///
+///     offset  bytes  field
+///          0      1  format version, 1
+///          1     16  vault id
+///         17      8  offset of the record in the file
+///         25      4  bytes of the record
+///         29      8  `commits` of the index's state row
+///         37    112  `digests` of the index's state row
+package struct IntentAssociatedData: Sendable {
+    /// The 149 bytes.
+    package private(set) var bytes: [UInt8]
+
+    /// For records that are built on one commit; `select` sets the place.
+    package init(vault: VaultID, commits: Int64, digests: [UInt8]) {
+        var writer = ByteWriter(capacity: 149)
+        writer.number(UInt8(1))
+        writer.identifier(vault)
+        writer.number(UInt64(0))
+        writer.number(UInt32(0))
+        writer.number(commits)
+        writer.append(digests)
+        bytes = writer.finish()
+    }
+
+    /// Turns to one record.
+    package mutating func select(offset: Int, byteCount: Int) {
+        bytes.withMutableRawSpan { bytes in
+            bytes.storeLittleEndian(UInt64(offset), at: 17)
+            bytes.storeLittleEndian(UInt32(byteCount), at: 25)
+        }
+    }
+}
