@@ -33,7 +33,7 @@ extension Vault {
     /// - Parameter progress: Told how many bytes are done, and of how many.
     /// - Throws: What keeps the check itself from going on; damage is in the result.
     package func check(progress: (Int, Int) -> Void) throws(FileSystemError) -> CheckResult {
-        if !isReadOnly, stoppedReason == nil { try commit() }
+        if !isReadOnly, stoppedReason == nil { try commitIndex() }
         var walk = CheckWalk(vault: self)
         do throws(StoreError) {
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }

@@ -42,6 +42,9 @@ package final class ContentKeys: Sendable {
         self.roots = roots
     }
 
+    /// Whether this device has the key of an epoch.
+    func has(_ epoch: Epoch) -> Bool { roots[epoch] != nil }
+
     /// Turns `key` into that of one item in one epoch; false if this device does not have the epoch.
     func derive(_ key: inout SymmetricKey<ItemRole>, for item: ItemID, _ epoch: Epoch) -> Bool {
         guard let root = roots[epoch] else { return false }

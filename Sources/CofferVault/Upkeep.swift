@@ -98,7 +98,7 @@ extension Vault {
                 $0.isUrgent = false
             }
             do throws(FileSystemError) {
-                try commit()
+                try commitIndex()
             } catch {
                 problems.add("Changes could not be stored yet: \(error.summary)")
                 if state.withLock({ $0.stopped == nil }) { upkeep.work.withLock { $0.hasChanges = true } }

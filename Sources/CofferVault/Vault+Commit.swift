@@ -13,11 +13,20 @@ extension Vault {
 
     /// Returns once everything that was changed before is on disk.
     ///
-    /// As fsync(2), for all of the vault.
+    /// As fsync(2), for all of the vault. Small changes of files that are there already go into the intent
+    /// log, all others make it a commit of the index.
+    package func commit() throws(FileSystemError) {
+        try committing.withLock { _ throws(FileSystemError) in
+            if try logIntents() { return }
+            try commitAlone()
+        }
+    }
+
+    /// Returns once everything that was changed before is in the index, and that is on disk.
     ///
     /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
     /// the vault's lock.
-    package func commit() throws(FileSystemError) {
+    func commitIndex() throws(FileSystemError) {
         try committing.withLock { _ throws(FileSystemError) in try commitAlone() }
     }
 
@@ -33,6 +42,7 @@ extension Vault {
             if !log.isWritten { try syncLog() }
             return
         }
+        intents.suspend()
         try syncPacks()
         var removed: [PackID] = []
         var discards: [VaultState.Discard] = []
@@ -60,6 +70,7 @@ extension Vault {
             stop("\(error)")
             throw .store(error)
         }
+        intents.begin(on: state.withLock { $0.index.base })
     }
 
     private func noteUpkeep(hasDiscards: Bool) {
@@ -98,6 +109,7 @@ extension Vault {
             try state.index.commit(restartingLog: state.logIsNearlyMoved)
             return removed
         }
+        state.intents = PendingIntents()
         state.logIsNearlyMoved = false
         let discards = state.discards
         state.discards = []
@@ -197,7 +209,7 @@ extension Vault {
             }
         }
         if state.withLock({ $0.stopped != nil }) { return }
-        try commit()
+        try commitIndex()
         try state.withLock { state throws(FileSystemError) in
             for number in state.orphans {
                 let item = try state.item(number)
@@ -205,9 +217,10 @@ extension Vault {
                 if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, state) }
             }
         }
-        try commit()
+        try commitIndex()
         try state.withLock { state throws(FileSystemError) in
             try storing { () throws(StoreError) in try state.index.close() }
         }
+        committing.withLock { _ in intents.remove() }
     }
 }

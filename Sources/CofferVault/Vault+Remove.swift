@@ -135,7 +135,7 @@ extension Vault {
                 state.touch(item, [])
                 return false
             }
-            try commit()
+            try commitIndex()
             try moveLog()
             upkeep.pause()
         }

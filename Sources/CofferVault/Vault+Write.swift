@@ -31,7 +31,9 @@ extension Vault {
             let isLast = done + count == bytes.byteCount
             try store(bytes.extracting(done..<done + count), of: id, number, at: offset + Int64(done)) {
                 row, state throws(FileSystemError) in
+                let changes = state.index.changes
                 try self.refer(to: row, state)
+                self.noteIntent(of: row, changes: state.index.changes - changes, state)
                 guard isLast else { return }
                 let item = try state.item(number)
                 if touches {
@@ -44,6 +46,19 @@ extension Vault {
             }
             done += count
         }
+    }
+
+    /// Notes a small write for the intent log.
+    ///
+    /// - Parameter changes: Rows of the index that it changed.
+    private func noteIntent(of row: ExtentRow, changes: Int, _ state: VaultState) {
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
+        let write = IntentRecord.Write(
+            item: row.item, offset: row.offset, length: Int(row.length), prefixLow: row.prefix.low,
+            prefixHigh: row.prefix.high, epoch: row.epoch)
+        state.intents.note(
+            .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
     }
 
     /// Seals an extent, without the lock, and then, with it, gives the extent a place and has `refer` use it.

@@ -24,6 +24,8 @@ package final class Vault: Sendable {
     /// Taken before `state`, for as long as a commit lasts.
     let committing = Condition(false)
     let log: IndexLog
+    /// Used under `committing`.
+    let intents: IntentLog
     let buffers = BufferPool()
     let upkeep = Upkeep()
     let writer: PackWriter
@@ -80,6 +82,7 @@ package final class Vault: Sendable {
         let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly)
         writer = packs.writer
         log = try index.makeLog()
+        intents = IntentLog(in: directory, vault: id, key: store)
         state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
         if index.droppedFrameCount > 0 {
             problems.add(
@@ -88,6 +91,7 @@ package final class Vault: Sendable {
                 damaged before them. If the machine lost power, they were not on disk yet; else they are lost.
                 """)
         }
+        try replayIntents()
     }
 
     /// Runs an operation that changes nothing.

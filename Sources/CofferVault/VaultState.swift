@@ -23,6 +23,8 @@ final class VaultState {
     var budget: (bytes: Int, end: Int64) = (0, 0)
     /// Whether all but a few frames of the index's log are in the database.
     var logIsNearlyMoved = false
+    /// What is to go into the next record of the intent log.
+    var intents = PendingIntents()
     /// Bytes in packs that died since compaction last looked.
     var deadByteCount: Int64 = 0
     /// Why nothing may be written any more.
@@ -54,9 +56,14 @@ final class VaultState {
 
     /// An item as it is now, without keeping it in memory.
     func peek(_ number: Int64) throws(FileSystemError) -> ItemRow {
-        if let cached = items[number] { return cached.row }
-        guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
+        guard let row = try row(number) else { throw .stale }
         return row
+    }
+
+    /// An item as it is now; nil if there is none.
+    func row(_ number: Int64) throws(FileSystemError) -> ItemRow? {
+        if let cached = items[number] { return cached.row }
+        return try storing { () throws(StoreError) in try index.item(number) }
     }
 
     /// An item, to be read often or changed.
@@ -68,11 +75,18 @@ final class VaultState {
         return item
     }
 
+    /// An item in memory that the last commit has.
+    func storedItem(_ number: Int64) -> CachedItem? {
+        guard let item = items[number], item.stored != nil else { return nil }
+        return item
+    }
+
     /// Takes in an item that is new.
     func add(_ row: ItemRow) -> CachedItem {
         let item = CachedItem(row, stored: nil)
         items[row.number] = item
         dirtyItems.insert(row.number)
+        intents.giveUp()
         return item
     }
 
@@ -80,6 +94,7 @@ final class VaultState {
     func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
         item.row.unsent.formUnion(aspects)
         dirtyItems.insert(item.row.number)
+        intents.note(item: item.row.number)
     }
 
     /// Forgets an item for good.
@@ -131,6 +146,9 @@ final class VaultState {
         }
         storedOrphans = orphans
     }
+
+    /// Whether the index has all items without a name, and no other.
+    var orphansAreStored: Bool { orphans == storedOrphans }
 
     /// Stops writing if the transaction was rolled back, and forgets what belonged to it.
     func noticeRollback() {

@@ -55,8 +55,25 @@ import Testing
         try vault.put([1, 2, 3], to: number)
         test.directory.fail(
             StorageFault([.dataSync], path: "index.sqlite-wal", code: ErrorNumber.inputOutput))
+        #expect(throws: FileSystemError.self) { try vault.commitIndex() }
+        try expectStopped()
+    }
+
+    @Test(arguments: [StorageCall.write, .dataSync])
+    func aFailedIntentLogStopsWriting(call: StorageCall) throws {
+        try vault.put([1, 2, 3], to: number)
+        try vault.commit()
+        try vault.put([4, 5, 6], to: number, at: 3)
+        test.directory.fail(StorageFault([call], path: "intents", code: ErrorNumber.inputOutput))
         #expect(throws: FileSystemError.self) { try vault.commit() }
         try expectStopped()
+        for seed in 0..<8 {
+            let left = test.directory.crash(seed: UInt64(seed))
+            left.heal()
+            let again = try test.on(left).open()
+            #expect(try again.get(number, count: 3) == [1, 2, 3], "seed \(seed)")
+            #expect(try again.damage() == [], "seed \(seed)")
+        }
     }
 
     /// Nor does closing the vault move a log of which the disk may have lost a part.

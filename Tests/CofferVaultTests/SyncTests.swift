@@ -1,11 +1,13 @@
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Testing
+
+@testable import CofferVault
 
 /// What a commit asks of the disk, and in which order.
 @Suite struct SyncTests {
     private static let log = "index.sqlite-wal"
+    private static let intents = "intents"
     private let test: TestVault
     private let vault: Vault
     private let number: Int64
@@ -17,6 +19,7 @@ import Testing
         try vault.commit()
         try vault.put([4], to: number, at: 3)
         try vault.commit()
+        try vault.commitIndex()
         test.directory.resetStatistics()
     }
 
@@ -25,9 +28,20 @@ import Testing
             try vault.put(Pattern.make(4096), to: number, at: 4 + round * 4096)
             test.directory.resetStatistics()
             try vault.commit()
-            #expect(test.directory.statistics.flushed == [Self.log], "round \(round)")
+            #expect(test.directory.statistics.flushed == [Self.intents], "round \(round)")
             #expect(test.directory.statistics[.dataSync] == 1)
+            #expect(test.directory.statistics[.write] <= (round % 16 == 0 ? 2 : 1))
         }
+    }
+
+    @Test func whatIsInTheIntentLogIsNotWrittenAgain() throws {
+        try vault.put([5], to: number, at: 4)
+        try vault.commit()
+        test.directory.resetStatistics()
+        try vault.commit()
+        #expect(test.directory.statistics.total == 0)
+        try vault.commitIndex()
+        #expect(test.directory.statistics.flushed == [Self.log])
     }
 
     @Test func aCommitOfNothingCallsNothing() throws {

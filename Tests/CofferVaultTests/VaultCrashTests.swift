@@ -37,12 +37,13 @@ import Testing
         let test = try TestVault.create()
         let recorder = Recorder()
         var random = SplitMix64(seed: seed)
-        let moments = Set((0..<10).map { _ in 1 + random.below(400) })
+        let moments = Set((0..<10).map { _ in 1 + random.below(500) })
         recorder.state.withLock { $0.moments = moments }
         try {
             let vault = try test.open()
             test.directory.observe { [directory = test.directory] _, _ in recorder.note(directory) }
             try work(in: vault, recorder, &random)
+            #expect(vault.intents.recordCount >= 3, "seed \(seed)")
             test.directory.observe(nil)
         }()
         let (cuts, commits) = recorder.state.withLock { ($0.cuts, $0.commits) }
@@ -62,7 +63,7 @@ import Testing
         var files: [String: [UInt8]] = [:]
         for round in 0..<60 {
             let name = "file \(random.below(6))"
-            switch random.below(10) {
+            switch random.below(12) {
             case 0...4:
                 if files[name] == nil { _ = try vault.makeFile(name) }
                 let count = random.oneIn(4) ? random.below(1_500_000) : random.below(20_000)
@@ -92,12 +93,37 @@ import Testing
                     let rest = try vault.log.checkpoint()
                     if rest < 200 { vault.state.withLock { $0.logIsNearlyMoved = true } }
                 }
-            default:
+            case 9:
                 recorder.begin(files)
                 try vault.commit()
                 recorder.promise()
+            default:
+                for _ in 0..<1 + random.below(6) {
+                    try writeALittle(in: vault, &files, &random)
+                    recorder.begin(files)
+                    try random.oneIn(8) ? vault.commitIndex() : vault.commit()
+                    recorder.promise()
+                }
             }
         }
+    }
+
+    /// Changes a few bytes, or only the times, of a file that is there.
+    private func writeALittle(
+        in vault: Vault, _ files: inout [String: [UInt8]], _ random: inout SplitMix64
+    ) throws {
+        guard let name = files.keys.sorted().first, let content = files[name] else { return }
+        let number = try vault.number(of: name)
+        if random.oneIn(6) {
+            var changes = AttributeChanges()
+            changes.modified = .at(Int64(random.below(1_000_000)))
+            _ = try vault.setAttributes(of: number, changes)
+            return
+        }
+        let bytes = random.bytes(1 + random.below(9000))
+        let offset = random.oneIn(2) ? content.count : random.below(content.count + 1)
+        try vault.put(bytes, to: number, at: offset)
+        files[name]?.replaceSubrange(offset..<min(content.count, offset + bytes.count), with: bytes)
     }
 
     /// Of what was not committed nothing is half there.

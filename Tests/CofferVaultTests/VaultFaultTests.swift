@@ -81,6 +81,13 @@ import Testing
                 files["small", default: []] += bytes
                 if piece % 8 == 7 { try commit() }
             }
+            for piece in 20..<28 {
+                let bytes = Pattern.make(3000, seed: UInt64(piece))
+                try vault.put(bytes, to: try vault.number(of: "small"), at: 500 + piece * 3000)
+                files["small", default: []] += bytes
+                try commit()
+            }
+            #expect(vault.intents.recordCount >= 8)
             vault.state.withLock { $0.logIsNearlyMoved = true }
             try commit()
             if let replaced = try vault.move("new", to: "old") { vault.release(replaced) }
@@ -88,7 +95,7 @@ import Testing
             try commit()
             try vault.log.checkpoint()
             try vault.truncate(try vault.number(of: "small"), to: 100)
-            files["small"]?.removeLast(60_400)
+            files["small"]?.removeLast(84_400)
             try vault.remove("old")
             files["old"] = nil
             _ = try vault.compact()

@@ -47,6 +47,35 @@ extension MountTests {
             }
         }
 
+        /// Appends that were fsynced one by one: what no commit has lies in the intent log.
+        @Test func fsyncedAppendsOutliveACrash() throws {
+            try withMountedProfile { profile in
+                var expected = [UInt8](repeating: 1, count: 100)
+                try Files.write(expected, to: profile.path("file"), durably: true)
+                for round in 1...3 {
+                    let file = open(profile.path("file"), O_WRONLY | O_APPEND | O_CLOEXEC)
+                    try Files.check(file, "file")
+                    for piece in 0..<(round == 1 ? 20 : 700) {
+                        let bytes = [UInt8](repeating: UInt8(piece % 251), count: 1 + piece * 37 % 5000)
+                        try Files.append(bytes, to: file, "file")
+                        try Files.check(fsync(file), "file")
+                        expected += bytes
+                    }
+                    let log = try #require(
+                        try Files.all(below: profile.home).first { $0.hasSuffix("/intents") })
+                    #expect(try Files.read(log, count: 4) != [0, 0, 0, 0])
+                    try profile.crash()
+                    close(file)
+                    try profile.mount()
+                    let isSame = try Files.read(profile.path("file")) == expected
+                    #expect(isSame, "round \(round)")
+                }
+                #expect(try profile.check().damage.isEmpty)
+                try profile.unmount()
+                #expect(try !Files.all(below: profile.home).contains { $0.hasSuffix("/intents") })
+            }
+        }
+
         /// Durable changes so far.
         private func changes(in manifest: String) -> Int {
             (try? Files.text(manifest))?.split(separator: "\n").count { $0 == "done" } ?? 0

@@ -31,6 +31,15 @@ extension MountTests {
             try Files.remove(profile.path("removed"))
         }
 
+        /// Appends to a file and fsyncs it.
+        private func append(_ text: String, to path: String) throws {
+            let file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+            try Files.check(file, path)
+            defer { close(file) }
+            try Files.append(Array(text.utf8), to: file, path)
+            try Files.check(fsync(file), path)
+        }
+
         /// The secrets that are in plain in some file below a directory, or in its name.
         private func found(below directory: String, without exceptions: [String] = []) throws -> Set<String> {
             var found: Set<String> = []
@@ -52,7 +61,10 @@ extension MountTests {
                     "--hint", Self.secrets[12]
                 ).succeed()
                 try fill(profile)
-                // While mounted, after a crash, and at rest: index, log, packs, temporary files.
+                // The second one finds a commit that it can be built on.
+                for _ in 0..<2 { try append(Self.secrets[3], to: profile.path("large")) }
+                #expect(try Files.all(below: profile.home).contains { $0.hasSuffix("/intents") })
+                // While mounted, after a crash, and at rest: index, logs, packs, temporary files.
                 #expect(try found(below: profile.home) == [])
                 try profile.crash()
                 #expect(try found(below: profile.home) == [])

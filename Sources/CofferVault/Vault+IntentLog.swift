@@ -1,0 +1,141 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Making small changes last without a commit of the index, and taking them up after a crash.
+extension Vault {
+    /// Brings what changed since the last record, or commit, into the intent log.
+    ///
+    /// Whoever calls holds `committing`.
+    ///
+    /// - Returns: Whether everything is on disk now; if not, the index must be committed.
+    func logIntents() throws(FileSystemError) -> Bool {
+        guard intents.isReady else { return false }
+        var writer = intents.makeWriter()
+        let isWhole = state.withLock { state in
+            state.noticeRollback()
+            guard state.stopped == nil, state.isLoggable, state.fill(&writer) else { return false }
+            state.intents.clear()
+            return true
+        }
+        guard isWhole else { return false }
+        if writer.isEmpty { return true }
+        do throws(StoreError) {
+            return try intents.append(writer)
+        } catch {
+            stop("\(error)")
+            throw .store(error)
+        }
+    }
+
+    /// Applies what a crash left in the intent log to the index, and commits that.
+    ///
+    /// Through a read-only mount it is shown, and stays where it is.
+    func replayIntents() throws(StoreError) {
+        var records = try intents.records(on: state.withLock { $0.index.base })
+        var count = 0
+        while let body = try records.next() {
+            do throws(FileSystemError) {
+                guard try state.withLock({ state throws(FileSystemError) in try apply(body, state) }) else {
+                    problems.add(
+                        """
+                        The intent log does not fit the index: changes of the last second before the vault \
+                        was last closed were dropped.
+                        """)
+                    break
+                }
+                count += 1
+            } catch {
+                return stop("what the intent log has could not be taken up (\(error.summary))")
+            }
+        }
+        let dropped = try records.countRest()
+        if dropped > 0 {
+            problems.add(
+                """
+                \(dropped) records of the latest changes were dropped, as the intent log is damaged before \
+                them. If the machine lost power, they were not on disk yet; else they are lost.
+                """)
+        }
+        guard count > 0, !isReadOnly else { return }
+        upkeep.note(changes: count)
+        do throws(FileSystemError) {
+            try commitIndex()
+        } catch {
+            // The records stay until a commit is on disk. Without room the next one tries again; after any
+            // other failure the vault has stopped, and has said so.
+        }
+    }
+
+    /// Does what a record says.
+    ///
+    /// - Returns: False, with nothing done, if the record does not fit the index.
+    private func apply(_ body: [UInt8], _ state: VaultState) throws(FileSystemError) -> Bool {
+        guard let record = unsafe try? IntentRecord(body.span.bytes),
+            let rows = try rows(of: record, body, state)
+        else { return false }
+        for (write, sealed) in record.writes {
+            let item = try state.item(write.item)
+            let end = write.offset + Int64(write.length)
+            try removeContent(of: item, write.offset..<end, state)
+            try storing { () throws(StoreError) in
+                let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
+                try state.index.insert(
+                    ExtentRow(
+                        item: write.item, offset: write.offset, length: Int64(write.length),
+                        place: .row(place), prefix: .init(low: write.prefixLow, high: write.prefixHigh),
+                        epoch: write.epoch))
+            }
+            item.row.allocated += Int64(write.length)
+            if write.length < Compaction.smallByteCount, write.offset > 0 {
+                state.fragmented.insert(write.item)
+            }
+        }
+        for row in rows {
+            let item = try state.item(row.number)
+            if item.type == .regular { try removeContent(of: item, row.size..<Int64.max, state) }
+            let allocated = item.row.allocated
+            item.row = row
+            item.row.allocated = allocated
+            state.touch(item, [])
+        }
+        return true
+    }
+
+    /// The rows of a record; nil if it says something that no write could have done.
+    private func rows(
+        of record: IntentRecord, _ body: [UInt8], _ state: VaultState
+    ) throws(FileSystemError) -> [ItemRow]? {
+        var rows: [Int64: ItemRow] = [:]
+        for range in record.rows {
+            guard let row = unsafe try? ItemRow(fields: body.span.bytes.extracting(range)),
+                let old = try state.row(row.number),
+                row.isSuccessor(of: old), rows.updateValue(row, forKey: row.number) == nil
+            else { return nil }
+        }
+        for (write, _) in record.writes {
+            guard let row = rows[write.item], FileType(mode: row.mode) == .regular,
+                write.offset <= row.size - Int64(write.length), keys.has(write.epoch)
+            else { return nil }
+        }
+        return Array(rows.values)
+    }
+}
+
+extension ItemRow {
+    /// Whether the item may have become like this by writing and changing attributes alone.
+    fileprivate func isSuccessor(of old: ItemRow) -> Bool {
+        var expected = old
+        expected.mode = old.mode & ~ModeBits.permissions | mode & ModeBits.permissions
+        expected.user = user
+        expected.group = group
+        expected.allocated = allocated
+        expected.accessed = accessed
+        expected.modified = modified
+        expected.changed = changed
+        expected.unsent = unsent
+        if FileType(mode: old.mode) == .regular, 0...Vault.fileByteCountMax ~= size { expected.size = size }
+        return self == expected
+    }
+}
