@@ -1,7 +1,9 @@
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Testing
+
+@testable import CofferStore
+@testable import CofferVault
 
 /// Several threads in one vault, with its own threads running too.
 @Suite struct ConcurrencyTests {
@@ -97,5 +99,55 @@ import Testing
         #expect(failures.withLock { $0 } == [])
         #expect(try vault.damage() == [])
         try vault.close()
+    }
+
+    /// Threads append and commit, each its own file; power cuts at any moment leave all that was promised.
+    @Test func whatOneThreadWasPromisedNoOtherTakesAway() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let files = try (0..<Self.threadCount).map { try vault.makeFile("\($0)") }
+        try vault.commit()
+        try vault.start()
+        let promised = Condition([Int](repeating: 0, count: Self.threadCount))
+        let failures = Condition([String]())
+        let threads = try files.enumerated().map { index, file in
+            try Thread.start("worker \(index)") {
+                do {
+                    for piece in 0..<250 {
+                        try vault.put(Self.piece(piece), to: file, at: Self.pieceByteCount * piece)
+                        try vault.commit()
+                        promised.withLock { $0[index] = piece + 1 }
+                    }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        var cuts: [(directory: SimulatedStorageDirectory, promised: [Int])] = []
+        while promised.withLock({ $0.contains { $0 < 250 } }), failures.withLock({ $0.isEmpty }) {
+            let before = promised.withLock { $0 }
+            cuts.append((test.directory.crash(seed: UInt64(cuts.count)), before))
+            vault.upkeep.pause()
+        }
+        for thread in threads { thread.join() }
+        #expect(failures.withLock { $0 } == [])
+        #expect(vault.intents.recordCount > 100)
+        for cut in cuts.enumerated().filter({ $0.offset % max(1, cuts.count / 25) == 0 }).map(\.element) {
+            let left = try test.on(cut.directory).open()
+            for (index, file) in files.enumerated() {
+                let content = try left.content(of: file)
+                #expect(content.count >= Self.pieceByteCount * cut.promised[index])
+                let whole = (0..<250).flatMap(Self.piece)
+                #expect(whole.starts(with: content))
+            }
+            #expect(try left.damage() == [])
+        }
+        try vault.close()
+    }
+
+    private static let pieceByteCount = 300
+
+    private static func piece(_ number: Int) -> [UInt8] {
+        Pattern.make(pieceByteCount, seed: UInt64(number))
     }
 }
