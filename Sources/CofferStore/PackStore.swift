@@ -290,12 +290,11 @@ package final class PackStore {
 
     /// The files that have bytes which may not be on disk; they count as clean from now on, so whoever
     /// takes them must sync them, and stop the store if that fails.
-    package func takeDirtyFiles() -> DirtyFiles {
+    package func takeDirtyFiles() throws(StoreError) -> DirtyFiles {
+        let numbers = packs.filter(\.value.isDirty).map(\.key)
         var files: [PackFile] = []
-        for (number, pack) in packs where pack.isDirty {
-            packs[number]?.isDirty = false
-            if let file = pack.file { files.append(file) }
-        }
+        for number in numbers { files.append(try openFile(number)) }
+        for number in numbers { packs[number]?.isDirty = false }
         let dirty = DirtyFiles(files: files, directory: directoryIsDirty ? directory : nil)
         directoryIsDirty = false
         dirtyByteCount = 0

@@ -127,7 +127,7 @@ extension Vault {
             let dirty = try state.withLock { state throws(StoreError) in
                 state.packs.noteWritten()
                 try state.packs.writeTail()
-                return state.packs.takeDirtyFiles()
+                return try state.packs.takeDirtyFiles()
             }
             try dirty.sync()
         } catch {

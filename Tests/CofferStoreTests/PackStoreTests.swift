@@ -217,4 +217,23 @@ import Testing
         try store.writeTail()
         #expect(try read(store, place.pack, at: place.position, count: bytes.count) == bytes)
     }
+
+    /// A pack that somebody still writes to stays open while others are closed, and is synced in the end.
+    @Test func aPackThatIsBeingWrittenIsSyncedThoughManyAreOpen() throws {
+        let old = (1000..<1130).map { PackRow(number: $0, id: PackID(low: UInt64($0), high: 7)) }
+        for row in old { _ = try directory.open(row.id.description, create: true) }
+        let store = try open(old)
+        _ = try store.allocate((16 << 20) - 2_000_000, plaintext: 100, newPack: newPack)
+        let place = try store.allocate(1_000_000, plaintext: 1_000_000, newPack: newPack)
+        try store.takeDirtyFiles().sync()
+        // The next one does not fit: another pack becomes the current one.
+        _ = try store.allocate(1_900_000, plaintext: 1, newPack: newPack)
+        for row in old { _ = try store.openFile(row.number) }
+        try place.file.write([UInt8](repeating: 9, count: 1_000_000).span.bytes, at: place.position)
+        store.noteWritten(1_000_000, plaintext: 1_000_000, to: place.pack)
+        directory.resetStatistics()
+        try store.takeDirtyFiles().sync()
+        #expect(directory.statistics.flushed.contains(name(place.pack)))
+        #expect(store.isSynced)
+    }
 }
