@@ -10,6 +10,9 @@ extension Vault {
     private static let budgetByteCount = 16 << 20
     private static let budgetLifetime: Int64 = 200_000_000
 
+    /// Ranges that are looked at while the lock is held.
+    private static let seekRowCount = 256
+
     /// The modes of fallocate(2) that a vault has.
     package enum Allocation: Sendable {
         /// Space for a range; makes the file longer unless `keepsSize`.
@@ -60,34 +63,51 @@ extension Vault {
     package func seek(
         _ number: Int64, from offset: Int64, toData: Bool
     ) throws(FileSystemError) -> Int64 {
-        try reading { state throws(FileSystemError) in
-            let row = try state.peek(number)
-            guard offset >= 0, offset < row.size else { throw .beyondEnd }
-            var place = offset
-            while place < row.size {
-                let window = place..<min(row.size, place + (1 << 30))
-                let rows = try storing { () throws(StoreError) in
-                    try state.index.extents(of: number, overlapping: window)
-                }
-                for extent in rows {
-                    if extent.offset > place { return toData ? extent.offset : place }
-                    if toData { return place }
-                    place = min(extent.end, row.size)
-                }
-                if toData {
-                    // A file may have more windows without data than anybody can wait for.
-                    let next = try storing { () throws(StoreError) in
-                        try state.index.extents(after: number, window.upperBound - 1, limit: 1)
-                    }
-                    guard let next = next.first, next.item == number, next.offset < row.size else {
-                        throw .beyondEnd
-                    }
-                    return next.offset
-                }
-                if place < window.upperBound { return place }
+        var place = offset
+        while true {
+            let (found, next) = try reading { state throws(FileSystemError) in
+                try toData ? self.data(of: number, at: place, state) : self.hole(of: number, at: place, state)
             }
-            return row.size
+            if let found { return found }
+            place = next
         }
+    }
+
+    private func data(
+        of number: Int64, at place: Int64, _ state: VaultState
+    ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
+        let size = try state.peek(number).size
+        guard place >= 0, place < size else { throw .beyondEnd }
+        let start = try storing { () throws(StoreError) -> Int64? in
+            if try !state.index.extents(of: number, overlapping: place..<place + 1).isEmpty { return place }
+            let next = try state.index.extents(after: number, place, limit: 1).first
+            return next?.item == number ? next?.offset : nil
+        }
+        guard let start, start < size else { throw .beyondEnd }
+        return (start, start)
+    }
+
+    /// A hole at or behind `place`, or else where to go on looking: adjacent ranges may be many, and others
+    /// want the lock.
+    private func hole(
+        of number: Int64, at start: Int64, _ state: VaultState
+    ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
+        let size = try state.peek(number).size
+        guard start >= 0, start < size else {
+            throw .beyondEnd
+        }
+        var place = start
+        let rows = try storing { () throws(StoreError) in
+            try state.index.extents(of: number, overlapping: place..<place + 1)
+                + state.index.extents(after: number, place, limit: Self.seekRowCount)
+        }
+        for row in rows where row.item == number {
+            if row.offset > place { break }
+            place = max(place, row.end)
+        }
+        if place >= size { return (size, size) }
+        let isAll = rows.last.map { $0.item == number && $0.end == place } ?? false
+        return isAll && rows.count >= Self.seekRowCount ? (nil, place) : (place, place)
     }
 
     /// What statvfs(3) tells.
