@@ -40,14 +40,13 @@ extension Vault {
         if let stopped { throw .store(.stopped(reason: stopped)) }
         guard hasChanges else {
             if !log.isWritten { try syncLog() }
+            giveBack()
             return
         }
         intents.suspend()
         try syncPacks()
-        var removed: [PackID] = []
-        var discards: [VaultState.Discard] = []
         do throws(FileSystemError) {
-            (removed, discards) = try state.withLock { state throws(FileSystemError) in try commit(state) }
+            try state.withLock { state throws(FileSystemError) in try commit(state) }
         } catch {
             // Without room for the tail nothing was committed, and nothing is lost: the next commit tries
             // again. After any other failure the transaction may not be what it should be.
@@ -56,8 +55,7 @@ extension Vault {
             throw error
         }
         try syncLog()
-        giveBack(removed, discards)
-        noteUpkeep(hasDiscards: !discards.isEmpty)
+        noteUpkeep(hasDiscards: giveBack())
     }
 
     /// Brings the committed part of the log to disk; if that fails for another reason than space, nobody
@@ -83,9 +81,7 @@ extension Vault {
     }
 
     /// The part that needs the lock.
-    private func commit(
-        _ state: VaultState
-    ) throws(FileSystemError) -> (removed: [PackID], discards: [VaultState.Discard]) {
+    private func commit(_ state: VaultState) throws(FileSystemError) {
         state.noticeRollback()
         if let reason = state.stopped { throw .store(.stopped(reason: reason)) }
         if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
@@ -111,9 +107,10 @@ extension Vault {
         }
         state.intents = PendingIntents()
         state.logIsNearlyMoved = false
-        let discards = state.discards
+        // Kept until the log is on disk, which may take several tries when that is full.
+        state.dead.packs += removed
+        state.dead.discards += state.discards
         state.discards = []
-        return (removed, discards)
     }
 
     /// Brings the bulk of what was appended to disk before the lock is taken.
@@ -169,19 +166,27 @@ extension Vault {
         state.packs.dropTail()
     }
 
-    /// Gives disk space back that no committed row refers to.
-    private func giveBack(_ packs: [PackID], _ discards: [VaultState.Discard]) {
-        for discard in discards {
+    /// Gives disk space back that no committed row refers to; the log must be on disk.
+    ///
+    /// - Returns: Whether there were pieces of packs.
+    @discardableResult
+    private func giveBack() -> Bool {
+        let dead = state.withLock { state in
+            defer { state.dead = VaultState.Dead() }
+            return state.dead
+        }
+        for discard in dead.discards {
             let file = state.withLock { try? $0.packs.openFile(discard.pack) }
             file?.discard(at: discard.position, count: discard.count)
         }
-        for pack in packs {
+        for pack in dead.packs {
             do throws(StoreError) {
                 try state.withLock { state throws(StoreError) in try state.packs.removeFile(pack) }
             } catch {
                 problems.add("Pack \(pack) could not be removed: \(error)")
             }
         }
+        return !dead.discards.isEmpty
     }
 
     /// Stops all writing: what was committed stays readable, nothing that may be wrong is committed.

@@ -15,8 +15,8 @@ final class VaultState {
     private var storedOrphans: Set<Int64>
     /// Sealed bytes whose place can be given back after the next commit.
     var discards: [Discard] = []
-    /// Packs whose files can be removed after the next commit.
-    var removedPacks: [PackID] = []
+    /// What can be given back once the last commit is on disk.
+    var dead = Dead()
     /// Items with many small ranges, to be united by compaction.
     var fragmented: Set<Int64> = []
     /// Bytes that may be written before the free space is looked at again, and until when.
@@ -29,6 +29,12 @@ final class VaultState {
     var deadByteCount: Int64 = 0
     /// Why nothing may be written any more.
     var stopped: String?
+
+    /// Disk space that no committed row refers to.
+    struct Dead {
+        var packs: [PackID] = []
+        var discards: [Discard] = []
+    }
 
     struct Discard {
         let pack: Int64

@@ -120,6 +120,24 @@ import Testing
         #expect(try again.damage() == [])
     }
 
+    /// What a commit without room for the log set free is given back by the next one.
+    @Test func spaceIsGivenBackAfterACommitWithoutRoom() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        _ = try vault.makeFile("a", Pattern.make(40 << 20))
+        _ = try vault.makeFile("b", Pattern.make(1 << 20))
+        try vault.commit()
+        try vault.remove("a")
+        test.directory.fail(
+            StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.noSpace, lasts: true))
+        #expect(fails("noSpace") { try vault.commit() })
+        #expect(test.directory.usedByteCount > 40 << 20)
+        test.directory.heal()
+        try vault.commit()
+        #expect(test.directory.usedByteCount < 16 << 20)
+        #expect(try vault.damage() == [])
+    }
+
     /// Small writes that wait in memory are neither lost nor half-done by a commit that finds no room.
     @Test func aCommitWithoutRoomKeepsWhatWaits() throws {
         let test = try TestVault.create()
