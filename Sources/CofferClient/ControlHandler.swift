@@ -25,6 +25,8 @@ final class ControlHandler: Sendable {
         switch request {
         case .status:
             return .status(try status())
+        case .store:
+            try vaults.store()
         case .createVault(let name):
             _ = try vaults.create(name, owner: .current)
             rootChanged(name)

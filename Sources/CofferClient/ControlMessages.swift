@@ -3,6 +3,8 @@ internal import FoundationEssentials
 /// What a command asks of a profile, whether that is mounted or opened for the command alone.
 package enum ControlRequest: Codable, Sendable {
     case status
+    /// Brings all that was changed to disk.
+    case store
     case createVault(name: String)
     case renameVault(name: String, newName: String)
     case deleteVault(name: String)

@@ -17,7 +17,7 @@ extension ProfileError {
         case .noFUSE: 69  // EX_UNAVAILABLE
         case .noMemory: 71  // EX_OSERR
         case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
-        case .system, .store, .vault: 74  // EX_IOERR
+        case .system, .store, .vault, .notStored: 74  // EX_IOERR
         case .control: 76  // EX_PROTOCOL
         }
     }

@@ -48,11 +48,18 @@ package final class MountService: Sendable {
     ) throws(ProfileError) {
         coffer_block_signals()
         let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
-        defer { vaults.close() }
-        let service = try MountService(vaults, point, options, environment, ending) {
-            serving(vaults.problems.all.map(\.text))
+        do throws(ProfileError) {
+            let service = try MountService(vaults, point, options, environment, ending) {
+                serving(vaults.problems.all.map(\.text))
+            }
+            try service.serve()
+        } catch {
+            vaults.close()
+            throw error
         }
-        try service.serve()
+        // For the command that unmounts, which waits until the lock is free.
+        guard let failure = vaults.close() else { return }
+        try profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: "", failure: failure))
     }
 
     private init(

@@ -51,8 +51,24 @@ final class OpenVaults: VaultDirectory {
         return MountedVault(slot: record.slot, name: record.name, vault: vault)
     }
 
+    /// Brings all that was changed to disk.
+    ///
+    /// - Throws: What kept a vault from being stored, once all others are.
+    func store() throws(ProfileError) {
+        if isReadOnly { return }
+        var failure: FileSystemError?
+        for mounted in vaults {
+            do throws(FileSystemError) { try mounted.vault.commit() } catch { failure = error }
+        }
+        if let failure { throw .vault(failure) }
+    }
+
     /// Stores everything and closes all vaults.
-    func close() {
+    ///
+    /// - Returns: Why a vault could not be stored, if so; names no file.
+    @discardableResult
+    func close() -> String? {
+        var failure: String?
         let open = state.withLock { state in
             defer { state.open = [:] }
             return state.open
@@ -61,9 +77,11 @@ final class OpenVaults: VaultDirectory {
             do throws(FileSystemError) {
                 try mounted.vault.close()
             } catch {
+                failure = error.summary
                 problems.add("The vault “\(mounted.name)” could not be stored: \(ProfileError.vault(error))")
             }
         }
+        return failure
     }
 
     // MARK: VaultDirectory

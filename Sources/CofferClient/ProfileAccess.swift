@@ -34,7 +34,7 @@ package final class ProfileAccess: Sendable {
 
     /// Checks that a lock's note names a socket as a mount of this profile makes it, in a directory of
     /// this user's own: whoever can write the note could else choose who hears the passphrase.
-    private static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError) {
+    static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError) {
         let directory = Directory.parent(of: socket)
         guard RuntimeDirectory.isPrivate(directory),
             socket == RuntimeDirectory.socket(of: try Profile.id(at: location), in: directory)
@@ -76,7 +76,8 @@ package final class ProfileAccess: Sendable {
         if case .alone(_, let vaults) = way { vaults.close() }
     }
 
-    private static func ask(
+    /// Sends a request to a mount, and waits for the answer.
+    static func ask(
         _ socket: String, _ request: ControlRequest, _ progress: (Progress) -> Void
     ) throws(ProfileError) -> ControlResponse {
         let number = unsafe coffer_connect(socket)

@@ -20,6 +20,8 @@ package enum ProfileError: Error {
     case mountPoint(path: String, MountPointProblem)
     case noFUSE(SystemError)
     case notMounted(path: String)
+    /// Changes that programs were told to be made are not on disk.
+    case notStored(path: String, reason: String, isUnmounted: Bool)
     case system(SystemError)
     case store(StoreError)
     case vault(FileSystemError)
@@ -65,6 +67,13 @@ extension ProfileError: CustomStringConvertible {
         case .mountPoint(let path, let problem): "\(path): \(problem.text)"
         case .noFUSE(let error): "FUSE cannot be used: \(error)."
         case .notMounted(let path): "\(path): no vaults are mounted here."
+        case .notStored(let path, let reason, false):
+            """
+            \(path) stays mounted, as the latest changes cannot be stored: \(reason). Make room for them and try \
+            again, or give them up with: coffer unmount --force
+            """
+        case .notStored(let path, let reason, true):
+            "\(path) is unmounted, but the latest changes could not be stored, and are lost: \(reason)."
         case .system(let error): "\(error)."
         case .store(let error): "\(error)."
         case .vault(let error): "\(error.summary)."
@@ -94,11 +103,14 @@ package struct LockNote: Sendable, Equatable {
     package let mountPoint: String
     /// The path of the mount's control socket; empty without a mount.
     package let socket: String
+    /// Why not everything could be stored at the end; empty if it was, or the end has not come.
+    package let failure: String
 
-    package init(process: Int32, mountPoint: String, socket: String) {
+    package init(process: Int32, mountPoint: String, socket: String, failure: String = "") {
         self.process = process
         self.mountPoint = mountPoint
         self.socket = socket
+        self.failure = failure
     }
 
     /// Reads the lines of the lock file; nil if they make no sense.
@@ -108,15 +120,20 @@ package struct LockNote: Sendable, Equatable {
     init?(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 4, let last = lines.last, last.isEmpty,
-            let process = Int32(String(decoding: lines[0], as: UTF8.self))
+            let first = lines[0].split(separator: UInt8(ascii: " "), maxSplits: 1).first,
+            let process = Int32(String(decoding: first, as: UTF8.self))
         else { return nil }
         let mountPoint = Array(lines[1..<lines.count - 2].joined(separator: [UInt8(ascii: "\n")]))
         self.init(
             process: process, mountPoint: String(decoding: mountPoint, as: UTF8.self),
-            socket: String(decoding: lines[lines.count - 2], as: UTF8.self))
+            socket: String(decoding: lines[lines.count - 2], as: UTF8.self),
+            failure: String(decoding: lines[0].dropFirst(first.count + 1), as: UTF8.self))
     }
 
-    var text: String { "\(process)\n\(mountPoint)\n\(socket)\n" }
+    var text: String {
+        let failure = failure.split(separator: "\n").joined(separator: " ")
+        return "\(process)\(failure.isEmpty ? "" : " \(failure)")\n\(mountPoint)\n\(socket)\n"
+    }
 
     var place: String { mountPoint.isEmpty ? "" : ", mounted at \(mountPoint)" }
 }

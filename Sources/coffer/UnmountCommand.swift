@@ -16,7 +16,12 @@ struct UnmountCommand: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Take the mount away now, and end it when nobody uses it any more.")
     var lazy = false
 
+    @Flag(
+        name: .shortAndLong,
+        help: "Unmount even if the latest changes cannot be stored, as on a full disk; they are lost then.")
+    var force = false
+
     func run() throws {
-        try Unmounting.unmount(mountPoint, lazily: lazy, try profile.location())
+        try Unmounting.unmount(mountPoint, lazily: lazy, force: force, try profile.location())
     }
 }

@@ -20,7 +20,9 @@ import Testing
         (.mountPoint(path: "/m", .missing), 72), (.mountPoint(path: "/m", .notDirectory), 72),
         (.mountPoint(path: "/m", .notEmpty), 72), (.mountPoint(path: "/m", .notOurs), 72),
         (.mountPoint(path: "/m", .inUse), 75), (.mountPoint(path: "/m", .busy), 75), (.noFUSE(failed), 69),
-        (.notMounted(path: "/m"), 72), (.system(failed), 74), (.store(.damaged(place: "a page")), 65),
+        (.notMounted(path: "/m"), 72),
+        (.notStored(path: "/m", reason: "no space", isUnmounted: false), 74),
+        (.notStored(path: "/m", reason: "no space", isUnmounted: true), 74), (.system(failed), 74), (.store(.damaged(place: "a page")), 65),
         (.store(.format(.truncated, place: "a page")), 65), (.store(.noSpace), 74),
         (.store(.system(failed)), 74), (.vault(.damaged(place: "a page")), 65), (.vault(.noSpace), 74),
         (.control("text"), 76),
@@ -29,7 +31,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 20)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 21)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

@@ -59,6 +59,9 @@ import Testing
     @Test func notes() {
         let note = LockNote(process: 12, mountPoint: "/with space\t", socket: "/run/s")
         #expect(LockNote(Array(note.text.utf8)) == note)
+        let failed = LockNote(process: 12, mountPoint: "", socket: "", failure: "no space left")
+        #expect(LockNote(Array(failed.text.utf8)) == failed)
+        #expect(LockNote(Array("\n\n\n".utf8)) == nil)
         #expect(LockNote(Array("12\n\n\n".utf8)) == LockNote(process: 12, mountPoint: "", socket: ""))
         #expect(LockNote(Array("-1x\n/m\n/s\n".utf8)) == nil)
         #expect(LockNote(Array("12\n/m\n".utf8)) == nil)

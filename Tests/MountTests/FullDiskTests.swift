@@ -61,6 +61,61 @@ extension MountTests {
             }
         }
 
+        private func fillToTheLastBlock(_ ballast: String) {
+            let file = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            defer { close(file) }
+            let block = [UInt8](repeating: 7, count: 4096)
+            while write(file, block, block.count) > 0 {}
+            #expect(fsync(file) == 0 || errno == ENOSPC)
+        }
+
+        /// What programs were told to be done is not lost by an unmount that says it went well.
+        @Test func unmountThatCannotStoreIsRefused() throws {
+            try LoopDisk.with(megabytes: 64) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
+                    try profile.remount()
+                    fillToTheLastBlock("\(disk)/ballast")
+                    for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
+                    let result = try profile.command("unmount", profile.point).fail(with: 74)
+                    #expect(result.error.contains("--force"))
+                    #expect(try Files.names(profile.vault).count == 100)
+                    try Files.remove("\(disk)/ballast")
+                    try profile.remount()
+                    #expect(try Files.names(profile.vault).count == 100)
+                    // And now given up.
+                    fillToTheLastBlock("\(disk)/ballast")
+                    for index in 300..<400 { try Files.remove(profile.path("\(index)")) }
+                    try profile.command("unmount", "--force", profile.point).succeed()
+                    profile.expectEnded()
+                    try Files.remove("\(disk)/ballast")
+                    try profile.mount()
+                    #expect(try profile.check().damage.isEmpty)
+                    #expect(try Files.names(profile.vault).count == 100)
+                }
+            }
+        }
+
+        /// A program of the system cannot be refused; it is told in the lock for who asks there.
+        @Test func aFailureAtTheEndIsLeftInTheLock() throws {
+            try LoopDisk.with(megabytes: 64) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
+                    try profile.remount()
+                    fillToTheLastBlock("\(disk)/ballast")
+                    for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
+                    #expect(umount2(profile.point, 0) == 0)
+                    profile.expectEnded()
+                    #expect(try profile.lockNote().first?.contains("no space") == true)
+                    try Files.remove("\(disk)/ballast")
+                    try profile.mount()
+                    #expect(try profile.check().damage.isEmpty)
+                }
+            }
+        }
+
         /// Somebody else fills the disk to the last block, where the index has to grow.
         @Test func notOneBlockIsLeft() throws {
             try LoopDisk.with(megabytes: 64) { disk in
