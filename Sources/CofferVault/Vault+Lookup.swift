@@ -51,7 +51,7 @@ extension Vault {
         package let type: UInt8
         /// Where to go on behind it.
         package let cookie: Int64
-        /// With `readDirectory(attributes: true)`.
+        /// With `readDirectory(attributes: true)`, unless the item is missing or damaged.
         package let attributes: Attributes?
 
         package init(name: [UInt8], item: Int64, type: UInt8, cookie: Int64, attributes: Attributes?) {
@@ -73,7 +73,11 @@ extension Vault {
     package func readDirectory(
         _ number: Int64, after cookie: Int64, limit: Int, attributes: Bool
     ) throws(FileSystemError) -> [Entry] {
-        try reading { state throws(FileSystemError) in
+        var dangling: [Int64] = []
+        defer {
+            for item in dangling { problems.add("A name in \(path(of: number)) leads to no item (\(item)).") }
+        }
+        return try reading { state throws(FileSystemError) in
             let directory = try state.peek(number)
             guard FileType(mode: directory.mode) == .directory else { throw .notDirectory }
             var entries: [Entry] = []
@@ -90,10 +94,21 @@ extension Vault {
                 try state.index.entries(in: number, after: max(cookie, Self.firstCookie - 1), limit: limit)
             }
             for row in rows {
+                var item: ItemRow?
+                do throws(FileSystemError) {
+                    item = attributes ? try state.peek(row.item) : nil
+                } catch {
+                    // One name that leads nowhere, or to a damaged page, is no reason to hide the others.
+                    switch error {
+                    case .stale: dangling.append(row.item)
+                    case .damaged: break
+                    default: throw error
+                    }
+                }
                 entries.append(
                     Entry(
                         name: row.name, item: row.item, type: row.type, cookie: row.cookie,
-                        attributes: attributes ? Attributes(try state.peek(row.item)) : nil))
+                        attributes: item.map { Attributes($0) }))
             }
             return entries
         }

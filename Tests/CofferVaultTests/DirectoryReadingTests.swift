@@ -1,10 +1,25 @@
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Testing
+
+@testable import CofferStore
+@testable import CofferVault
 
 /// Reading a directory in pieces while it changes, as POSIX's readdir(3) demands.
 @Suite struct DirectoryReadingTests {
+    /// One name that leads nowhere hides none of the others.
+    @Test func aNameThatLeadsNowhere() throws {
+        let vault = try TestVault.create().open()
+        for name in ["a", "b", "c"] { _ = try vault.makeFile(name) }
+        let number = try vault.number(of: "b")
+        try vault.commit()
+        try vault.state.withLock { try $0.erase(try $0.item(number)) }
+        let entries = try vault.readDirectory(Vault.rootNumber, after: 2, limit: 100, attributes: true)
+        #expect(entries.map { String(decoding: $0.name, as: UTF8.self) } == ["a", "b", "c"])
+        #expect(entries.map { $0.attributes == nil } == [false, true, false])
+        #expect(vault.problems.all.contains { $0.text.contains("leads to no item") })
+    }
+
     private let vault: Vault
     private let directory: Int64
 
