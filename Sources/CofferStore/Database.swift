@@ -91,6 +91,8 @@ final class Database: @unchecked Sendable {
         case SQLITE_FULL: throw .noSpace
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             throw .damaged(place: fileSystem.files.damagedPlace ?? "the index")
+        case SQLITE_CONSTRAINT:
+            throw .damaged(place: "the index, which has a row already that is to be new,")
         default:
             throw .index(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
         }

@@ -24,7 +24,7 @@ extension Index {
     /// - Parameter old: The hash of the row that is replaced; nil if the item is new.
     package func put(_ row: ItemRow, replacing old: RowHash?) throws(StoreError) -> RowHash {
         let hash = hash(of: row)
-        try statements.putItem.run { row.bind(to: $0) }
+        try (old == nil ? statements.insertItem : statements.putItem).run { row.bind(to: $0) }
         if let old { digest.subtract(.items, old.sum) }
         digest.add(.items, hash.sum)
         changes += 1

@@ -82,9 +82,11 @@ package final class Index {
                     commits: row.integer(3)), RowDigest.sums(row.bytes(4))
             )
         }
-        guard let state, let sums = state.1, state.0.arePossible else {
-            throw .damaged(place: "the state row of the index")
-        }
+        // Numbers behind the counters can only be if an older page with this row was put back.
+        guard let state, let sums = state.1, state.0.arePossible,
+            try Self.largestNumber(in: "items", database) < state.0.item,
+            try Self.largestNumber(in: "packs", database) < state.0.pack
+        else { throw .damaged(place: "the state row of the index") }
         counters = state.0
         committedCounters = state.0
         digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
@@ -106,6 +108,10 @@ package final class Index {
     ) -> IndexFileSystem {
         let pageKey = unsafe key.derive(IndexPageRole.self, context: vault.bytes.span.bytes)
         return IndexFileSystem(IndexFiles(directory: directory, vault: vault, key: pageKey))
+    }
+
+    private static func largestNumber(in table: String, _ database: Database) throws(StoreError) -> Int64 {
+        try database.prepare("SELECT max(number) FROM \(table)").first({ _ in }, { $0.integer(0) }) ?? 0
     }
 
     private static func digestKey(

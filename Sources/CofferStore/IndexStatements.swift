@@ -1,7 +1,7 @@
 /// The prepared statements of an index.
 struct IndexStatements {
     let updateState: Statement
-    let item: Statement, putItem: Statement, removeItem: Statement, items: Statement
+    let item: Statement, insertItem: Statement, putItem: Statement, removeItem: Statement, items: Statement
     let entry: Statement, putEntry: Statement, removeEntry: Statement, entriesAfter: Statement
     let anyEntry: Statement, entriesOfItem: Statement, entries: Statement
     let extents: Statement, putExtent: Statement, removeExtent: Statement, extentsAfter: Statement
@@ -19,12 +19,16 @@ struct IndexStatements {
         item = try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")
         items = try database.prepare(
             "SELECT \(ItemRow.columns) FROM items WHERE number > ? ORDER BY number LIMIT ?")
+        // What is new is inserted only: if an old page was put back, and with it an old counter, the number may
+        // be another item's.
+        insertItem = try database.prepare(
+            "INSERT INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         putItem = try database.prepare(
             "INSERT OR REPLACE INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         removeItem = try database.prepare("DELETE FROM items WHERE number = ?")
         entry = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE parent = ? AND name = ?")
         putEntry = try database.prepare(
-            "INSERT OR REPLACE INTO entries (\(EntryRow.columns)) VALUES (?,?,?,?,?,?)")
+            "INSERT INTO entries (\(EntryRow.columns)) VALUES (?,?,?,?,?,?)")
         removeEntry = try database.prepare("DELETE FROM entries WHERE parent = ? AND name = ?")
         entriesAfter = try database.prepare(
             """
@@ -50,7 +54,7 @@ struct IndexStatements {
             ORDER BY item, "offset" LIMIT ?
             """)
         putExtent = try database.prepare(
-            "INSERT OR REPLACE INTO extents (\(ExtentRow.columns)) VALUES (?,?,?,?,?,?,?,?,?)")
+            "INSERT INTO extents (\(ExtentRow.columns)) VALUES (?,?,?,?,?,?,?,?,?)")
         removeExtent = try database.prepare(#"DELETE FROM extents WHERE item = ? AND "offset" = ?"#)
         content = try database.prepare("SELECT sealed FROM contents WHERE number = ?")
         contentLive = try database.prepare("SELECT live FROM contents WHERE number = ?")

@@ -70,8 +70,9 @@ private struct CheckWalk {
     var total = 0
     private let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
     private var directories: [(number: Int64, path: String)] = [(Vault.rootNumber, "")]
-    /// Files with several names that were read already.
-    private var seen: Set<Int64> = []
+    /// Directories, and files with several names, that were met already: old pages of the index may make
+    /// circles.
+    private var seen: Set<Int64> = [Vault.rootNumber]
 
     init(vault: Vault) {
         self.vault = vault
@@ -109,7 +110,7 @@ private struct CheckWalk {
     private mutating func check(_ entry: Vault.Entry, _ path: String, _ progress: (Int, Int) -> Void) {
         do throws(FileSystemError) {
             let attributes = try vault.attributes(of: entry.item)
-            if attributes.links > 1, attributes.type != .directory, !seen.insert(entry.item).inserted {
+            if attributes.links > 1 || attributes.type == .directory, !seen.insert(entry.item).inserted {
                 return
             }
             result.items += 1

@@ -24,6 +24,7 @@ extension Vault {
             else { throw .notFound }
             let item = try state.item(entry.item)
             guard item.type != .directory else { throw .isDirectory }
+            try Self.checkCount(of: item)
             let time = Clock.realTime
             try storing { () throws(StoreError) in try state.index.remove(entry) }
             self.stamp(directory, time, state)
@@ -51,12 +52,22 @@ extension Vault {
             guard try storing({ () throws(StoreError) in try state.index.isEmpty(entry.item) }) else {
                 throw .directoryNotEmpty
             }
+            try Self.checkCount(of: directory)
             let time = Clock.realTime
             try storing { () throws(StoreError) in try state.index.remove(entry) }
             directory.row.links -= 1
             self.stamp(directory, time, state)
             self.dropDirectory(item, time, state)
             return entry.item
+        }
+    }
+
+    /// Checks that an item has the names, or a directory the directories, that one is taken from: an old page
+    /// of the index may say otherwise.
+    static func checkCount(of item: CachedItem) throws(FileSystemError) {
+        // The name of a directory and its "." are two.
+        guard item.row.links > (item.type == .directory ? 2 : 0) else {
+            throw .damaged(place: "the number of names of item \(item.row.number)")
         }
     }
 

@@ -42,6 +42,7 @@ extension Vault {
                 throw .invalidArgument
             }
             if mode == .exchange { return try self.exchange(source, target, state) }
+            if item.type == .directory { try Self.checkCount(of: source.directory) }
             guard let existing = target.entry else {
                 try self.move(moved, item, source, target, state)
                 return nil
@@ -50,6 +51,7 @@ extension Vault {
             if existing.item == moved.item { return nil }
             let replaced = try state.item(existing.item)
             try self.checkReplacing(replaced, by: item, state)
+            try Self.checkCount(of: replaced.type == .directory ? target.directory : replaced)
             try storing { () throws(StoreError) in try state.index.remove(existing) }
             let time = Clock.realTime
             if replaced.type == .directory {
@@ -105,6 +107,8 @@ extension Vault {
             throw .invalidArgument
         }
         if one.item == other.item { return nil }
+        if firstType == .directory { try Self.checkCount(of: source.directory) }
+        if secondType == .directory { try Self.checkCount(of: target.directory) }
         let time = Clock.realTime
         try storing { () throws(StoreError) in
             try state.index.remove(one)
@@ -134,8 +138,13 @@ extension Vault {
         _ number: Int64, _ ancestor: Int64, _ state: VaultState
     ) throws(FileSystemError) -> Bool {
         var number = number
+        var seen: Set<Int64> = []
         while number != ancestor {
             if number == Self.rootNumber { return false }
+            // Old pages of the index may make a circle.
+            guard seen.insert(number).inserted else {
+                throw .damaged(place: "the place of directory \(number)")
+            }
             number = try state.peek(number).parent
         }
         return true
