@@ -145,9 +145,13 @@ extension Vault {
             guard item.type == .directory else { throw .accessDenied }
             return try setAttribute(name, of: item, to: value, state)
         }
+        // The list first: there may be no room for it, and then nothing is to change.
+        if !list.isPlain {
+            try setAttribute(name, of: item, to: value, state)
+        } else if item.row.flags.contains(.hasAccessList) {
+            try removeAttribute(name, of: item, state)
+        }
         item.row.mode = item.row.mode & ~0o777 | list.mode
-        if !list.isPlain { return try setAttribute(name, of: item, to: value, state) }
-        if item.row.flags.contains(.hasAccessList) { try removeAttribute(name, of: item, state) }
     }
 
     /// Makes the access list follow a change of the permissions.

@@ -52,6 +52,28 @@ import Testing
         #expect(list.entries.map(\.permissions) == [6, 6, 5, 0, 0])
     }
 
+    /// Where there is no room for the list, the permissions stay too.
+    @Test func aListThatCannotBeSetChangesNothing() throws {
+        let vault = try TestVault.create().open()
+        let number = try vault.makeFile("a")
+        var count = 0
+        for length in [160, 1] {
+            while !fails(
+                "noSpace",
+                {
+                    let name = "user.\(count)" + String(repeating: "x", count: length)
+                    try vault.setExtendedAttribute(Array(name.utf8), of: number, to: [1], .any)
+                })
+            {
+                count += 1
+            }
+        }
+        let mode = try vault.attributes(of: number).mode
+        let name = Array("system.posix_acl_access".utf8)
+        #expect(fails("noSpace") { try vault.setExtendedAttribute(name, of: number, to: Self.full, .any) })
+        #expect(try vault.attributes(of: number).mode == mode)
+    }
+
     @Test func everyTruncationIsRefused() {
         for count in 0..<Self.full.count where (count - 4) % 8 != 0 {
             #expect(AccessList(Array(Self.full[..<count])) == nil, "\(count) bytes")
