@@ -28,6 +28,10 @@ package final class MountService: Sendable {
     /// How long programs have to let go of a mount that was told to end, in nanoseconds.
     private static let grace: Int64 = 3_000_000_000
 
+    /// How long the end that a signal asked for may take, storing included, before the process ends itself, in
+    /// nanoseconds: only a mistake of ours takes that long.
+    private static let lastResort: Int64 = 600_000_000_000
+
     private let vaults: OpenVaults
     private let point: MountPoint
     private let session: Session
@@ -111,6 +115,10 @@ package final class MountService: Sendable {
         while true {
             _ = coffer_wait_for_signal()
             ending()
+            try? Thread.startDetached("coffer-end") { [self] in
+                let hasEnded = ended.wait(nanoseconds: Self.lastResort) { $0 ? true : nil }
+                if hasEnded == nil { _exit(EX_SOFTWARE) }
+            }
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)
