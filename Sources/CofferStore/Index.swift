@@ -26,6 +26,10 @@ package final class Index {
     /// Whether numbers were given out since the last commit.
     package var hasNewNumbers: Bool { counters != committedCounters }
 
+    /// How far the stored counters are ahead while the index is in use: numbers that were given away after the
+    /// last commit before a crash are not given again.
+    private static let reservedCount: Int64 = 65_536
+
     struct Counters: Equatable {
         var item: Int64
         var cookie: Int64
@@ -134,11 +138,15 @@ package final class Index {
     /// - Parameter restartingLog: Whether to move the rest of the log into the database, so that the next
     ///   commit starts it from the beginning; that does wait for the disk.
     package func commit(restartingLog: Bool = false) throws(StoreError) {
+        try commit(restartingLog: restartingLog, reserving: Self.reservedCount)
+    }
+
+    private func commit(restartingLog: Bool, reserving count: Int64) throws(StoreError) {
         counters.commits += 1
         let digests = digest.bytes
         try statements.updateState.run { statement in
-            statement.bind(1, counters.item)
-            statement.bind(2, counters.cookie)
+            statement.bind(1, counters.item + count)
+            statement.bind(2, counters.cookie + count)
             statement.bind(3, counters.pack)
             statement.bind(4, counters.commits)
             statement.bind(5, digests)
@@ -162,7 +170,7 @@ package final class Index {
     ///
     /// Where somebody still reads from the log, or the database finds no room, the log stays.
     package func close() throws(StoreError) {
-        try commit()
+        try commit(restartingLog: false, reserving: 0)
         try database.execute("COMMIT")
         do throws(SystemError) {
             try fileSystem.files.writeUnwritten(to: logFile)

@@ -75,6 +75,7 @@ extension Vault {
     /// Starts the threads that commit each second and tidy up.
     package func start() throws(FileSystemError) {
         guard !isReadOnly else { return }
+        reserveNumbers()
         let reaped = Array(state.withLock { $0.orphans })
         upkeep.work.withLock { $0.released = reaped }
         try storing { () throws(StoreError) in

@@ -80,6 +80,24 @@ extension Vault {
         if isLong || hasWork || hasDiscards { upkeep.noteUpkeep(isUrgent: isLong) }
     }
 
+    /// Stores counters that are ahead of the numbers to come, before the first of them is given away.
+    ///
+    /// Where there is no room for that there is none for new items, and the first commit does it.
+    func reserveNumbers() {
+        do throws(FileSystemError) {
+            try committing.withLock { _ throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.withLock { state throws(StoreError) in try state.index.commit() }
+                }
+                try syncLog()
+            }
+        } catch {
+            problems.add("Numbers of new files could not be reserved: \(error.summary)")
+            if case .noSpace = error { return }
+            stop(error.summary)
+        }
+    }
+
     /// The part that needs the lock.
     private func commit(_ state: VaultState) throws(FileSystemError) {
         state.noticeRollback()

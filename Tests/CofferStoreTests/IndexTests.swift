@@ -67,6 +67,19 @@ import Testing
         #expect(used.1 > 2)
     }
 
+    /// Also those that were given away after the last commit before a crash.
+    @Test func numbersAreNotUsedTwiceAfterACrash() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        try index.commit()
+        try index.makeLog().sync()
+        var used: (item: Int64, cookie: Int64) = (0, 0)
+        for _ in 0..<20_000 { used = (index.nextItemNumber(), index.nextCookie()) }
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        #expect(again.nextItemNumber() > used.item)
+        #expect(again.nextCookie() > used.cookie)
+    }
+
     @Test func aReaderSeesTheLastCommitOnly() throws {
         let test = try TestIndex.create()
         let index = try test.open()

@@ -96,7 +96,7 @@ import Testing
                 _ = try vault.makeFile("a", Pattern.make(2 << 20))
                 try vault.commit()
                 vault.state.withLock { state in
-                    if column == "next_item" { state.index.counters.item = 2 - 1 }
+                    if column == "next_item" { state.index.counters.item = -65_536 }
                     if column == "next_pack" { state.index.counters.pack = 1 }
                 }
                 try vault.truncate(2, to: 3 << 20)

@@ -1,9 +1,21 @@
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Testing
 
+@testable import CofferVault
+
 @Suite struct VaultTests {
+    /// An inode number that somebody may remember leads to nothing else, ever.
+    @Test func numbersAreNotUsedTwiceAfterACrash() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        try vault.start()
+        let lost = try vault.makeFile("lost")
+        vault.upkeep.stop()
+        let again = try test.crashed(seed: 1).open()
+        #expect(try again.makeFile("other") > lost)
+    }
+
     private let test: TestVault
     private let vault: Vault
 
