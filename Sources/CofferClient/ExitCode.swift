@@ -9,7 +9,7 @@ extension ProfileError {
         case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM
         case .tooManyAttempts, .locked: 75  // EX_TEMPFAIL
         case .noProfile, .noSuchVault: 66  // EX_NOINPUT
-        case .profileExists, .vaultExists, .vaultNotEmpty: 73  // EX_CANTCREAT
+        case .profileExists, .notPrivate, .vaultExists, .vaultNotEmpty: 73  // EX_CANTCREAT
         case .damagedProfile, .newerProfile: 65  // EX_DATAERR
         case .invalidVaultName: 64  // EX_USAGE
         case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL

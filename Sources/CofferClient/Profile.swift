@@ -72,10 +72,9 @@ package final class Profile: Sendable {
     ) throws(ProfileError) {
         if location.exists { throw .profileExists(path: location.path) }
         guard passphrase.count > 0 else { throw .emptyPassphrase }
-        try systemCalls { () throws(SystemError) in
-            try Directory.makeAll(location.path)
-            try Directory.make(location.vaults)
-        }
+        try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
+        try makePrivate(location.path)
+        _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
         guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) })
         else {
             throw .locked(location.lockNote)
@@ -89,6 +88,16 @@ package final class Profile: Sendable {
             identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
         let profile = Profile(location, lock, key, State(record, body))
         _ = try profile.createVault(named: settings.firstVault, owner: .current)
+    }
+
+    /// Takes a directory that was there before from all but its owner; if it holds something, that is for the
+    /// user to do.
+    private static func makePrivate(_ path: String) throws(ProfileError) {
+        if RuntimeDirectory.isPrivate(path) { return }
+        guard try systemCalls({ () throws(SystemError) in try Directory.names(in: path) }).isEmpty else {
+            throw .notPrivate(path: path)
+        }
+        try systemCalls { () throws(SystemError) in try Directory.makePrivate(path) }
     }
 
     /// Unlocks a profile by its passphrase.

@@ -6,6 +6,8 @@ package import CofferVault
 package enum ProfileError: Error {
     case noProfile(path: String)
     case profileExists(path: String)
+    /// Others may enter the directory that a profile is to be made in, and it holds other files.
+    case notPrivate(path: String)
     case damagedProfile(path: String)
     case newerProfile(path: String, found: UInt32, supported: UInt32)
     case wrongPassphrase(hint: String?)
@@ -44,6 +46,8 @@ extension ProfileError: CustomStringConvertible {
         switch self {
         case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
         case .profileExists(let path): "There is a profile in \(path) already."
+        case .notPrivate(let path):
+            "\(path) is open to other users, and not empty. Choose another folder, or close it: chmod 700 \(path)."
         case .damagedProfile(let path): "The profile file \(path) is damaged or not a profile."
         case .newerProfile(let path, let found, let supported):
             "The profile file \(path) has format \(found); this coffer reads up to \(supported). Update coffer."

@@ -28,6 +28,13 @@ package enum Directory {
         throw .last("mkdir", on: path)
     }
 
+    /// Keeps others than the owner out of a directory.
+    ///
+    /// As chmod(2).
+    package static func makePrivate(_ path: String) throws(SystemError) {
+        try retryingInterrupted("chmod", on: path) { unsafe chmod(path, 0o700) }
+    }
+
     /// Makes a directory and those above it.
     package static func makeAll(_ path: String, mode: UInt32 = 0o700) throws(SystemError) {
         if exists(path) { return }

@@ -20,7 +20,7 @@ import Testing
         (.mountPoint(path: "/m", .missing), 72), (.mountPoint(path: "/m", .notDirectory), 72),
         (.mountPoint(path: "/m", .notEmpty), 72), (.mountPoint(path: "/m", .notOurs), 72),
         (.mountPoint(path: "/m", .inUse), 75), (.mountPoint(path: "/m", .busy), 75), (.noFUSE(failed), 69),
-        (.notMounted(path: "/m"), 72),
+        (.notMounted(path: "/m"), 72), (.notPrivate(path: "/p"), 73),
         (.notStored(path: "/m", reason: "no space", isUnmounted: false), 74),
         (.notStored(path: "/m", reason: "no space", isUnmounted: true), 74), (.system(failed), 74),
         (.store(.damaged(place: "a page")), 65),
@@ -32,7 +32,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 21)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 22)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

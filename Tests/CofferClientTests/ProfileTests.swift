@@ -44,6 +44,29 @@ import Testing
         #expect(try test.bytes() == before)
     }
 
+    private func create(in path: String) -> ProfileError? {
+        let settings = Profile.Settings(
+            name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
+        return profileError { () throws(ProfileError) in
+            try Profile.create(at: ProfileLocation(path: path), passphrase: secret("p"), settings)
+        }
+    }
+
+    /// A directory that was there before is closed to others, as one that is made for the profile is.
+    @Test func aDirectoryThatIsOpenToOthers() throws {
+        let directory = try TemporaryDirectory()
+        for (name, holdsFiles) in [("empty", false), ("full", true)] {
+            let path = "\(directory.path)/\(name)"
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+            if holdsFiles { try Data().write(to: URL(filePath: "\(path)/other")) }
+            #expect(create(in: path)?.caseName == (holdsFiles ? "notPrivate" : nil))
+            var status = stat()
+            #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == (holdsFiles ? 0o755 : 0o700))
+            #expect(ProfileLocation(path: path).exists == !holdsFiles)
+        }
+    }
+
     @Test func emptyPassphrase() throws {
         let directory = try TemporaryDirectory()
         let location = ProfileLocation(path: "\(directory.path)/profile")

@@ -126,6 +126,7 @@ extension ProfileError {
         case .mountPoint: "mountPoint"
         case .noFUSE: "noFUSE"
         case .notMounted: "notMounted"
+        case .notPrivate: "notPrivate"
         case .notStored: "notStored"
         case .system: "system"
         case .store: "store"
