@@ -117,6 +117,22 @@ import Testing
         #expect(newer.directory.statistics.count(StorageCall.changes) == 0)
     }
 
+    /// Reading what a crash left changes nothing of it.
+    @Test func aReadOnlyMountLeavesTheStoreAsItIs() throws {
+        _ = try vault.makeFile("b", Pattern.make(2 << 20))
+        try vault.commit()
+        let left = test.crashed(seed: 1)
+        _ = try left.directory.subdirectory("packs").open(PackID(low: 1, high: 1).description, create: true)
+        let before = left.directory.paths.map { left.directory.bytes(of: $0) }
+        do {
+            let readOnly = try left.open(isReadOnly: true)
+            try readOnly.start()
+            #expect(try readOnly.names() == ["a", "b"])
+            try readOnly.close()
+        }
+        #expect(left.directory.paths.map { left.directory.bytes(of: $0) } == before)
+    }
+
     /// A check that is not done yet keeps the log where it is, and nothing is lost.
     @Test func closingDuringACheckIsNoError() throws {
         let test = try TestVault.create()
