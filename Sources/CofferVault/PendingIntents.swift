@@ -68,7 +68,7 @@ extension VaultState {
     /// Whether all that changed since the last record fits the next one, but for what `fill` finds.
     var isLoggable: Bool {
         intents.isWhole && index.changes == intents.accountedChanges && !index.hasNewNumbers
-            && packs.isSynced && orphansAreStored && discards.isEmpty && removedPacks.isEmpty
+            && packs.isSynced && orphansAreStored && discards.isEmpty
     }
 
     /// Puts together the body of the next record.
