@@ -128,8 +128,7 @@ import Testing
         let store = try open()
         let place = try store.writeLarge(5000, newPack: newPack)
         #expect(
-            store.unwrittenBytes(place.pack, at: place.position, count: 5000)
-                == [UInt8](repeating: 7, count: 5000))
+            try read(store, place.pack, at: place.position, count: 5000) == [UInt8](repeating: 7, count: 5000))
         #expect(!store.isSynced)
         #expect(store.unsyncedByteCount == 5000)
         try store.writer.finish()
@@ -223,14 +222,12 @@ import Testing
         let old = (1000..<1130).map { PackRow(number: $0, id: PackID(low: UInt64($0), high: 7)) }
         for row in old { _ = try directory.open(row.id.description, create: true) }
         let store = try open(old)
-        _ = try store.allocate((16 << 20) - 2_000_000, plaintext: 100, newPack: newPack)
-        let place = try store.allocate(1_000_000, plaintext: 1_000_000, newPack: newPack)
+        let place = try store.writeLarge(1_000_000, newPack: newPack)
         try store.takeDirtyFiles().sync()
-        // The next one does not fit: another pack becomes the current one.
-        _ = try store.allocate(1_900_000, plaintext: 1, newPack: newPack)
+        // Another pack becomes the current one.
+        try store.fillPack(newPack: newPack)
         for row in old { _ = try store.openFile(row.number) }
-        try place.file.write([UInt8](repeating: 9, count: 1_000_000).span.bytes, at: place.position)
-        store.noteWritten(1_000_000, plaintext: 1_000_000, to: place.pack)
+        store.noteWritten()
         directory.resetStatistics()
         try store.takeDirtyFiles().sync()
         #expect(directory.statistics.flushed.contains(name(place.pack)))
