@@ -3,7 +3,7 @@ package import CofferSystem
 
 /// The packs of one vault on this device: append-only files of sealed extents.
 ///
-/// Small extents gather in a tail in memory and are written together; large ones go through `writer`. Not
+/// Small extents gather in a tail in memory; `writer` writes full tails, and large extents. Not
 /// safe for several threads: the vault's lock lets one in. What may block for long (`PackFile`, `writer`)
 /// is handed out, to be used without that lock.
 package final class PackStore {
@@ -27,7 +27,8 @@ package final class PackStore {
     package let writer = PackWriter()
     /// Large extents that were not in their files yet when `noteWritten` looked last, and their bytes.
     private var inFlight = PackWriter.Written()
-    private let tail = AlignedBuffer(count: tailByteCount)
+    /// A buffer of `writer`, while there is something in it.
+    private var tail: AlignedBuffer?
     private var tailCount = 0
     /// Where the tail will begin in the current pack's file.
     private var tailStart = 0
@@ -122,7 +123,7 @@ package final class PackStore {
     /// Gives up a large extent of `count` bytes that nothing refers to any more, if the disk did not take it:
     /// removing a file must help where there is no room for it.
     package func drop(_ number: Int64, at position: Int, count: Int) {
-        guard inFlight.extentCount > 0, writer.drop(number, at: position) else { return }
+        guard inFlight.extentCount > 0, writer.drop(number, at: position, count: count) else { return }
         packs[number]?.inFlight -= 1
         inFlight.extentCount -= 1
         inFlight.byteCount -= count
@@ -145,8 +146,11 @@ package final class PackStore {
         _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, newPack: () -> (Int64, PackID)
     ) throws(StoreError) -> (pack: Int64, position: Int) {
         precondition(sealed.byteCount <= Self.tailPieceMax)
-        if tailCount + sealed.byteCount > tail.count { try writeTail() }
-        let number = try roomyPack(for: sealed.byteCount, newPack: newPack)
+        if tailCount + sealed.byteCount > Self.tailByteCount { try writeTail() }
+        let number = try roomyPack(for: sealed.byteCount + PackFile.pageByteCount, newPack: newPack)
+        let tail = if let tail { tail } else { try writer.take() }
+        self.tail = tail
+        if tailCount == 0 { tailStart = PackFile.wholePages(tailStart) }
         let position = tailStart + tailCount
         tail.copy(sealed, to: tailCount)
         tailCount += sealed.byteCount
@@ -190,16 +194,15 @@ package final class PackStore {
         return number
     }
 
-    /// Hands the tail to its file.
-    ///
-    /// - Throws: `.noSpace`; the tail is then kept, and the next call tries again.
+    /// Has the tail written.
     package func writeTail() throws(StoreError) {
-        guard tailCount > 0, let current else { return }
+        guard tailCount > 0, let current, let tail else { return }
         let file = try openFile(current)
-        let start = tailStart
-        try tail.withBytes(0..<tailCount) { bytes throws(StoreError) in try file.write(bytes, at: start) }
-        markDirty(current, tailCount)
-        tailStart += tailCount
+        packs[current]?.inFlight += 1
+        inFlight.add(tailCount)
+        writer.write(tail, count: tailCount, to: file, pack: current, at: tailStart)
+        tailStart += PackFile.wholePages(tailCount)
+        self.tail = nil
         tailCount = 0
         pending.removeAll(keepingCapacity: true)
     }
@@ -213,7 +216,7 @@ package final class PackStore {
     }
 
     private func tailBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
-        guard pack == current, position >= tailStart, count > 0 else { return nil }
+        guard let tail, pack == current, position >= tailStart, count > 0 else { return nil }
         let offset = position - tailStart
         guard offset + count <= tailCount else { return nil }
         return tail.withBytes(offset..<offset + count) { $0.array }
@@ -223,9 +226,9 @@ package final class PackStore {
     package func withTailBytes<Result>(
         _ pack: Int64, at position: Int, count: Int, _ body: (RawSpan) -> Result
     ) -> Result? {
-        guard pack == current, position >= tailStart, position - tailStart <= tailCount - count else {
-            return nil
-        }
+        guard let tail, pack == current, position >= tailStart,
+            position - tailStart <= tailCount - count
+        else { return nil }
         return tail.withBytes(position - tailStart..<position - tailStart + count, body)
     }
 

@@ -1,15 +1,15 @@
 internal import CofferFormat
 package import CofferSystem
 
-/// Large sealed extents on their way to the packs, past the page cache and without keeping their writers
-/// waiting.
+/// Sealed extents on their way to the packs, past the page cache and without keeping their writers waiting:
+/// large ones, and tails full of small ones.
 ///
 /// Rows may refer to an extent as soon as it is handed over: until it is in its file, reads find it here,
 /// and a commit calls `finish` first. If the disk is full, extents stay here, and `finish` tries again.
 /// Safe for several threads; takes no other lock.
 package final class PackWriter: Sendable {
-    /// Extents that may be on their way.
-    private static let slotCount = 4
+    /// Buffers, one of which gathers small extents.
+    private static let slotCount = 6
     /// Bytes of a slot: a sealed extent in whole pages.
     private static let slotByteCount = PackFile.wholePages(
         ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax))
@@ -75,7 +75,7 @@ package final class PackWriter: Sendable {
                     state.made += 1
                     return AlignedBuffer(count: Self.slotByteCount)
                 }
-                return state.failure != nil || state.stuck.count == Self.slotCount ? .some(nil) : nil
+                return state.failure != nil || state.stuck.count >= Self.slotCount - 1 ? .some(nil) : nil
             }
             if let buffer { return buffer }
             if state.withLock({ $0.failure == nil }) { throw .noSpace }
@@ -98,10 +98,13 @@ package final class PackWriter: Sendable {
     /// The bytes of an extent that is not in its file yet.
     func bytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
         state.withLock { state in
-            guard let extent = state.all.first(where: { $0.pack == pack && $0.position == position }),
-                count <= extent.count
+            guard
+                let extent = state.all.first(where: {
+                    $0.pack == pack && $0.position <= position && position + count <= $0.position + $0.count
+                })
             else { return nil }
-            return extent.buffer.withBytes(0..<count) { $0.array }
+            let start = position - extent.position
+            return extent.buffer.withBytes(start..<start + count) { $0.array }
         }
     }
 
@@ -125,9 +128,12 @@ package final class PackWriter: Sendable {
     /// Gives up an extent that nothing refers to any more, if it could not be written.
     ///
     /// - Returns: Whether it was given up.
-    func drop(_ pack: Int64, at position: Int) -> Bool {
+    func drop(_ pack: Int64, at position: Int, count: Int) -> Bool {
         state.update { state in
-            guard let index = state.stuck.firstIndex(where: { $0.pack == pack && $0.position == position })
+            guard
+                let index = state.stuck.firstIndex(where: {
+                    $0.pack == pack && $0.position == position && $0.count == count
+                })
             else { return false }
             state.free.append(state.stuck.remove(at: index).buffer)
             return true

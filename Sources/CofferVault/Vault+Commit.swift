@@ -107,9 +107,9 @@ extension Vault {
             try moveTailIntoRows(state)
         } else {
             try storing { () throws(StoreError) in
+                try state.packs.writeTail()
                 try writer.finish()
                 state.packs.noteWritten()
-                try state.packs.writeTail()
             }
             try state.storeItems()
             do throws(StoreError) {
@@ -138,10 +138,10 @@ extension Vault {
         }
         if isSmall { return }
         do throws(StoreError) {
+            try state.withLock { state throws(StoreError) in try state.packs.writeTail() }
             try writer.finish()
             let dirty = try state.withLock { state throws(StoreError) in
                 state.packs.noteWritten()
-                try state.packs.writeTail()
                 return try state.packs.takeDirtyFiles()
             }
             try dirty.sync()

@@ -64,14 +64,14 @@ import Testing
 
     @Test func damageInOneRunIsOneRange() throws {
         for block in [3, 4, 7] {
-            test.directory.flip(try pack, at: 32 + ExtentLayout.sealedOffset(ofBlock: block) + 5)
+            test.directory.flip(try pack, at: 4096 + ExtentLayout.sealedOffset(ofBlock: block) + 5)
         }
         let expected: [Range<Int64>?] = [49_152..<81_920, 114_688..<131_072]
         #expect(try open().damage().map(\.range) == expected)
     }
 
     @Test func aPackThatIsCutIsNamedFromTheCutOn() throws {
-        test.directory.cut(try pack, to: 32 + ExtentLayout.sealedOffset(ofBlock: 6) + 1)
+        test.directory.cut(try pack, to: 4096 + ExtentLayout.sealedOffset(ofBlock: 6) + 1)
         let damage = try open().damage()
         #expect(damage.map(\.path) == ["folder/large"])
         #expect(damage.map(\.range) == [98_304..<200_000])
@@ -90,7 +90,7 @@ import Testing
     @Test func swappedBlocksAreNamed() throws {
         let bytes = test.directory.bytes(of: try pack)
         let (one, two) = (
-            32 + ExtentLayout.sealedOffset(ofBlock: 1), 32 + ExtentLayout.sealedOffset(ofBlock: 2)
+            4096 + ExtentLayout.sealedOffset(ofBlock: 1), 4096 + ExtentLayout.sealedOffset(ofBlock: 2)
         )
         let count = ExtentLayout.sealedBlockByteCount
         test.directory.overwrite(try pack, at: one, with: Array(bytes[two..<two + count]))
