@@ -2,7 +2,11 @@ internal import CofferSystem
 
 /// How often the kernel was told of each node; a node that it has forgotten may go.
 final class LookupTable: Sendable {
-    private let counts = Condition([UInt64: UInt32]())
+    private let counts: Condition<[UInt64: UInt64]>
+
+    init(counts: [UInt64: UInt64] = [:]) {
+        self.counts = Condition(counts)
+    }
 
     func add(_ node: Node) {
         counts.withLock { $0[node.number, default: 0] += 1 }
@@ -12,11 +16,11 @@ final class LookupTable: Sendable {
     func subtract(_ count: UInt64, from node: Node) -> Bool {
         counts.withLock { counts in
             guard let known = counts[node.number] else { return true }
-            if UInt64(known) <= count {
+            if known <= count {
                 counts[node.number] = nil
                 return true
             }
-            counts[node.number] = known - UInt32(count)
+            counts[node.number] = known - count
             return false
         }
     }

@@ -15,6 +15,14 @@ import Testing
         #expect(!table.isKnown(node))
     }
 
+    /// The kernel may look a node up more often than 32 bits can count.
+    @Test func moreLookupsThanFitIn32Bits() {
+        let table = LookupTable(counts: [node.number: UInt64(UInt32.max)])
+        table.add(node)
+        #expect(!table.subtract(UInt64(UInt32.max), from: node))
+        #expect(table.subtract(1, from: node))
+    }
+
     @Test func unknownNodesAreForgotten() {
         #expect(LookupTable().subtract(1, from: node))
     }
