@@ -64,8 +64,11 @@ package final class PackStore {
     }
 
     /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
+    ///
+    /// - Parameter keepsOthers: Whether to leave such files, as commits that named them may have been lost.
     package init(
-        in directory: any StorageDirectory, vault: VaultID, rows: [PackRow], isReadOnly: Bool = false
+        in directory: any StorageDirectory, vault: VaultID, rows: [PackRow], isReadOnly: Bool = false,
+        keepsOthers: Bool = false
     ) throws(StoreError) {
         self.directory = directory
         self.vault = vault
@@ -73,7 +76,8 @@ package final class PackStore {
         if isReadOnly { return }
         let known = Set(rows.map(\.id.description))
         do throws(SystemError) {
-            for name in try directory.list() where !known.contains(name) && PackID(hexadecimal: name) != nil {
+            for name in keepsOthers ? [] : try directory.list()
+            where !known.contains(name) && PackID(hexadecimal: name) != nil {
                 try directory.remove(name)
             }
         } catch {

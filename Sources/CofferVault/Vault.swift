@@ -79,7 +79,9 @@ package final class Vault: Sendable {
         } catch {
             throw StoreError.system(error)
         }
-        let packs = try PackStore(in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly)
+        let packs = try PackStore(
+            in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly,
+            keepsOthers: index.droppedFrameCount > 0)
         writer = packs.writer
         log = try index.makeLog()
         intents = IntentLog(in: directory, vault: id, key: store)
@@ -88,7 +90,8 @@ package final class Vault: Sendable {
             problems.add(
                 """
                 \(index.droppedFrameCount) pages of the latest changes were dropped, as the index's log is \
-                damaged before them. If the machine lost power, they were not on disk yet; else they are lost.
+                damaged before them. If the machine lost power, they were not on disk yet; else they are lost. \
+                Packs that only they name are kept until the next mount.
                 """)
         }
         try replayIntents()
