@@ -91,13 +91,6 @@ extension Index {
         return rows
     }
 
-    /// One of the names of an item.
-    ///
-    /// Reads all entries: for messages only.
-    package func anyEntry(of item: Int64) throws(StoreError) -> EntryRow? {
-        try statements.entriesOfItem.first({ $0.bind(1, item) }, { EntryRow($0) })
-    }
-
     /// Whether a directory has no entries.
     package func isEmpty(_ parent: Int64) throws(StoreError) -> Bool {
         try statements.anyEntry.first({ $0.bind(1, parent) }, { _ in true }) == nil

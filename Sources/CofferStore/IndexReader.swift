@@ -21,6 +21,20 @@ package final class IndexReader {
             .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
+    /// The names that lead from directory `root` to an item, by one of its own, with slashes between; as far as
+    /// they are known.
+    package func path(of item: Int64, below root: Int64) throws(StoreError) -> String {
+        let names = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE item = ?")
+        var components: [String] = []
+        var item = item
+        while item != root, components.count < 4096 {
+            guard let entry = try names.first({ $0.bind(1, item) }, { EntryRow($0) }) else { break }
+            components.append(String(decoding: entry.name, as: UTF8.self))
+            item = entry.parent
+        }
+        return components.reversed().joined(separator: "/")
+    }
+
     /// Everything that is wrong with the index by itself, as sentences; empty if it is sound.
     package func problems() throws(StoreError) -> [String] {
         var problems: [String] = []

@@ -3,7 +3,7 @@ struct IndexStatements {
     let updateState: Statement
     let item: Statement, insertItem: Statement, putItem: Statement, removeItem: Statement, items: Statement
     let entry: Statement, putEntry: Statement, removeEntry: Statement, entriesAfter: Statement
-    let anyEntry: Statement, entriesOfItem: Statement, entries: Statement
+    let anyEntry: Statement, entries: Statement
     let extents: Statement, putExtent: Statement, removeExtent: Statement, extentsAfter: Statement
     let content: Statement, contentLive: Statement, insertContent: Statement, putContentLive: Statement,
         removeContent: Statement
@@ -36,7 +36,6 @@ struct IndexStatements {
             WHERE parent = ? AND cookie > ? ORDER BY cookie LIMIT ?
             """)
         anyEntry = try database.prepare("SELECT 1 FROM entries WHERE parent = ? LIMIT 1")
-        entriesOfItem = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE item = ?")
         entries = try database.prepare(
             """
             SELECT \(EntryRow.columns) FROM entries WHERE (parent, name) > (?, ?)

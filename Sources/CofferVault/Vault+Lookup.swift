@@ -114,19 +114,13 @@ extension Vault {
         }
     }
 
-    /// The path of an item inside the vault, by one of its names; for messages.
+    /// The path of an item inside the vault, by one of its names as of the last commit; for messages.
+    ///
+    /// Reads all names, but without the vault's lock.
     package func path(of number: Int64) -> String {
-        let path = try? reading { state throws(FileSystemError) in
-            var components: [String] = []
-            var number = number
-            while number != Self.rootNumber, components.count < 4096 {
-                guard
-                    let entry = try storing({ () throws(StoreError) in try state.index.anyEntry(of: number) })
-                else { break }
-                components.append(String(decoding: entry.name, as: UTF8.self))
-                number = entry.parent
-            }
-            return components.reversed().joined(separator: "/")
+        let path = try? storing { () throws(StoreError) in
+            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+            return try reader.path(of: number, below: Self.rootNumber)
         }
         guard let path, !path.isEmpty else { return number == Self.rootNumber ? "/" : "item \(number)" }
         return path
