@@ -82,6 +82,11 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
             SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })
     }
 
+    /// Becomes zeros, in the memory that this key has already.
+    package mutating func forget() {
+        bytes.overwrite { $0.zero() }
+    }
+
     private static func derivationInput<Subrole: KeyRole>(_ role: Subrole.Type, _ context: RawSpan) -> [UInt8]
     {
         var input = Array("coffer/1/\(Subrole.purpose)\0".utf8)

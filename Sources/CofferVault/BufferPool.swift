@@ -25,6 +25,7 @@ final class BufferPool: Sendable {
     /// Takes buffers back and forgets the key that was in them.
     func giveBack(_ buffers: ContentBuffers) {
         buffers.cipher.end()
+        buffers.itemKey.forget()
         free.withLock { if $0.count < 4 { $0.append(buffers) } }
     }
 }

@@ -86,4 +86,11 @@ import Testing
         #expect(same && !other)
         #expect(SymmetricKey<ItemRole>.byteCount == 32)
     }
+
+    /// A key that is not used any more is zeros.
+    @Test func forgetting() {
+        var key = SymmetricKey<ItemRole>.random()
+        key.forget()
+        #expect(key.bytes.withBytes { $0.array } == [UInt8](repeating: 0, count: 32))
+    }
 }
