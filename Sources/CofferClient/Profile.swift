@@ -316,7 +316,7 @@ package final class Profile: Sendable {
             throw .store(error)
         }
         try systemCalls { () throws(SystemError) in
-            try POSIXStorageDirectory(path: location.vaults).sync()
+            try POSIXStorageDirectory(path: location.vaults, followsLink: true).sync()
         }
     }
 

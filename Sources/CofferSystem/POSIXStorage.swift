@@ -7,9 +7,12 @@ package final class POSIXStorageDirectory: StorageDirectory {
     private let descriptor: Descriptor
 
     /// Opens an existing directory.
-    package init(path: String) throws(SystemError) {
+    ///
+    /// - Parameter followsLink: Whether `path` may be a symbolic link.
+    package init(path: String, followsLink: Bool = false) throws(SystemError) {
         self.path = path
-        descriptor = try Descriptor.open(path, [.readOnly, .directory])
+        descriptor = try Descriptor.open(
+            path, followsLink ? [.readOnly, .directory] : [.readOnly, .directory, .noFollow])
     }
 
     package func open(_ name: String, create: Bool) throws(SystemError) -> any StorageFile {

@@ -155,4 +155,23 @@ import Testing
         #expect(vaults.problems.all.count == 1)
         #expect(vaults.problems.all.first?.text.contains("Personal") == true)
     }
+
+    /// A symbolic link in the place of a store's directory leads nowhere.
+    @Test func linksInPlaceOfDirectories() throws {
+        for name in ["", "/packs"] {
+            let test = try TestProfile()
+            let path: String
+            do {
+                let profile = try test.unlock()
+                path = profile.directory(of: try #require(profile.vaults.first)) + name
+            }
+            try FileManager.default.moveItem(atPath: path, toPath: "\(test.location.path)/elsewhere")
+            try FileManager.default.createSymbolicLink(
+                atPath: path, withDestinationPath: "\(test.location.path)/elsewhere")
+            let vaults = try test.open()
+            defer { vaults.close() }
+            #expect(vaults.vaults.isEmpty, "\(name)")
+            #expect(vaults.problems.all.contains { $0.text.contains("cannot be opened") })
+        }
+    }
 }
