@@ -79,6 +79,11 @@ package final class Profile: Sendable {
         else {
             throw .locked(location.lockNote)
         }
+        // Somebody else may have made one until the lock was taken.
+        if location.exists { throw .profileExists(path: location.path) }
+        try systemCalls { () throws(SystemError) in
+            try POSIXStorageDirectory(path: Directory.parent(of: location.path), followsLink: true).sync()
+        }
         let id = ProfileID(low: Random.number(), high: Random.number())
         let key = SymmetricKey<ProfileRole>.random()
         let method = try PassphraseUnlock.makeRecord(
