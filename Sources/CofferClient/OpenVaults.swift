@@ -171,7 +171,15 @@ final class OpenVaults: VaultDirectory {
             note { $0.open[record.slot] = nil }
             // What cannot be stored any more is to be deleted anyway.
             try? mounted?.vault.close()
-            try profile.deleteVault(record)
+            do throws(ProfileError) {
+                try profile.deleteVault(record)
+            } catch {
+                // If the profile could not be changed, the vault is still there, and goes on.
+                if profile.vaults.contains(where: { $0.slot == record.slot }), let again = try? open(record) {
+                    note { $0.open[record.slot] = again }
+                }
+                throw error
+            }
         }
     }
 

@@ -156,6 +156,24 @@ import Testing
         #expect(vaults.problems.all.first?.text.contains("Personal") == true)
     }
 
+    /// A vault that could not be deleted goes on.
+    @Test func deletingThatFails() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        // In the way of the new profile file.
+        let obstacle = "\(test.location.profile).new"
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+        #expect(
+            profileError { () throws(ProfileError) in try vaults.delete("Personal") }?.caseName == "system")
+        let again = try #require(vaults.vaults.first)
+        #expect(again.name == "Personal")
+        #expect(try again.vault.attributes(of: Vault.rootNumber).links == 2)
+        try FileManager.default.removeItem(atPath: obstacle)
+        try vaults.delete("Personal")
+        #expect(vaults.vaults.isEmpty)
+    }
+
     /// A symbolic link in the place of a store's directory leads nowhere.
     @Test func linksInPlaceOfDirectories() throws {
         for name in ["", "/packs"] {
