@@ -23,6 +23,9 @@ final class OpenVaults: VaultDirectory {
         self.problems = problems
         self.isReadOnly = isReadOnly
         state = Condition(State(changed: Clock.realTime))
+        for path in profile.strayDirectories {
+            problems.add("\(path) belongs to no vault of this profile; if you do not miss one, remove it.")
+        }
         for record in profile.vaults {
             do throws(ProfileError) {
                 let vault = try open(record)

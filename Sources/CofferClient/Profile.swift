@@ -345,6 +345,17 @@ package final class Profile: Sendable {
         try systemCalls { () throws(SystemError) in try Directory.removeAll(directory(of: vault)) }
     }
 
+    /// Directories of vaults that the profile does not name, as a crash leaves them that comes while one is
+    /// made or deleted.
+    ///
+    /// They are left to the user: an older profile file that was put back may not name vaults that matter.
+    var strayDirectories: [String] {
+        let known = Set(vaults.map(\.id.description))
+        let names = (try? Directory.names(in: location.vaults)) ?? []
+        return names.filter { !known.contains($0) && VaultID(hexadecimal: $0) != nil }
+            .map { "\(location.vaults)/\($0)" }.sorted()
+    }
+
     func directory(of vault: VaultRecord) -> String {
         "\(location.vaults)/\(vault.id)"
     }

@@ -174,6 +174,17 @@ import Testing
         #expect(vaults.vaults.isEmpty)
     }
 
+    /// What a crash left of a vault is told, and not touched.
+    @Test func directoriesWithoutAVault() throws {
+        let test = try TestProfile()
+        let stray = "\(test.location.vaults)/\(String(repeating: "0a", count: 16))"
+        try FileManager.default.createDirectory(atPath: stray, withIntermediateDirectories: false)
+        let vaults = try test.open()
+        defer { vaults.close() }
+        #expect(vaults.problems.all.map(\.text).contains { $0.hasPrefix(stray) })
+        #expect(FileManager.default.fileExists(atPath: stray))
+    }
+
     /// A symbolic link in the place of a store's directory leads nowhere.
     @Test func linksInPlaceOfDirectories() throws {
         for name in ["", "/packs"] {
