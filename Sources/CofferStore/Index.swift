@@ -115,7 +115,14 @@ package final class Index {
     }
 
     private static func largestNumber(in table: String, _ database: Database) throws(StoreError) -> Int64 {
-        try database.prepare("SELECT max(number) FROM \(table)").first({ _ in }, { $0.integer(0) }) ?? 0
+        do throws(StoreError) {
+            return try database.prepare("SELECT max(number) FROM \(table)")
+                .first({ _ in }, { $0.integer(0) }) ?? 0
+        } catch {
+            // A page that does not open is told where it is needed; the rest can be read.
+            guard case .damaged = error else { throw error }
+            return 0
+        }
     }
 
     private static func digestKey(

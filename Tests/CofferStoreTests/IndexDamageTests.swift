@@ -192,4 +192,22 @@ import Testing
         let problems = (try? test.inspect().problems) ?? ["It cannot be read."]
         #expect(!problems.isEmpty)
     }
+
+    /// Whichever page is hurt, the index opens for what the others hold; but for the first, and the state's.
+    @Test func anIndexWithADamagedPageOpens() throws {
+        let test = try TestIndex.create()
+        do {
+            let index = try test.open()
+            var rows = try RandomRows(continuing: index, seed: 11)
+            for _ in 0..<10 { try rows.change(index, count: 60) }
+            try index.close()
+        }
+        let count = test.directory.bytes(of: TestIndex.database).count / IndexPageLayout.pageByteCount
+        #expect(count > 20)
+        for page in 2..<count {
+            let damaged = test.on(test.directory.copy())
+            damaged.directory.flip(TestIndex.database, at: page * IndexPageLayout.pageByteCount + 50)
+            #expect(throws: Never.self, "page \(page + 1)") { _ = try damaged.open() }
+        }
+    }
 }
