@@ -56,12 +56,19 @@ final class OpenVaults: VaultDirectory {
 
     /// Brings all that was changed to disk.
     ///
-    /// - Throws: What kept a vault from being stored, once all others are.
+    /// A vault that has stopped, or whose index is damaged, keeps nobody: waiting would not help it, and its
+    /// problem was told.
+    ///
+    /// - Throws: `.vault(.noSpace)`, once all others are stored.
     func store() throws(ProfileError) {
         if isReadOnly { return }
         var failure: FileSystemError?
         for mounted in vaults {
-            do throws(FileSystemError) { try mounted.vault.commit() } catch { failure = error }
+            do throws(FileSystemError) {
+                try mounted.vault.commit()
+            } catch {
+                if case .noSpace = error { failure = error }
+            }
         }
         if let failure { throw .vault(failure) }
     }
