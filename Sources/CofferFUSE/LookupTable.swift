@@ -1,31 +1,69 @@
 internal import CofferSystem
 
 /// How often the kernel was told of each node; a node that it has forgotten may go.
+///
+/// The kernel may know millions of nodes, most of them once, and numbers of items are given out in a row: so
+/// counts are kept in a byte each, in chunks of neighbours.
 final class LookupTable: Sendable {
-    private let counts: Condition<[UInt64: UInt64]>
+    private static let chunkCount = 1024
 
+    private struct Chunk {
+        var counts = [UInt8](repeating: 0, count: chunkCount)
+        /// Nodes in it that the kernel knows.
+        var known = 0
+    }
+
+    private struct State {
+        var chunks: [UInt64: Chunk] = [:]
+        /// What a byte has no room for.
+        var more: [UInt64: UInt64] = [:]
+
+        func count(of number: UInt64) -> UInt64 {
+            guard let chunk = chunks[number / UInt64(chunkCount)] else { return 0 }
+            let count = chunk.counts[Int(number % UInt64(chunkCount))]
+            return count < UInt8.max ? UInt64(count) : UInt64(count) + (more[number] ?? 0)
+        }
+
+        mutating func set(_ count: UInt64, of number: UInt64, from old: UInt64) {
+            let key = number / UInt64(chunkCount)
+            if count > 0 || old > 0 {
+                chunks[key, default: Chunk()].counts[Int(number % UInt64(chunkCount))] = UInt8(
+                    clamping: count)
+            }
+            if count > UInt8.max || old > UInt8.max {
+                more[number] = count > UInt8.max ? count - UInt64(UInt8.max) : nil
+            }
+            guard (count == 0) != (old == 0) else { return }
+            chunks[key]?.known += count == 0 ? -1 : 1
+            if chunks[key]?.known == 0 { chunks[key] = nil }
+        }
+    }
+
+    private let state = Condition(State())
+
+    /// - Parameter counts: By node number; for tests.
     init(counts: [UInt64: UInt64] = [:]) {
-        self.counts = Condition(counts)
+        for (number, count) in counts { state.withLock { $0.set(count, of: number, from: 0) } }
     }
 
     func add(_ node: Node) {
-        counts.withLock { $0[node.number, default: 0] += 1 }
+        state.withLock { state in
+            let count = state.count(of: node.number)
+            state.set(count + 1, of: node.number, from: count)
+        }
     }
 
     /// - Returns: Whether the kernel does not know the node any more.
     func subtract(_ count: UInt64, from node: Node) -> Bool {
-        counts.withLock { counts in
-            guard let known = counts[node.number] else { return true }
-            if known <= count {
-                counts[node.number] = nil
-                return true
-            }
-            counts[node.number] = known - count
-            return false
+        state.withLock { state in
+            let known = state.count(of: node.number)
+            let rest = known - min(count, known)
+            state.set(rest, of: node.number, from: known)
+            return rest == 0
         }
     }
 
     func isKnown(_ node: Node) -> Bool {
-        counts.withLock { $0[node.number] != nil }
+        state.withLock { $0.count(of: node.number) > 0 }
     }
 }

@@ -73,8 +73,7 @@ final class IndexDatabaseFile: IndexFile {
         guard offset % IndexPageLayout.pageByteCount == 0, bytes.byteCount == page.count else {
             throw .damaged(place: "the page size of the index")
         }
-        page.withMutableRawSpan { $0.copyBytes(from: bytes) }
-        sealer.seal(&page, in: .database, at: offset)
+        page.withMutableRawSpan { sealer.seal(bytes, into: &$0, in: .database, at: offset) }
         let page = page
         do throws(SystemError) { try unsafe file.write(page.span.bytes, at: offset) } catch {
             throw StoreError(error)

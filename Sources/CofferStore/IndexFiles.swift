@@ -36,18 +36,34 @@ final class IndexFiles: Sendable {
     /// The page that would not open most recently.
     var damagedPlace: String? { damage.withLock { $0 } }
 
-    /// Writes a piece of the log; where the disk is full it is kept in memory instead, so that SQLite's
-    /// view stays whole, and `writeUnwritten` tries again before anything is promised.
+    /// Writes the log's header or some frames; where the disk is full they are kept in memory instead, so that
+    /// SQLite's view stays whole, and `writeUnwritten` tries again before anything is promised.
     func writeLog(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(SystemError) {
         // No frame may reach the disk before the log's header has (see `keepHeader`).
-        if offset > 0, unwritten.withLock({ $0[0] != nil }) {
-            return unwritten.withLock { $0[offset] = bytes }
-        }
+        if offset > 0, unwritten.withLock({ $0[0] != nil }) { return keep(bytes, at: offset) }
         do {
             try unsafe file.write(bytes.span.bytes, at: offset)
-            unwritten.withLock { if !$0.isEmpty { $0[offset] = nil } }
+            unwritten.withLock { unwritten in
+                if !unwritten.isEmpty {
+                    for (place, _) in Self.pieces(bytes, at: offset) { unwritten[place] = nil }
+                }
+            }
         } catch  where error.isNoSpace {
-            unwritten.withLock { $0[offset] = bytes }
+            keep(bytes, at: offset)
+        }
+    }
+
+    private func keep(_ bytes: [UInt8], at offset: Int) {
+        unwritten.withLock { unwritten in
+            for (place, piece) in Self.pieces(bytes, at: offset) { unwritten[place] = Array(bytes[piece]) }
+        }
+    }
+
+    /// The header, or frames one by one, as they are read.
+    private static func pieces(_ bytes: [UInt8], at offset: Int) -> [(place: Int, piece: Range<Int>)] {
+        if offset < IndexPageLayout.logHeaderByteCount { return [(offset, 0..<bytes.count)] }
+        return stride(from: 0, to: bytes.count, by: IndexPageLayout.frameByteCount).map { start in
+            (offset + start, start..<min(bytes.count, start + IndexPageLayout.frameByteCount))
         }
     }
 

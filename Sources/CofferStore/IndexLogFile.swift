@@ -4,7 +4,8 @@ internal import CofferSystem
 
 /// The write-ahead log: SQLite's 32-byte header as it is, then frames, each sealed with its header.
 ///
-/// SQLite writes a frame's header and its page one after the other; they are sealed and written together.
+/// SQLite writes a frame's header and its page one after the other, which are sealed together. The frames of a
+/// commit are written with one call, when the last of them has come: nothing looks at them before.
 final class IndexLogFile: IndexFile {
     private typealias Layout = IndexPageLayout
 
@@ -14,6 +15,13 @@ final class IndexLogFile: IndexFile {
     private var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
     /// The header of a frame whose page has not come yet, and the frame's offset.
     private var waiting: (offset: Int, header: [UInt8])?
+    /// Sealed frames in a row that are not written yet, and where the first belongs.
+    private var gathered: [UInt8] = []
+    private var gatheredStart = 0
+    /// Bytes of frames beyond which they are not gathered, for a commit of many.
+    private static let gatheredByteCountMax = 64 * Layout.frameByteCount
+    /// Where a frame's header has the size of the database, which only the last of a commit has.
+    private static let commitMark = 4..<8
     /// The header of the log, while no frame was written behind it.
     private var freshHeader: [UInt8]?
 
@@ -29,7 +37,7 @@ final class IndexLogFile: IndexFile {
     }
 
     func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
-        try writeWaiting()
+        try writeRest()
         if offset < Layout.logHeaderByteCount { return try readHeader(&buffer, at: offset) }
         let start = Self.frameStart(offset)
         let place = offset - start
@@ -103,7 +111,7 @@ final class IndexLogFile: IndexFile {
             guard offset == 0, bytes.byteCount == Layout.logHeaderByteCount else {
                 throw .damaged(place: "the header of the index's log")
             }
-            try writeWaiting()
+            try writeRest()
             freshHeader = bytes.array
             return try writeRaw(bytes.array, at: 0)
         }
@@ -114,7 +122,7 @@ final class IndexLogFile: IndexFile {
             throw .damaged(place: Self.describe(start))
         }
         if place == 0, bytes.byteCount == Layout.frameHeaderByteCount {
-            try writeWaiting()
+            if waiting != nil { try writeRest() }
             waiting = (start, bytes.array)
             return
         }
@@ -126,14 +134,35 @@ final class IndexLogFile: IndexFile {
                 unsafe frame.copyBytes(from: header.header.span.bytes)
                 frame.copyBytes(from: bytes, at: place)
             }
-            return try writeFrame(at: start)
+            return try gather(start, isLast: header.header[Self.commitMark].contains { $0 != 0 })
         }
-        try writeWaiting()
+        try writeRest()
         try replace(bytes, at: place, inFrameAt: start)
     }
 
-    /// A header that is written alone replaces that of a frame which is already there.
-    private func writeWaiting() throws(StoreError) {
+    /// Seals `frame`, and writes it with those before it if it is the last of a commit.
+    private func gather(_ start: Int, isLast: Bool) throws(StoreError) {
+        if gatheredStart + gathered.count != start { try writeGathered() }
+        if gathered.isEmpty { gatheredStart = start }
+        let place = gathered.count
+        let frame = frame
+        gathered.append(contentsOf: repeatElement(0, count: Layout.frameByteCount))
+        gathered.withMutableRawSpan { gathered in
+            var sealed = gathered._mutatingExtracting(place..<place + Layout.frameByteCount)
+            unsafe sealer.seal(frame.span.bytes, into: &sealed, in: .log, at: start)
+        }
+        if isLast || gathered.count >= Self.gatheredByteCountMax { try writeGathered() }
+    }
+
+    private func writeGathered() throws(StoreError) {
+        guard !gathered.isEmpty else { return }
+        defer { gathered.removeAll(keepingCapacity: true) }
+        try writeRaw(gathered, at: gatheredStart)
+    }
+
+    /// Writes what was put off. A header that comes alone replaces that of a frame which is already there.
+    private func writeRest() throws(StoreError) {
+        try writeGathered()
         guard let header = waiting else { return }
         waiting = nil
         try unsafe replace(header.header.span.bytes, at: 0, inFrameAt: header.offset)
@@ -142,12 +171,7 @@ final class IndexLogFile: IndexFile {
     private func replace(_ bytes: RawSpan, at place: Int, inFrameAt start: Int) throws(StoreError) {
         guard case .authentic = try readFrame(at: start) else { throw .damaged(place: Self.describe(start)) }
         frame.withMutableRawSpan { $0.copyBytes(from: bytes, at: place) }
-        try writeFrame(at: start)
-    }
-
-    private func writeFrame(at start: Int) throws(StoreError) {
-        sealer.seal(&frame, in: .log, at: start)
-        try writeRaw(frame, at: start)
+        try gather(start, isLast: true)
     }
 
     private func writeRaw(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
@@ -160,12 +184,13 @@ final class IndexLogFile: IndexFile {
 
     func truncate(to size: Int) throws(StoreError) {
         waiting = nil
+        gathered = []
         files.truncateUnwritten(to: size)
         do throws(SystemError) { try file.truncate(to: size) } catch { throw StoreError(error) }
     }
 
     func sync() throws(StoreError) {
-        try writeWaiting()
+        try writeRest()
         do throws(SystemError) {
             try files.writeUnwritten(to: file)
             try file.dataSync()
@@ -177,7 +202,7 @@ final class IndexLogFile: IndexFile {
     }
 
     func size() throws(StoreError) -> Int {
-        try writeWaiting()
+        try writeRest()
         do throws(SystemError) { return max(try file.size(), files.unwrittenEnd) } catch {
             throw StoreError(error)
         }

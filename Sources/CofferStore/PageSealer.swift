@@ -13,22 +13,22 @@ final class PageSealer {
         self.vault = vault
     }
 
-    /// Seals in place: all but the last 40 bytes, which receive nonce and tag.
+    /// Seals all but the last 40 bytes, which receive nonce and tag.
     ///
-    /// - Parameter unit: A page, or a frame of the log with its header.
-    func seal(_ unit: inout [UInt8], in file: IndexPageLayout.File, at offset: Int) {
-        let body = unit.count - IndexPageLayout.reservedByteCount
+    /// - Parameters:
+    ///   - unit: A page, or a frame of the log with its header.
+    ///   - sealed: Receives as many bytes.
+    func seal(
+        _ unit: RawSpan, into sealed: inout MutableRawSpan, in file: IndexPageLayout.File, at offset: Int
+    ) {
+        let body = unit.byteCount - IndexPageLayout.reservedByteCount
         let nonce = Nonce.random()
         cipher.begin(key, nonce.prefix)
         let associated = IndexPageLayout.associatedData(file, vault: vault, offset: offset)
-        let plaintext = unit
-        unit.withMutableRawSpan { unit in
-            var sealed = unit._mutatingExtracting(0..<body + Seal.tagByteCount)
-            unsafe cipher.seal(
-                plaintext.span.bytes.extracting(0..<body), number: nonce.number,
-                associated: associated.span.bytes, into: &sealed)
-            nonce.store(into: &unit, at: body + Seal.tagByteCount)
-        }
+        nonce.store(into: &sealed, at: body + Seal.tagByteCount)
+        var target = sealed._mutatingExtracting(0..<body + Seal.tagByteCount)
+        unsafe cipher.seal(
+            unit.extracting(0..<body), number: nonce.number, associated: associated.span.bytes, into: &target)
     }
 
     /// Opens in place; the last 40 bytes become zeros.

@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: [0, 1, 5, 12])
     func aFlippedByteOfAPackIsNamed(block: Int) throws {
-        let place = PackHeader.byteCount + ExtentLayout.sealedOffset(ofBlock: block) + 77
+        let place = 4096 + ExtentLayout.sealedOffset(ofBlock: block) + 77
         test.directory.flip(try pack, at: place)
         let problems = ProblemLog()
         let vault = try open(problems)
