@@ -3,6 +3,8 @@ package import CofferSystem
 /// An open pack, for reads and writes without the vault's lock.
 package final class PackFile: Sendable {
     static let pageByteCount = 4096
+    /// EINVAL: how a file system refuses what is not aligned as it wants it.
+    private static let invalidArgument: Int32 = 22
 
     /// `count` rounded up to whole pages.
     static func wholePages(_ count: Int) -> Int {
@@ -31,18 +33,18 @@ package final class PackFile: Sendable {
     ///
     /// - Parameter position: The beginning of a page.
     func writeDirectly(_ buffer: AlignedBuffer, count: Int, at position: Int) throws(StoreError) {
-        guard let file = directFile() else {
-            return try buffer.withBytes(0..<count) { bytes throws(StoreError) in
-                try write(bytes, at: position)
+        if let file = directFile() {
+            do throws(SystemError) {
+                return try buffer.withBytes(0..<Self.wholePages(count)) { bytes throws(SystemError) in
+                    try file.write(bytes, at: position)
+                }
+            } catch {
+                guard error.code == Self.invalidArgument else { throw StoreError(error) }
+                // A file system with larger pages than ours, which says so only now.
+                direct.withLock { $0 = .missing }
             }
         }
-        do throws(SystemError) {
-            try buffer.withBytes(0..<Self.wholePages(count)) { bytes throws(SystemError) in
-                try file.write(bytes, at: position)
-            }
-        } catch {
-            throw StoreError(error)
-        }
+        try buffer.withBytes(0..<count) { bytes throws(StoreError) in try write(bytes, at: position) }
     }
 
     /// Writes sealed bytes into space that was allocated for them.
@@ -76,6 +78,7 @@ package final class PackFile: Sendable {
             }
             return got >= position + count - start ? position - start : nil
         } catch {
+            if error.code == Self.invalidArgument { return nil }
             throw StoreError(error)
         }
     }

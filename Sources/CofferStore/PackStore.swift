@@ -120,20 +120,18 @@ package final class PackStore {
         note(plaintext, in: number)
         packs[number]?.inFlight += 1
         inFlight.add(count)
-        writer.write(buffer, count: count, to: file, pack: number, at: position)
+        writer.write(buffer, count: count, live: plaintext, to: file, pack: number, at: position)
         return (number, position)
     }
 
-    /// Gives up a large extent of `count` bytes that nothing refers to any more, if the disk did not take it:
-    /// removing a file must help where there is no room for it.
-    package func drop(_ number: Int64, at position: Int, count: Int) {
-        guard inFlight.extentCount > 0, writer.drop(number, at: position, count: count) else { return }
-        packs[number]?.inFlight -= 1
-        inFlight.extentCount -= 1
-        inFlight.byteCount -= count
+    /// Notes that rows refer to `count` plaintext bytes less of the extent at `position`; a large one that
+    /// nothing refers to any more need not reach the disk.
+    package func drop(_ number: Int64, at position: Int, _ count: Int64) {
+        addLive(-count, to: number)
+        if inFlight.extentCount > 0 { writer.drop(number, at: position, count) }
     }
 
-    /// Takes note of the large extents that have come into their files.
+    /// Takes note of the large extents that have come into their files, or need not any more.
     package func noteWritten() {
         for (number, written) in writer.takeWritten() {
             packs[number]?.inFlight -= written.extentCount
@@ -204,7 +202,8 @@ package final class PackStore {
         let file = try openFile(current)
         packs[current]?.inFlight += 1
         inFlight.add(tailCount)
-        writer.write(tail, count: tailCount, to: file, pack: current, at: tailStart)
+        let live = pending.reduce(0) { $0 + $1.total }
+        writer.write(tail, count: tailCount, live: live, to: file, pack: current, at: tailStart)
         tailStart += PackFile.wholePages(tailCount)
         self.tail = nil
         tailCount = 0
@@ -291,6 +290,11 @@ package final class PackStore {
 
     /// Whether all that was appended is in files that are synced, but for the tail.
     package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty && inFlight.extentCount == 0 }
+
+    /// Sealed bytes that the disk has not taken yet, at most.
+    package var unwrittenByteCount: Int {
+        tailCount + min(inFlight.byteCount, PackWriter.slotCount * PackWriter.slotByteCount)
+    }
 
     /// Bytes that were appended and may not be on disk.
     package var unsyncedByteCount: Int { dirtyByteCount + inFlight.byteCount + tailCount }

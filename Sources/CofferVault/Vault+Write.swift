@@ -84,9 +84,10 @@ extension Vault {
             try self.ensureSpace(for: count, state)
             let place = try storing { () throws(StoreError) in
                 if isLarge {
-                    defer { isHandedOver = true }
-                    return try state.packs.write(
+                    let place = try state.packs.write(
                         target, count: count, plaintext: length, newPack: state.newPack)
+                    isHandedOver = true
+                    return place
                 }
                 return try target.withBytes(0..<count) { bytes throws(StoreError) in
                     try state.packs.append(
@@ -186,11 +187,10 @@ extension Vault {
     private func drop(_ row: ExtentRow, _ count: Int64, _ state: VaultState) throws(FileSystemError) {
         switch row.place {
         case .pack(let pack, let position):
-            state.packs.addLive(-count, to: pack)
+            state.packs.drop(pack, at: Int(position), count)
             state.deadByteCount += count
             if count == row.total, count >= Compaction.smallByteCount {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))
-                state.packs.drop(pack, at: Int(position), count: sealed)
                 state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
             }
         case .row(let content):
