@@ -48,24 +48,29 @@ final class ReadAhead: Sendable {
     ///
     /// The caller holds the vault's lock, so that no change of the content comes between.
     ///
-    /// - Returns: What is to be looked up for it; nil if there cannot be streams any more.
+    /// - Returns: What is to be looked up for it; nil if there cannot be another stream.
     func begin(_ stream: ReadStream, for range: Range<Int64>) -> Range<Int64>? {
         shared.withLock { shared in
             if shared.isStopped { return nil }
+            guard shared.streams.begin(stream) else { return nil }
             if shared.memory == nil { shared.memory = Memory() }
-            shared.streams.begin(stream)
             return shared.streams.unplanned(stream, for: range)
         }
     }
 
     /// Adds what was looked up; the caller holds the vault's lock since it looked.
-    func add(_ extents: [ReadStream.PlannedExtent], upTo end: Int64, to stream: ReadStream) {
-        shared.withLock { $0.streams.add(extents, upTo: end, to: stream) }
+    func add(_ extents: [ReadStream.PlannedExtent], for range: Range<Int64>, to stream: ReadStream) {
+        shared.withLock { $0.streams.add(extents, for: range, to: stream) }
     }
 
     /// Ends the streams of an item whose content changes; the caller holds the vault's lock.
     func end(_ item: Int64) {
         shared.withLock { $0.streams.end(item) }
+    }
+
+    /// Ends all streams, as the index went back to its last commit; the caller holds the vault's lock.
+    func endAll() {
+        shared.withLock { $0.streams.endAll() }
     }
 
     // MARK: Requests
@@ -89,15 +94,16 @@ final class ReadAhead: Sendable {
                 shared.memory.map { ($0, Self.extents(of: piece, $0)) }
             })
         else { return }
-        var failure: FileSystemError?
+        var failed = false
         do throws(FileSystemError) {
-            try vault.open(
-                extents, of: piece.stream, piece.range, into: memory.pieces,
-                at: piece.slot * ReadStream.pieceByteCount)
+            try vault.fill(
+                memory.pieces, at: piece.slot * ReadStream.pieceByteCount, with: piece.range,
+                of: piece.stream.id, from: extents)
         } catch {
-            failure = error
+            // Nobody may have asked for what is damaged: who does will hear of it.
+            failed = true
         }
-        let complete = shared.withLock { $0.streams.finish(piece, failure) }
+        let complete = shared.withLock { $0.streams.finish(piece, failed: failed) }
         for pending in complete { answer(pending, in: vault) }
     }
 
@@ -118,9 +124,7 @@ final class ReadAhead: Sendable {
     }
 
     private func answer(_ pending: ReadStream.Pending, in vault: Vault) {
-        if let error = pending.pieces.lazy.compactMap(\.error).first {
-            pending.request.fail(error)
-        } else if let memory = shared.withLock(\.memory) {
+        if let memory = shared.withLock(\.memory), !pending.pieces.contains(where: \.failed) {
             pending.request.answer(
                 pending.pieces.map { piece in
                     let part = piece.range.clamped(to: pending.range)
@@ -129,9 +133,25 @@ final class ReadAhead: Sendable {
                         buffer: memory.pieces,
                         range: start + Int(part.lowerBound)..<start + Int(part.upperBound))
                 })
+        } else {
+            readAnew(pending, in: vault)
         }
         shared.withLock { $0.streams.giveBack(pending) }
         callWorkers(for: vault)
+    }
+
+    /// Answers a request of which a piece could not be opened, as its extents are not any more what they
+    /// were, or are damaged: with what a read of its own finds.
+    private func readAnew(_ pending: ReadStream.Pending, in vault: Vault) {
+        let buffer = AlignedBuffer(count: pending.range.count)
+        do throws(FileSystemError) {
+            let count = try vault.read(
+                pending.item, at: pending.range.lowerBound, count: pending.range.count,
+                into: buffer)
+            pending.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
+        } catch {
+            pending.request.fail(error)
+        }
     }
 
     // MARK: Threads
@@ -148,9 +168,14 @@ final class ReadAhead: Sendable {
 
     private func callWorkers(for vault: Vault) {
         let (fetches, opens) = shared.withLock { ($0.streams.canFetch, $0.streams.canOpen) }
-        let rest: @Sendable () -> Void = { self.rest() }
-        if fetches { fetchers.call({ self.fetchNext(for: vault) }, leaving: rest) }
-        if opens { openers.call({ self.openNext(in: vault) }, leaving: rest) }
+        if fetches { fetchers.call({ self.fetchNext(for: vault) }, leaving: { self.rest() }) }
+        if opens { callOpener(for: vault) }
+    }
+
+    /// - Returns: Whether a thread hears it.
+    @discardableResult
+    private func callOpener(for vault: Vault) -> Bool {
+        openers.call({ self.openNext(in: vault) }, leaving: { self.rest() })
     }
 
     private func openNext(in vault: Vault) -> Bool {
@@ -168,16 +193,24 @@ final class ReadAhead: Sendable {
         let skew = try? fetch.file.fetch(
             into: memory.fetches, at: slot * Self.fetchSlotByteCount, from: fetch.position, count: fetch.count
         )
-        shared.withLock { $0.streams.finish(fetch, skew: skew ?? nil) }
-        callWorkers(for: vault)
+        let opens = shared.withLock { shared in
+            shared.streams.finish(fetch, skew: skew ?? nil)
+            return shared.streams.canOpen
+        }
+        // Requests may wait for what this fetch brought.
+        if opens, !callOpener(for: vault) { while openNext(in: vault) {} }
         return true
     }
 
     /// Forgets streams that nobody has gone on with, and gives the memory back.
     private func rest() {
-        shared.withLock { shared in
+        // Wiped without the lock.
+        let memory = shared.withLock { shared -> Memory? in
             shared.streams.endAll()
-            if shared.streams.isAtRest { shared.memory = nil }
+            guard shared.streams.isAtRest else { return nil }
+            defer { shared.memory = nil }
+            return shared.memory
         }
+        withExtendedLifetime(memory) {}
     }
 }

@@ -14,14 +14,18 @@ struct ReadAheadState {
     private static let streamsMax = 4
     /// How far from its reader a stream's requests may be: they overtake each other.
     private static let reach: Int64 = 1 << 20
+    /// Reads of others after which a stream counts as left.
+    static let patience = 64
 
     private var recent = RecentReads()
+    /// Reads so far.
+    private var readCount = 0
     /// The one that was used last comes last.
     private var streams: [ReadStream] = []
     private var toFetch: [Fetch] = []
     private var toOpen: [Piece] = []
-    private var freePieceSlots = Array(0..<pieceSlotCount)
-    private var freeFetchSlots = Array(0..<fetchSlotCount)
+    private(set) var freePieceSlots = Array(0..<pieceSlotCount)
+    private(set) var freeFetchSlots = Array(0..<fetchSlotCount)
 
     /// Whether no slot is in use.
     var isAtRest: Bool {
@@ -35,15 +39,19 @@ struct ReadAheadState {
     var canOpen: Bool { !toOpen.isEmpty }
 
     /// Notes a read, and says how it relates to those before it.
-    mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern { recent.note(item, range) }
+    mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern {
+        readCount += 1
+        return recent.note(item, range)
+    }
 
     /// What of an item is to be looked up for a stream before `range` can be read in it; nil if nothing is.
     func unplanned(_ stream: ReadStream, for range: Range<Int64>) -> Range<Int64>? {
         let ahead = Self.fetchAhead / Int64(max(1, streams.count))
-        let wanted = min(range.upperBound + ahead, stream.size)
-        guard stream.planned < min(range.upperBound, stream.size) || stream.planned < wanted - ahead / 2
-        else { return nil }
-        return stream.planned..<wanted
+        // Pieces are whole, but for the last one.
+        let piece = Int64(ReadStream.pieceByteCount)
+        let needed = (range.upperBound + piece - 1) / piece * piece
+        guard stream.planned < min(needed + ahead / 2, stream.size) else { return nil }
+        return stream.planned..<min(needed + ahead, stream.size)
     }
 
     // MARK: Streams
@@ -56,24 +64,31 @@ struct ReadAheadState {
             })
         else { return nil }
         if index != streams.count - 1 { streams.append(streams.remove(at: index)) }
+        streams.last?.lastRead = readCount
         return streams.last
     }
 
-    /// Takes a stream in, in the place of one that its reader left, or of the one that was not used longest.
-    mutating func begin(_ stream: ReadStream) {
-        if let left = streams.firstIndex(where: { $0.item == stream.item }) {
-            end(at: left)
-        } else if streams.count == Self.streamsMax {
-            end(at: 0)
-        }
+    /// Takes a stream in; ends those that their readers left.
+    ///
+    /// - Returns: False if there are as many as there can be: to end one that is read would make all of them
+    ///   begin again and again.
+    mutating func begin(_ stream: ReadStream) -> Bool {
+        while let oldest = streams.first, isLeft(oldest) { end(at: 0) }
+        guard streams.count < Self.streamsMax else { return false }
+        stream.lastRead = readCount
         streams.append(stream)
+        return true
     }
 
-    /// Adds what was looked up in the index.
-    mutating func add(_ extents: [ReadStream.PlannedExtent], upTo end: Int64, to stream: ReadStream) {
-        guard !stream.isOver else { return }
+    private func isLeft(_ stream: ReadStream) -> Bool { readCount - stream.lastRead > Self.patience }
+
+    /// Adds what was looked up in the index, unless somebody else was faster.
+    mutating func add(
+        _ extents: [ReadStream.PlannedExtent], for range: Range<Int64>, to stream: ReadStream
+    ) {
+        guard !stream.isOver, stream.planned == range.lowerBound else { return }
         stream.extents += extents
-        stream.planned = end
+        stream.planned = range.upperBound
         for case let fetch? in extents.map(\.fetch) where toFetch.last !== fetch { toFetch.append(fetch) }
         layOut(stream)
     }
@@ -137,13 +152,18 @@ struct ReadAheadState {
         guard let stream = stream(of: item, range), range.lowerBound < stream.size else { return nil }
         let range = range.clamped(to: 0..<stream.size)
         stream.next = max(stream.next, range.upperBound)
+        leaveBehind(stream)
         layOut(stream)
+        // A stream that was left must not keep one that is read from all the memory.
+        while stream.laidOut < range.upperBound, freePieceSlots.isEmpty, endOneThatWasLeft() {
+            layOut(stream)
+        }
         let pieces = stream.pieces.filter { $0.range.overlaps(range) }
         guard let first = pieces.first, let last = pieces.last, first.range.lowerBound <= range.lowerBound,
             last.range.upperBound >= range.upperBound,
             zip(pieces, pieces.dropFirst()).allSatisfy({ $0.range.upperBound == $1.range.lowerBound })
         else { return nil }
-        let pending = Pending(request(), range, pieces)
+        let pending = Pending(request(), item, range, pieces)
         var mine: [Piece] = []
         for piece in pieces {
             piece.lent += 1
@@ -160,11 +180,25 @@ struct ReadAheadState {
         return (mine, pending.missing == 0 ? pending : nil)
     }
 
+    /// Gives up pieces that the reader jumped over.
+    private mutating func leaveBehind(_ stream: ReadStream) {
+        for piece in stream.pieces where piece.range.upperBound <= stream.next - Self.reach {
+            piece.isConsumed = true
+            settle(piece)
+        }
+    }
+
+    /// Ends the stream that was not read for longest, if that is long enough.
+    private mutating func endOneThatWasLeft() -> Bool {
+        guard let oldest = streams.first, isLeft(oldest) else { return false }
+        end(at: 0)
+        return true
+    }
+
     /// A piece that is asked for does not wait for fetches that have not begun.
     private mutating func skipUnstarted(_ piece: Piece) {
         guard case .waiting = piece.state else { return }
-        // A stream that rests must not keep one that is read from all the memory.
-        if freeFetchSlots.isEmpty, let oldest = streams.first, oldest !== piece.stream { end(at: 0) }
+        if freeFetchSlots.isEmpty { _ = endOneThatWasLeft() }
         for fetch in piece.fetches where fetch.state == .queued {
             fetch.state = .skipped
             toFetch.removeAll { $0 === fetch }
@@ -180,20 +214,13 @@ struct ReadAheadState {
         return piece
     }
 
-    /// Notes that a piece was opened, or why not.
+    /// Notes that a piece was opened, or could not be.
     ///
     /// - Returns: Requests that can be answered now; then they are given back.
-    mutating func finish(_ piece: Piece, _ error: FileSystemError?) -> [Pending] {
+    mutating func finish(_ piece: Piece, failed: Bool) -> [Pending] {
         piece.state = .done
-        piece.error = error
-        for fetch in piece.fetches {
-            fetch.pieces.removeAll { $0 === piece }
-            for planned in piece.extents where planned.fetch === fetch {
-                let row = planned.extent.row
-                fetch.rest -= Int64((row.offset..<row.end).clamped(to: piece.range).count)
-            }
-            release(fetch)
-        }
+        piece.failed = failed
+        leaveFetches(of: piece)
         let waiting = piece.waiting
         piece.waiting = []
         settle(piece)
@@ -220,11 +247,8 @@ struct ReadAheadState {
         case .done: break
         case .waiting, .queued:
             toOpen.removeAll { $0 === piece }
-            for fetch in piece.fetches {
-                fetch.pieces.removeAll { $0 === piece }
-                release(fetch)
-            }
             piece.state = .done
+            leaveFetches(of: piece)
         }
         let before = piece.stream.pieces.count
         piece.stream.pieces.removeAll { $0 === piece }
@@ -250,6 +274,18 @@ struct ReadAheadState {
         fetch.state = skew.map { .ready(skew: $0) } ?? .skipped
         for piece in fetch.pieces { queueIfReady(piece) }
         release(fetch)
+    }
+
+    /// Notes that a piece needs its fetches no more.
+    private mutating func leaveFetches(of piece: Piece) {
+        for fetch in piece.fetches {
+            fetch.pieces.removeAll { $0 === piece }
+            for planned in piece.extents where planned.fetch === fetch {
+                let row = planned.extent.row
+                fetch.rest -= Int64((row.offset..<row.end).clamped(to: piece.range).count)
+            }
+            release(fetch)
+        }
     }
 
     /// Frees the slot of a fetch that nobody needs any more.

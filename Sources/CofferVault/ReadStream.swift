@@ -23,6 +23,8 @@ final class ReadStream: @unchecked Sendable {
     var extents: [PlannedExtent] = []
     var pieces: [Piece] = []
     var isOver = false
+    /// Which read used it last.
+    var lastRead = 0
 
     init(item: Int64, id: ItemID, size: Int64, at offset: Int64) {
         self.item = item
@@ -87,7 +89,8 @@ final class ReadStream: @unchecked Sendable {
         /// Its part of the memory for plaintext.
         let slot: Int
         var state = State.waiting
-        var error: FileSystemError?
+        /// Whether it could not be opened; each request is then answered by a read of its own.
+        var failed = false
         /// Requests that wait for it to be open.
         var waiting: [Pending] = []
         /// Requests that are answered from it, now or later.
@@ -101,7 +104,7 @@ final class ReadStream: @unchecked Sendable {
             /// In line to be opened.
             case queued
             case opening
-            /// Open, unless there is an error.
+            /// Open, unless that failed.
             case done
         }
 
@@ -120,13 +123,15 @@ final class ReadStream: @unchecked Sendable {
     // SAFETY: see `ReadStream`.
     final class Pending: @unchecked Sendable {
         let request: any ReadRequest
+        let item: Int64
         let range: Range<Int64>
         let pieces: [Piece]
         /// Pieces that are not open yet.
         var missing = 0
 
-        init(_ request: any ReadRequest, _ range: Range<Int64>, _ pieces: [Piece]) {
+        init(_ request: any ReadRequest, _ item: Int64, _ range: Range<Int64>, _ pieces: [Piece]) {
             self.request = request
+            self.item = item
             self.range = range
             self.pieces = pieces
         }

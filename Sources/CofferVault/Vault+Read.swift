@@ -24,7 +24,7 @@ extension Vault {
         guard offset >= 0, count > 0 else { return 0 }
         let range = offset..<offset + Int64(count)
         let pattern = readAhead.note(number, range)
-        if pattern == .sequential, try plan(range, of: number),
+        if pattern == .sequential, plan(range, of: number),
             readAhead.answer(number, range, in: self, request)
         {
             return nil
@@ -71,23 +71,6 @@ extension Vault {
             }
         }
         throw .stale
-    }
-
-    /// Opens a piece of a stream; where its extents are not any more what they were, reads it anew.
-    func open(
-        _ extents: [SealedExtent], of stream: ReadStream, _ range: Range<Int64>, into buffer: AlignedBuffer,
-        at place: Int
-    ) throws(FileSystemError) {
-        do throws(FileSystemError) {
-            try fill(buffer, at: place, with: range, of: stream.id, from: extents)
-        } catch {
-            guard case .damaged = error else { throw error }
-            let count = try read(
-                stream.item, at: range.lowerBound, count: range.count, into: buffer, place: place)
-            if count < range.count {
-                buffer.withMutableBytes(place + count..<place + range.count) { $0.zero() }
-            }
-        }
     }
 
     /// Puts damage that a reader met into the problem log.
@@ -152,23 +135,30 @@ extension Vault {
 
     /// Looks up what a stream needs next, and begins one where there is none.
     ///
-    /// - Returns: False if the rest of the item is not worth a stream.
-    private func plan(_ range: Range<Int64>, of number: Int64) throws(FileSystemError) -> Bool {
-        if let (stream, unplanned) = readAhead.stream(of: number, range) {
-            if let unplanned {
-                try reading { state throws(FileSystemError) in try self.plan(unplanned, of: stream, state) }
+    /// - Returns: False if the rest of the item is not worth a stream, or cannot be looked up: what is far
+    ///   ahead may be damaged, and must not keep anybody from what is not.
+    private func plan(_ range: Range<Int64>, of number: Int64) -> Bool {
+        let found = readAhead.stream(of: number, range)
+        if let found, found.unplanned == nil { return true }
+        return state.withLock { state in
+            do throws(FileSystemError) {
+                if let (stream, unplanned) = found {
+                    if let unplanned { try self.plan(unplanned, of: stream, state) }
+                    return true
+                }
+                let row = try state.peek(number)
+                guard FileType(mode: row.mode) == .regular,
+                    row.size - range.upperBound >= ReadStream.pieceByteCount
+                else { return false }
+                let stream = ReadStream(item: number, id: row.id, size: row.size, at: range.lowerBound)
+                guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
+                try self.plan(unplanned, of: stream, state)
+                return true
+            } catch {
+                state.noticeRollback()
+                self.readAhead.end(number)
+                return false
             }
-            return true
-        }
-        return try reading { state throws(FileSystemError) in
-            let row = try state.peek(number)
-            guard FileType(mode: row.mode) == .regular,
-                row.size - range.upperBound >= ReadStream.pieceByteCount
-            else { return false }
-            let stream = ReadStream(item: number, id: row.id, size: row.size, at: range.lowerBound)
-            guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
-            try self.plan(unplanned, of: stream, state)
-            return true
         }
     }
 
@@ -178,6 +168,7 @@ extension Vault {
         let range = unplanned.clamped(to: unplanned.lowerBound..<unplanned.lowerBound + Self.planByteCount)
         let extents = try extents(of: stream.item, overlapping: range, false, state)
         let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))
-        readAhead.add(ReadStream.plan(extents, from: range.lowerBound), upTo: end, to: stream)
+        readAhead.add(
+            ReadStream.plan(extents, from: range.lowerBound), for: range.lowerBound..<end, to: stream)
     }
 }

@@ -110,6 +110,7 @@ extension Vault {
 
     /// Removes an item with its content and attributes.
     func erase(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        readAhead.end(item.row.number)
         if item.row.allocated > 0 {
             try removeContent(of: item, 0..<Int64.max, state)
         }

@@ -47,6 +47,7 @@ extension Vault {
                 try self.removeContent(of: item, range, state)
                 keepsSize = keeps
             }
+            self.readAhead.end(number)
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.row.modified = Clock.realTime
             item.row.changed = item.row.modified
@@ -130,7 +131,7 @@ extension Vault {
         }
         guard log.isWritten else { throw .noSpace }
         let space = try space()
-        let room = space.available - Self.reserveByteCount - state.packs.pendingByteCount
+        let room = space.available - Self.reserveByteCount - state.packs.unwrittenByteCount
         guard room >= count else { throw .noSpace }
         state.budget = (min(room, Self.budgetByteCount) - count, now + Self.budgetLifetime)
     }

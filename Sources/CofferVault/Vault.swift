@@ -106,7 +106,7 @@ package final class Vault: Sendable {
                 do throws(FileSystemError) {
                     return try body(state)
                 } catch {
-                    state.noticeRollback()
+                    noticeRollback(state)
                     throw error
                 }
             }
@@ -136,7 +136,7 @@ package final class Vault: Sendable {
                     if state.index.changes != changes {
                         state.stopped = "a change failed half-way (\(error.summary))"
                     }
-                    state.noticeRollback()
+                    noticeRollback(state)
                     throw error
                 }
             }
@@ -144,6 +144,12 @@ package final class Vault: Sendable {
             report(error)
             throw error
         }
+    }
+
+    /// Stops writing if the index went back to its last commit, and forgets what was read of later ones.
+    private func noticeRollback(_ state: VaultState) {
+        state.noticeRollback()
+        if state.stopped != nil { readAhead.endAll() }
     }
 
     /// Puts damage that an operation met into the problem log.
