@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 build=${1:-.build-tsan}
-suites='ConcurrencyTests|SharedMemory|LookupTable|NodeTests|SyncTests|CompactionTests|Control'
+suites='ConcurrencyTests|SharedMemory|LookupTable|NodeTests|SyncTests|CompactionTests|Control|WorkersTests|PackWriterTests|StreamTests|StreamFaultTests'
 log=$(mktemp) reports=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$log" "$reports"' EXIT
 export TSAN_OPTIONS="log_path=$reports/race exitcode=66 history_size=4"
@@ -17,7 +17,7 @@ code=${PIPESTATUS[0]}
 if [ "${COFFER_SKIP_MOUNT:-}" != 1 ]; then
     # The processes behind the mounts write their reports too.
     swift test --skip-build --sanitize=thread --scratch-path "$build" \
-        --filter 'MountTests.*(usersWorkInParallel|whatIsDurableOutlivesCrashes|ControlSocketTests)' 2>&1 |
+        --filter 'MountTests.*(usersWorkInParallel|whatIsDurableOutlivesCrashes|ControlSocketTests|StreamTests)' 2>&1 |
         tee -a "$log" | grep -aE '✘|Test run'
     code=$((code + PIPESTATUS[0]))
 fi
