@@ -127,7 +127,7 @@ import Testing
     @Test func aFullDiskKeepsExtentsAndTakesThemLater() throws {
         let pack = try file("pack")
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
-        for number in 0..<4 { try write(UInt8(number + 1), to: pack, at: number << 20) }
+        for number in 0..<PackWriter.slotCount - 1 { try write(UInt8(number + 1), to: pack, at: number << 20) }
         #expect(Self.isNoSpace { _ = try writer.take() }, "no buffer is left, and none will be")
         for _ in 0..<3 { #expect(Self.isNoSpace { try writer.finish() }) }
         #expect(writer.bytes(1, at: 2 << 20, count: 300_000) == [UInt8](repeating: 3, count: 300_000))
@@ -145,9 +145,9 @@ import Testing
     @Test func whatNobodyRefersToNeedsNoRoom() throws {
         let pack = try file("pack")
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
-        for number in 0..<4 { try write(1, to: pack, at: number << 20) }
+        for number in 0..<PackWriter.slotCount - 1 { try write(1, to: pack, at: number << 20) }
         #expect(Self.isNoSpace { try writer.finish() })
-        for number in 0..<4 {
+        for number in 0..<PackWriter.slotCount - 1 {
             writer.drop(1, at: number << 20, 100_000)
             #expect(Self.isNoSpace { try writer.finish() })
             writer.drop(1, at: number << 20, 200_000)
