@@ -126,7 +126,9 @@ package final class PackWriter: Sendable {
     func bytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
         state.withLock { state in
             let place = position..<position + max(0, count)
-            guard let extent = state.all.first(where: { $0.pack == pack && $0.holds(place) }) else { return nil }
+            guard let extent = state.all.first(where: { $0.pack == pack && $0.holds(place) }) else {
+                return nil
+            }
             return extent.buffer.withBytes(position - extent.position..<place.upperBound - extent.position) {
                 $0.array
             }

@@ -112,8 +112,9 @@ extension Decoder {
         guard (try? sealer.open(&page, in: file, at: offset)) != nil else { return false }
         let end = min(unit - IndexPageLayout.reservedByteCount, place + bytes.count)
         page.replaceSubrange(place..<end, with: bytes.prefix(end - place))
-        sealer.seal(&page, in: file, at: offset)
-        directory.overwrite(path, at: offset, with: page)
+        var sealed = page
+        sealed.withMutableRawSpan { sealer.seal(page.span.bytes, into: &$0, in: file, at: offset) }
+        directory.overwrite(path, at: offset, with: sealed)
         return true
     }
 
