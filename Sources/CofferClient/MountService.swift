@@ -16,6 +16,8 @@ package final class MountService: Sendable {
         package var keepsAccessTimes: Bool
         /// Whether the bare mount point is made unwritable.
         package var protects: Bool
+        /// Whether SIGTERM, SIGINT and SIGHUP end the mount; else somebody else has to wait for them.
+        package var endsOnSignal = true
 
         package init(mount: [String], isReadOnly: Bool, keepsAccessTimes: Bool, protects: Bool) {
             self.mount = mount
@@ -36,6 +38,7 @@ package final class MountService: Sendable {
     private let point: MountPoint
     private let session: Session
     private let server: ControlServer
+    private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
     private let ended = Condition(false)
 
@@ -71,6 +74,7 @@ package final class MountService: Sendable {
         _ ending: @escaping @Sendable () -> Void, _ serving: @escaping @Sendable () -> Void
     ) throws(ProfileError) {
         self.ending = ending
+        endsOnSignal = options.endsOnSignal
         self.vaults = vaults
         self.point = point
         let session = try systemCalls { () throws(SystemError) in
@@ -100,7 +104,7 @@ package final class MountService: Sendable {
     private func serve() throws(ProfileError) {
         try systemCalls { () throws(SystemError) in
             try server.start()
-            try Thread.startDetached("coffer-signals") { [self] in endOnSignal() }
+            if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
         }
         session.run()
         ending()

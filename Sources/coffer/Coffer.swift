@@ -23,7 +23,8 @@ struct Coffer: ParsableCommand {
         version: version,
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            PassphraseCommand.self, VaultCommand.self, CheckCommand.self, VersionCommand.self,
+            PassphraseCommand.self, VaultCommand.self, CheckCommand.self, BenchCommand.self,
+            VersionCommand.self,
         ])
 
     static func main() {
@@ -45,14 +46,27 @@ struct Coffer: ParsableCommand {
     }
 }
 
-/// Options that every command has.
-struct ProfileOptions: ParsableArguments {
+/// Where the profile is.
+struct HomeOption: ParsableArguments {
     @Option(
         name: .customLong("home"),
         help: ArgumentHelp(
             "The profile's directory (default: $COFFER_HOME, or ~/.local/share/coffer).",
             valueName: "directory"))
     var home: String?
+
+    func location() throws -> ProfileLocation {
+        if let home { return ProfileLocation(path: home) }
+        guard let location = ProfileLocation.standard(Environment.value) else {
+            throw ValidationError("HOME is not set; say where the profile is with --home.")
+        }
+        return location
+    }
+}
+
+/// Options of all commands that use a profile.
+struct ProfileOptions: ParsableArguments {
+    @OptionGroup var home: HomeOption
 
     @Option(
         help: ArgumentHelp(
@@ -63,13 +77,7 @@ struct ProfileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read the passphrase from an open descriptor.", valueName: "number"))
     var passphraseDescriptor: Int32?
 
-    func location() throws -> ProfileLocation {
-        if let home { return ProfileLocation(path: home) }
-        guard let location = ProfileLocation.standard(Environment.value) else {
-            throw ValidationError("HOME is not set; say where the profile is with --home.")
-        }
-        return location
-    }
+    func location() throws -> ProfileLocation { try home.location() }
 }
 
 /// The environment of this process.

@@ -42,4 +42,14 @@ enum Output {
         }
         return "\(count) B"
     }
+
+    /// A figure for people: “1234”, “12.3”, “0.12”.
+    static func figure(_ value: Double) -> String {
+        guard value.magnitude < 1e15 else { return "\(value)" }
+        if value >= 99.95 { return "\(Int(value.rounded()))" }
+        let hundredths = Int((value * 100).rounded())
+        if hundredths < 100 { return "0.\(hundredths < 10 ? "0" : "")\(hundredths)" }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
 }

@@ -1,0 +1,86 @@
+internal import CofferCrypto
+internal import CofferSystem
+internal import Glibc
+
+/// One run of `coffer bench`: what was found until now.
+struct BenchSession {
+    let place: BenchWorkplace
+    let rounds: Int
+    private let progress: (Progress) -> Void
+    private var results = BenchResults()
+    private var notes: [String] = []
+    /// Steps that are done; the passphrases are one, and each round has three.
+    private var steps = 0
+
+    init(place: BenchWorkplace, rounds: Int, progress: @escaping (Progress) -> Void) {
+        self.place = place
+        self.rounds = rounds
+        self.progress = progress
+    }
+
+    private mutating func finishStep() {
+        steps += 1
+        progress(Progress(done: steps, total: 1 + 3 * rounds))
+    }
+
+    mutating func measurePassphrases(sensitive: Bool) {
+        progress(Progress(done: 0, total: 1 + 3 * rounds))
+        BenchCipher().measurePassphrases(sensitive: sensitive, into: &results, &notes)
+        if !sensitive {
+            notes.append("“\(BenchMeasure.argonSensitive.title)” is left out, as this was to be quick.")
+        }
+        finishStep()
+    }
+
+    /// The throw-away vault; nil, with a note, where nothing can be mounted.
+    mutating func mount(
+        _ options: MountService.Options, _ environment: @escaping @Sendable (String) -> String?
+    ) throws(ProfileError) -> BenchMount? {
+        var options = options
+        options.endsOnSignal = false
+        do throws(ProfileError) {
+            guard Directory.exists("/dev/fuse") else {
+                throw .noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse"))
+            }
+            return try BenchMount(in: place, options, environment)
+        } catch {
+            guard case .noFUSE = error else { throw error }
+            notes.append("The mount is left out: \(error)")
+            return nil
+        }
+    }
+
+    /// Measures everything once; as far as it has come where it is to stop.
+    mutating func measureRound(_ mount: BenchMount?, _ times: BenchTimes) throws(ProfileError) {
+        do throws(CryptoError) {
+            try BenchCipher().measure(into: &results)
+        } catch {
+            throw .control("The cipher does not open what it has sealed: this machine is not to be trusted.")
+        }
+        finishStep()
+        let disk = try systemCalls { () throws(SystemError) in
+            let directory = try POSIXStorageDirectory(path: place.path)
+            return try BenchDisk(directory: directory, times: times).measure(place.size, into: &results)
+        }
+        let note = "The disk's figures are with the kernel's cache: the file system cannot do without it."
+        if !disk.isDirect, !notes.contains(note) { notes.append(note) }
+        finishStep()
+        if let mount, disk.count > 0 {
+            try systemCalls { () throws(SystemError) in
+                try BenchVault(mount: mount, times: times).measure(disk.count, into: &results)
+            }
+        }
+        finishStep()
+    }
+
+    func report(_ rounds: Int, since start: Int64) -> BenchReport {
+        var notes = notes
+        if rounds < self.rounds {
+            notes.append("This machine is slow: there was time for \(rounds) of \(self.rounds) rounds.")
+        }
+        return BenchReport(
+            directory: Directory.parent(of: place.path), cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            size: place.size, rounds: rounds, seconds: BenchTimes.seconds(since: start), rows: results.rows,
+            notes: notes)
+    }
+}
