@@ -6,12 +6,15 @@ struct BenchResults {
         if let value { values[measure, default: []].append(value) }
     }
 
+    /// With fewer, a percentile would be no more than the slowest.
+    private static let percentileCountMin = 20
+
     /// The median, and the 99th percentile as a measure of its own.
     mutating func add(_ measure: BenchMeasure, slowest: BenchMeasure, _ latencies: [Double]) {
         guard !latencies.isEmpty else { return }
         let samples = BenchSamples(latencies)
         add(measure, samples.median)
-        add(slowest, samples.quantile(0.99))
+        if latencies.count >= Self.percentileCountMin { add(slowest, samples.quantile(0.99)) }
     }
 
     func samples(_ measure: BenchMeasure) -> BenchSamples? {

@@ -104,6 +104,10 @@ import Testing
         #expect(results.rows.map(\.diskRatio) == [nil])
         results.add(.mountAppend, slowest: .mountAppendSlowest, [])
         #expect(results.rows.count == 1)
+        results.add(.mountAppend, slowest: .mountAppendSlowest, [Double](repeating: 5, count: 19))
+        #expect(results.rows.map(\.measure) == [.mountColdRead, .mountAppend])
+        results.add(.mountAppend, slowest: .mountAppendSlowest, [Double](repeating: 5, count: 20))
+        #expect(results.rows.map(\.measure) == [.mountColdRead, .mountAppend, .mountAppendSlowest])
     }
 
     private func sentence(cipher: Double?, disk: Double?, spread: Double = 1) -> String {
