@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// What `coffer bench` found; `--json` prints it as it is.
 package struct BenchReport: Codable, Sendable {
     /// Where the files were, absolute.
@@ -20,9 +18,13 @@ package struct BenchReport: Codable, Sendable {
 
 /// One measure: the median of the rounds, and how far they are apart.
 package struct BenchRow: Codable, Sendable {
+    /// What was measured.
     package let measure: BenchMeasure
+    /// Where it belongs to.
     package let part: BenchMeasure.Part
+    /// For people.
     package let title: String
+    /// Of the three values.
     package let unit: BenchMeasure.Unit
     /// The middle one of the rounds' values, the least and the greatest of them.
     package let median: Double, minimum: Double, maximum: Double
