@@ -19,19 +19,11 @@ package final class LibcryptoBlockCipher: BlockCipher {
         }
         unsafe self.sealing = unsafe sealing
         unsafe self.opening = unsafe opening
-        prepare()
-    }
-
-    /// Makes both contexts anew; whatever was in them is wiped.
-    private func prepare() {
-        unsafe EVP_CIPHER_CTX_reset(sealing)
-        unsafe EVP_CIPHER_CTX_reset(opening)
         let cipher = unsafe EVP_chacha20_poly1305()
         let ready =
             unsafe EVP_EncryptInit_ex(sealing, cipher, nil, nil, nil) == 1
             && EVP_DecryptInit_ex(opening, cipher, nil, nil, nil) == 1
         precondition(ready, "libcrypto has no ChaCha20-Poly1305")
-        hasKey = false
     }
 
     deinit {
@@ -46,16 +38,26 @@ package final class LibcryptoBlockCipher: BlockCipher {
         key.bytes.withBytes { key in
             unsafe key.withPointer { key, _ in _ = unsafe crypto_core_hchacha20(&subkey, input, key, nil) }
         }
-        let keyed =
-            unsafe EVP_EncryptInit_ex(sealing, nil, nil, subkey, nil) == 1
-            && EVP_DecryptInit_ex(opening, nil, nil, subkey, nil) == 1
-        precondition(keyed, "libcrypto refused a key")
+        setKey(subkey)
         SecretBytes.wipe(&subkey)
         hasKey = true
     }
 
+    private func setKey(_ key: [UInt8]) {
+        let keyed =
+            unsafe EVP_EncryptInit_ex(sealing, nil, nil, key, nil) == 1
+            && EVP_DecryptInit_ex(opening, nil, nil, key, nil) == 1
+        precondition(keyed, "libcrypto refused a key")
+    }
+
+    /// The key of zeros that takes the place of a real one.
+    private static let noKey = [UInt8](repeating: 0, count: 32)
+
     package func end() {
-        prepare()
+        // Making the contexts anew would cost more than sealing a small extent. What stays of the last block is its
+        // one-time authenticator, which opens nothing.
+        setKey(Self.noKey)
+        hasKey = false
     }
 
     package func seal(
