@@ -160,7 +160,9 @@ final class IndexLogFile: IndexFile {
         try writeRaw(gathered, at: gatheredStart)
     }
 
-    /// Writes what was put off. A header that comes alone replaces that of a frame which is already there.
+    /// Writes what was put off.
+    ///
+    /// A header that comes alone replaces that of a frame which is already there.
     private func writeRest() throws(StoreError) {
         try writeGathered()
         guard let header = waiting else { return }

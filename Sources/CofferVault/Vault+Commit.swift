@@ -231,7 +231,8 @@ extension Vault {
                 try state.withLock { state throws(StoreError) in try state.index.closeUnchanged() }
             }
         }
-        if state.withLock({ $0.stopped != nil }) { return }
+        let (isStopped, hasChanges) = state.withLock { ($0.stopped != nil, $0.hasChanges) }
+        if isStopped { return }
         try commitIndex()
         try state.withLock { state throws(FileSystemError) in
             for number in state.orphans {
@@ -241,8 +242,12 @@ extension Vault {
             }
         }
         try commitIndex()
-        try state.withLock { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.close() }
+        do throws(StoreError) {
+            try state.withLock { state throws(StoreError) in try state.index.close() }
+        } catch {
+            // What was committed is in the log. An index with damage that somebody met may not get further.
+            if case .damaged = error, !hasChanges { return }
+            throw FileSystemError(error)
         }
         committing.withLock { _ in intents.remove() }
     }
