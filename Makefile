@@ -111,7 +111,7 @@ bench-build: build
 
 lint: deps ## Check the form of all Swift files and shell scripts
 	$(SWIFT) format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); \
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck -x -S warning $(SCRIPTS); \
 	else echo "note: shellcheck is not installed; the shell scripts are not checked" >&2; fi
 
 format: deps ## Bring all Swift files into form

@@ -15,7 +15,7 @@ tree_files_min=4000
 
 # MARK: Telling
 
-bold= plain= failures=0 began=$EPOCHREALTIME
+bold='' plain='' failures=0 began=$EPOCHREALTIME
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
 
 heading() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
