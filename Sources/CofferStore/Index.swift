@@ -149,6 +149,7 @@ package final class Index {
     }
 
     private func commit(restartingLog: Bool, reserving count: Int64) throws(StoreError) {
+        guard isInTransaction else { throw .stopped(reason: "the index went back to its last commit") }
         counters.commits += 1
         let digests = digest.bytes
         try statements.updateState.run { statement in

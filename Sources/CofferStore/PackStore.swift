@@ -30,6 +30,10 @@ package final class PackStore {
     /// A buffer of `writer`, while there is something in it.
     private var tail: AlignedBuffer?
     private var tailCount = 0
+    /// Plaintext bytes in the tail that rows refer to.
+    private var tailLive: Int64 = 0
+    /// A buffer of `writer` for the next tail, lent for a call of `append`, which must not wait for one.
+    package var spare: AlignedBuffer?
     /// Where the tail will begin in the current pack's file.
     private var tailStart = 0
     /// The extents in the tail.
@@ -128,6 +132,7 @@ package final class PackStore {
     /// nothing refers to any more need not reach the disk.
     package func drop(_ number: Int64, at position: Int, _ count: Int64) {
         addLive(-count, to: number)
+        if number == current, position >= tailStart, position < tailStart + tailCount { tailLive -= count }
         if inFlight.extentCount > 0 { writer.drop(number, at: position, count) }
     }
 
@@ -141,6 +146,15 @@ package final class PackStore {
         }
     }
 
+    /// Whether `append` would need a buffer for `count` sealed bytes.
+    package func needsBuffer(for count: Int) -> Bool {
+        tail == nil || current == nil || tailCount + count > Self.tailByteCount
+            || tailStart + tailCount + count + PackFile.pageByteCount > Self.packByteCount
+    }
+
+    /// Large extents and full tails that may not be in their files.
+    package var inFlightCount: Int { inFlight.extentCount }
+
     /// Puts a small sealed extent into the tail.
     ///
     /// - Returns: The pack and the position in it.
@@ -150,12 +164,14 @@ package final class PackStore {
         precondition(sealed.byteCount <= Self.tailPieceMax)
         if tailCount + sealed.byteCount > Self.tailByteCount { try writeTail() }
         let number = try roomyPack(for: sealed.byteCount + PackFile.pageByteCount, newPack: newPack)
-        let tail = if let tail { tail } else { try writer.take() }
+        let tail = if let tail { tail } else if let spare { spare } else { try writer.take() }
+        if tail === spare { spare = nil }
         self.tail = tail
         if tailCount == 0 { tailStart = PackFile.wholePages(tailStart) }
         let position = tailStart + tailCount
         tail.copy(sealed, to: tailCount)
         tailCount += sealed.byteCount
+        tailLive += total
         pending.append(
             PendingExtent(
                 item: item, base: base, total: total, pack: number, position: Int64(position),
@@ -202,11 +218,11 @@ package final class PackStore {
         let file = try openFile(current)
         packs[current]?.inFlight += 1
         inFlight.add(tailCount)
-        let live = pending.reduce(0) { $0 + $1.total }
-        writer.write(tail, count: tailCount, live: live, to: file, pack: current, at: tailStart)
+        writer.write(tail, count: tailCount, live: tailLive, to: file, pack: current, at: tailStart)
         tailStart += PackFile.wholePages(tailCount)
         self.tail = nil
         tailCount = 0
+        tailLive = 0
         pending.removeAll(keepingCapacity: true)
     }
 
@@ -247,6 +263,7 @@ package final class PackStore {
     package func dropTail() {
         for extent in pending { packs[extent.pack]?.row.written -= extent.total }
         tailCount = 0
+        tailLive = 0
         pending.removeAll(keepingCapacity: true)
     }
 

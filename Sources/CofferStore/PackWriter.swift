@@ -151,7 +151,7 @@ package final class PackWriter: Sendable {
             repeat { while writeNext(upTo: last) {} } while isWaiting(upTo: last)
             let isDone = try state.withLock { state throws(StoreError) in
                 if let failure = state.failure { throw failure }
-                return !state.stuck.contains { $0.number <= last }
+                return !state.all.contains { $0.number <= last }
             }
             if isDone { return }
         }

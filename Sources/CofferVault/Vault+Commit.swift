@@ -39,7 +39,7 @@ extension Vault {
         let (hasChanges, stopped) = state.withLock { ($0.hasChanges, $0.stopped) }
         if let stopped { throw .store(.stopped(reason: stopped)) }
         guard hasChanges else {
-            if !log.isWritten { try syncLog() }
+            if !log.isWritten || !state.withLock({ $0.isLogSynced }) { try syncLog() }
             giveBack()
             return
         }
@@ -68,7 +68,11 @@ extension Vault {
             stop("\(error)")
             throw .store(error)
         }
-        intents.begin(on: state.withLock { $0.index.base })
+        let base = state.withLock { state in
+            state.isLogSynced = true
+            return state.index.base
+        }
+        intents.begin(on: base)
     }
 
     private func noteUpkeep(hasDiscards: Bool) {
@@ -82,14 +86,21 @@ extension Vault {
 
     /// Stores counters that are ahead of the numbers to come, before the first of them is given away.
     ///
-    /// Where there is no room for that there is none for new items, and the first commit does it.
+    /// Where there is no room for that there is none for new items, and the first commit does it. A vault that
+    /// has stopped gives none away, and what is half-done in it must not be committed.
     func reserveNumbers() {
         do throws(FileSystemError) {
             try committing.withLock { _ throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.withLock { state throws(StoreError) in try state.index.commit() }
+                let isCommitted = try storing { () throws(StoreError) in
+                    try state.withLock { state throws(StoreError) in
+                        noticeRollback(state)
+                        guard state.stopped == nil else { return false }
+                        state.isLogSynced = false
+                        try state.index.commit()
+                        return true
+                    }
                 }
-                try syncLog()
+                if isCommitted { try syncLog() }
             }
         } catch {
             problems.add("Numbers of new files could not be reserved: \(error.summary)")
@@ -110,6 +121,9 @@ extension Vault {
                 try state.packs.writeTail()
                 try writer.finish()
                 state.packs.noteWritten()
+                guard state.packs.inFlightCount == 0 else {
+                    throw .stopped(reason: "not all content came to the disk")
+                }
             }
             try state.storeItems()
             do throws(StoreError) {
@@ -118,6 +132,7 @@ extension Vault {
                 throw .store(error)
             }
         }
+        state.isLogSynced = false
         let removed = try storing { () throws(StoreError) in
             let removed = try state.packs.storeRows(in: state.index)
             try state.index.commit(restartingLog: state.logIsNearlyMoved)
@@ -212,7 +227,7 @@ extension Vault {
         let isNew = state.withLock { state in
             defer {
                 state.stopped = state.stopped ?? reason
-                state.noticeRollback()
+                noticeRollback(state)
             }
             return state.stopped == nil
         }
@@ -221,8 +236,17 @@ extension Vault {
 
     /// Commits everything and closes the store.
     ///
-    /// The vault is not to be used afterwards.
+    /// The vault is not to be used afterwards: if closing fails, nothing is written any more.
     package func close() throws(FileSystemError) {
+        do throws(FileSystemError) {
+            try closeStore()
+        } catch {
+            stop("it could not be closed (\(error.summary))")
+            throw error
+        }
+    }
+
+    private func closeStore() throws(FileSystemError) {
         readAhead.stop()
         upkeep.stop()
         defer { writer.stop() }
@@ -234,7 +258,7 @@ extension Vault {
         let (isStopped, hasChanges) = state.withLock { ($0.stopped != nil, $0.hasChanges) }
         if isStopped { return }
         try commitIndex()
-        try state.withLock { state throws(FileSystemError) in
+        try changing { state throws(FileSystemError) in
             for number in state.orphans {
                 let item = try state.item(number)
                 // A large one takes its time: the next mount goes on with it.

@@ -155,7 +155,7 @@ extension Vault {
                 try self.plan(unplanned, of: stream, state)
                 return true
             } catch {
-                state.noticeRollback()
+                self.noticeRollback(state)
                 self.readAhead.end(number)
                 return false
             }

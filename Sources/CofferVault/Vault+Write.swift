@@ -79,26 +79,50 @@ extension Vault {
         defer { if isLarge, !isHandedOver { writer.giveBack(target) } }
         let prefix = NoncePrefix.random()
         try seal(bytes, of: id, at: Int(offset), prefix, buffers, into: target)
-        try changing { state throws(FileSystemError) in
-            guard try isWanted(state) else { return }
-            try self.ensureSpace(for: count, state)
-            let place = try storing { () throws(StoreError) in
-                if isLarge {
-                    let place = try state.packs.write(
-                        target, count: count, plaintext: length, newPack: state.newPack)
-                    isHandedOver = true
-                    return place
-                }
-                return try target.withBytes(0..<count) { bytes throws(StoreError) in
-                    try state.packs.append(
-                        bytes, item: number, base: offset, total: length, newPack: state.newPack)
-                }
+        // A buffer for the tail is not waited for under the lock: those who have one may wait for that.
+        var spare: AlignedBuffer?
+        defer { if let spare { writer.giveBack(spare) } }
+        var isDone = false
+        while !isDone {
+            if !isLarge, spare == nil, state.withLock({ $0.packs.needsBuffer(for: count) }) {
+                spare = try takeWriteBuffer()
             }
-            let row = ExtentRow(
-                item: number, offset: offset, length: length,
-                place: .pack(place.pack, position: Int64(place.position)), prefix: prefix, epoch: keys.current
-            )
-            try refer(row, state)
+            isDone = try changing { state throws(FileSystemError) in
+                guard try isWanted(state) else { return true }
+                if !isLarge, spare == nil, state.packs.needsBuffer(for: count) { return false }
+                try self.ensureSpace(for: count, state)
+                let place = try storing { () throws(StoreError) in
+                    if isLarge {
+                        let place = try state.packs.write(
+                            target, count: count, plaintext: length, newPack: state.newPack)
+                        isHandedOver = true
+                        return place
+                    }
+                    state.packs.spare = spare
+                    defer {
+                        spare = state.packs.spare
+                        state.packs.spare = nil
+                    }
+                    return try target.withBytes(0..<count) { bytes throws(StoreError) in
+                        try state.packs.append(
+                            bytes, item: number, base: offset, total: length, newPack: state.newPack)
+                    }
+                }
+                let row = ExtentRow(
+                    item: number, offset: offset, length: length,
+                    place: .pack(place.pack, position: Int64(place.position)), prefix: prefix,
+                    epoch: keys.current)
+                let changes = state.index.changes
+                do throws(FileSystemError) {
+                    try refer(row, state)
+                } catch {
+                    if state.index.changes == changes {
+                        state.packs.drop(place.pack, at: place.position, length)
+                    }
+                    throw error
+                }
+                return true
+            }
         }
     }
 

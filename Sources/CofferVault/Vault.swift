@@ -147,7 +147,7 @@ package final class Vault: Sendable {
     }
 
     /// Stops writing if the index went back to its last commit, and forgets what was read of later ones.
-    private func noticeRollback(_ state: VaultState) {
+    func noticeRollback(_ state: VaultState) {
         state.noticeRollback()
         if state.stopped != nil { readAhead.endAll() }
     }

@@ -72,6 +72,26 @@ import Testing
         #expect(try again.damage() == [])
     }
 
+    /// A small file that was written over before it found no room does not keep the rest from being removed.
+    @Test func whatDiedBeforeItWasWrittenNeedsNoRoom() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let kept = try vault.makeFile("kept", Pattern.make(1000, seed: 1))
+        try vault.commit()
+        test.directory.fail(
+            StorageFault([.write], path: "packs/", code: ErrorNumber.noSpace, lasts: true))
+        let number = try vault.makeFile("small", Pattern.make(100_000, seed: 2))
+        try vault.put(Pattern.make(100_000, seed: 3), to: number)
+        #expect(fails("noSpace") { try vault.commit() })
+        try vault.remove("small")
+        try vault.commit()
+        #expect(vault.stoppedReason == nil)
+        #expect(try vault.content(of: kept) == Pattern.make(1000, seed: 1))
+        test.directory.heal()
+        #expect(try vault.damage() == [])
+        #expect(try test.on(test.directory.crash(seed: 1)).open().names() == ["kept"])
+    }
+
     /// What does not fit can be removed again, and then the vault goes on.
     @Test func removingWhatDoesNotFitHelps() throws {
         let test = try TestVault.create()

@@ -168,6 +168,19 @@ import Testing
         #expect(try again.damage() == [])
     }
 
+    /// A vault in which taking up failed half-way commits nothing of it: the next mount tries again.
+    @Test func whatFailedHalfWayIsTriedAgain() throws {
+        for byte in 1...3 { try append(UInt8(byte)) }
+        let left = test.crashed(seed: 1)
+        let again = try left.open()
+        again.stop("as if taking up had failed")
+        let before = again.state.withLock { $0.index.base }
+        try again.start()
+        #expect(again.state.withLock { $0.index.base } == before)
+        again.upkeep.stop()
+        #expect(fails("store") { try again.commit() })
+    }
+
     /// A read-only mount shows what is there, and leaves everything as it is.
     @Test func aReadOnlyMountShowsThemAndWritesNothing() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
