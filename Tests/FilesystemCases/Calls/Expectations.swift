@@ -39,7 +39,17 @@ private func brief<Value>(_ value: Value) -> String {
     return text.utf8.count <= 160 ? text : "\(text.prefix(160))… (\(text.utf8.count) characters)"
 }
 
-/// Waits long enough that a timestamp taken now differs from one taken before.
+/// Waits until a timestamp taken now is later than all that were taken before.
+///
+/// Filesystems stamp with the kernel's coarse clock (or, when somebody has just looked, the exact one):
+/// once the coarse clock has passed what the exact one said, both give later times.
 func tick() {
-    usleep(6_000)
+    let now = time(of: CLOCK_REALTIME)
+    repeat { usleep(1_000) } while time(of: CLOCK_REALTIME_COARSE) <= now
+}
+
+private func time(of clock: clockid_t) -> Timestamp {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
 }
