@@ -2,8 +2,8 @@ internal import CSodium
 internal import CofferSystem
 
 /// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
-// SAFETY: `start` is allocated by init, freed by deinit, written only by who has it alone; hence safe to
-// share.
+// SAFETY: `start` is allocated by init and freed by deinit. It is written by init and by `mutating` functions only,
+// which as it cannot be copied need it alone; all others read. Hence it may be shared and handed on.
 @safe
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer

@@ -1,4 +1,3 @@
-internal import CFuse3
 internal import CofferSystem
 internal import CofferVault
 
@@ -7,9 +6,9 @@ final class DeferredReads: Sendable {
     private let open = Condition(0)
 
     /// A read that will be answered later.
-    func note(_ request: fuse_req_t?) -> any ReadRequest {
+    func note(_ request: HeldRequest) -> any ReadRequest {
         open.withLock { $0 += 1 }
-        return unsafe DeferredRead(request, self)
+        return DeferredRead(request, self)
     }
 
     fileprivate func noteAnswered() {
@@ -26,24 +25,22 @@ final class DeferredReads: Sendable {
     }
 }
 
-// SAFETY: libfuse keeps the request until it is answered, which its one owner does once.
-@safe
-private final class DeferredRead: ReadRequest, @unchecked Sendable {
-    private let request: fuse_req_t?
+private final class DeferredRead: ReadRequest {
+    private let request: HeldRequest
     private let reads: DeferredReads
 
-    init(_ request: fuse_req_t?, _ reads: DeferredReads) {
-        unsafe self.request = unsafe request
+    init(_ request: HeldRequest, _ reads: DeferredReads) {
+        self.request = request
         self.reads = reads
     }
 
     func answer(_ parts: [ReadPart]) {
-        unsafe Reply(request)?.bytes(parts)
+        request.reply?.bytes(parts)
         reads.noteAnswered()
     }
 
     func fail(_ error: FileSystemError) {
-        unsafe Reply(request)?.failure(error)
+        request.reply?.failure(error)
         reads.noteAnswered()
     }
 }

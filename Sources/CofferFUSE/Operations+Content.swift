@@ -55,7 +55,7 @@ extension Operations {
         do throws(FileSystemError) {
             count = try session.fileSystem.vault(node).read(
                 node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer
-            ) { unsafe session.deferred.note(request) }
+            ) { unsafe session.deferred.note(HeldRequest(request)) }
         } catch {
             unsafe Reply(request)?.failure(error)
             return
@@ -85,11 +85,11 @@ extension Operations {
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ dataOnly: Int32,
         _ file: UnsafeMutablePointer<fuse_file_info>?
     ) {
-        guard let session = unsafe session(request), let request = unsafe request else { return }
+        guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
         if let vault = try? session.fileSystem.vault(node),
             vault.unsyncedByteCount >= SyncThread.byteCountMin,
-            (try? unsafe session.syncThread.take(request, for: vault)) != nil
+            (try? unsafe session.syncThread.take(HeldRequest(request), for: vault)) != nil
         {
             return
         }

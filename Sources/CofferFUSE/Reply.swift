@@ -3,6 +3,20 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
+/// A request that another thread answers, once.
+// SAFETY: libfuse keeps a request until it is answered, and lets any thread do that.
+@safe
+struct HeldRequest: @unchecked Sendable {
+    private let request: fuse_req_t?
+
+    init(_ request: fuse_req_t?) {
+        unsafe self.request = unsafe request
+    }
+
+    /// The answer that is owed; to be asked for once.
+    var reply: Reply? { unsafe Reply(request) }
+}
+
 /// One answer owed to the kernel.
 ///
 /// Consumed exactly once; if dropped, answers EIO.

@@ -1,4 +1,3 @@
-internal import CFuse3
 internal import CofferSystem
 internal import CofferVault
 
@@ -7,10 +6,8 @@ final class SyncThread: Sendable {
     /// Bytes on their way to the disk from which on an fsync is handed over.
     static let byteCountMin = 4 << 20
 
-    // SAFETY: a request that libfuse keeps until it is answered, which the thread alone does.
-    @safe
-    private struct Waiting: @unchecked Sendable {
-        let request: fuse_req_t
+    private struct Waiting {
+        let request: HeldRequest
         let vault: Vault
     }
 
@@ -23,8 +20,8 @@ final class SyncThread: Sendable {
     private let work = Condition(Work())
 
     /// Takes over a request; starts the thread with the first.
-    func take(_ request: fuse_req_t, for vault: Vault) throws(SystemError) {
-        let waiting = unsafe Waiting(request: request, vault: vault)
+    func take(_ request: HeldRequest, for vault: Vault) throws(SystemError) {
+        let waiting = Waiting(request: request, vault: vault)
         try work.update { work throws(SystemError) in
             if work.thread == nil { work.thread = try Thread.start("coffer-sync") { [self] in run() } }
             work.waiting.append(waiting)
@@ -49,7 +46,7 @@ final class SyncThread: Sendable {
             }
             if batch.isEmpty { return }
             for waiting in batch {
-                unsafe Reply(waiting.request)?.confirm { () throws(FileSystemError) in
+                waiting.request.reply?.confirm { () throws(FileSystemError) in
                     try waiting.vault.commit()
                 }
             }

@@ -4,7 +4,7 @@ internal import CofferSystem
 /// One connection of SQLite; for one thread at a time.
 // SAFETY: the connection is owned from init to deinit; whoever owns this object lets one thread in.
 @safe
-final class Database: @unchecked Sendable {
+final class Database {
     fileprivate let handle: OpaquePointer
     private let fileSystem: IndexFileSystem
 

@@ -238,19 +238,19 @@ package struct IndexBase: Equatable, Sendable {
 }
 
 /// The log of an index, seen from threads that do not hold the vault's lock.
-// SAFETY: `connection` is used under `checkpointing` only; the rest is Sendable.
-package final class IndexLog: @unchecked Sendable {
+package final class IndexLog: Sendable {
     private let fileSystem: IndexFileSystem
     private let file: any StorageFile
-    private let connection: Database
-    private let checkpointing = Condition(false)
+    /// A connection for moving the log: one move at a time.
+    private let connection: Condition<Database>
 
     fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(StoreError) {
         self.fileSystem = fileSystem
         self.file = file
-        connection = try Database(fileSystem, create: false)
+        let connection = try Database(fileSystem, create: false)
         try connection.leaveLogOnClose()
         try connection.execute(IndexSchema.configure)
+        self.connection = Condition(connection)
     }
 
     /// Returns once all that was committed is on disk.
@@ -280,7 +280,7 @@ package final class IndexLog: @unchecked Sendable {
     /// - Returns: Frames in the log that are not moved yet.
     @discardableResult
     package func checkpoint() throws(StoreError) -> Int {
-        try checkpointing.withLock { _ throws(StoreError) in
+        try connection.withLock { connection throws(StoreError) in
             let (frames, moved) = try connection.checkpoint()
             return max(0, frames - moved)
         }

@@ -4,28 +4,24 @@ internal import Synchronization
 
 /// The functions (sqlite3_io_methods) behind an open file of an index.
 enum IndexFileMethods {
-    /// One table for all files, for the life of the process.
-    // SAFETY: written once here, read-only from then on.
-    @safe nonisolated(unsafe) static let table: UnsafePointer<sqlite3_io_methods> = {
-        let table = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
-        unsafe table.initialize(
-            to: sqlite3_io_methods(
-                iVersion: 2, xClose: close, xRead: read, xWrite: write, xTruncate: truncate, xSync: sync,
-                xFileSize: fileSize,
-                // The profile's lock keeps other processes out, and within this one the WAL index decides.
-                xLock: { _, _ in SQLITE_OK }, xUnlock: { _, _ in SQLITE_OK },
-                xCheckReservedLock: { _, result in
-                    unsafe result?.pointee = 0
-                    return SQLITE_OK
-                },
-                xFileControl: { _, _, _ in SQLITE_NOTFOUND },
-                xSectorSize: { _ in 4096 },
-                xDeviceCharacteristics: { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE },
-                xShmMap: mapSharedMemory, xShmLock: lockSharedMemory,
-                xShmBarrier: { _ in atomicMemoryFence(ordering: .sequentiallyConsistent) },
-                xShmUnmap: unmapSharedMemory, xFetch: nil, xUnfetch: nil))
-        return unsafe UnsafePointer(table)
-    }()
+    /// For SQLite, which wants them to stay at one place as long as a file is open.
+    static func make() -> sqlite3_io_methods {
+        unsafe sqlite3_io_methods(
+            iVersion: 2, xClose: close, xRead: read, xWrite: write, xTruncate: truncate, xSync: sync,
+            xFileSize: fileSize,
+            // The profile's lock keeps other processes out, and within this one the WAL index decides.
+            xLock: { _, _ in SQLITE_OK }, xUnlock: { _, _ in SQLITE_OK },
+            xCheckReservedLock: { _, result in
+                unsafe result?.pointee = 0
+                return SQLITE_OK
+            },
+            xFileControl: { _, _, _ in SQLITE_NOTFOUND },
+            xSectorSize: { _ in 4096 },
+            xDeviceCharacteristics: { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE },
+            xShmMap: mapSharedMemory, xShmLock: lockSharedMemory,
+            xShmBarrier: { _ in atomicMemoryFence(ordering: .sequentiallyConsistent) },
+            xShmUnmap: unmapSharedMemory, xFetch: nil, xUnfetch: nil)
+    }
 }
 
 private let SQLITE_IOERR_SHORT_READ: Int32 = SQLITE_IOERR | (2 << 8)

@@ -5,11 +5,13 @@ internal import CofferSystem
 ///
 /// Everything but the files comes from SQLite's own Unix layer. Registered from init to deinit; all
 /// connections must be closed before.
-// SAFETY: both allocations live from init to deinit and are constant in between.
+// SAFETY: the three allocations live from init to deinit. They are constant in between, but for the links by
+// which SQLite, under a lock of its own, makes a list of all that are registered.
 @safe
 final class IndexFileSystem: @unchecked Sendable {
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let cName: UnsafeMutablePointer<CChar>
+    fileprivate let methods: UnsafeMutablePointer<sqlite3_io_methods>
     /// What sqlite3_open_v2 is told.
     let name: String
     let files: IndexFiles
@@ -21,6 +23,8 @@ final class IndexFileSystem: @unchecked Sendable {
         let utf8 = name.utf8CString
         unsafe cName = .allocate(capacity: utf8.count)
         for (index, byte) in utf8.enumerated() { unsafe cName[index] = byte }
+        unsafe methods = .allocate(capacity: 1)
+        unsafe methods.initialize(to: IndexFileMethods.make())
         unsafe vfs = .allocate(capacity: 1)
         guard let original = unsafe sqlite3_vfs_find(nil) else {
             preconditionFailure("SQLite has no file system")
@@ -41,6 +45,7 @@ final class IndexFileSystem: @unchecked Sendable {
         unsafe sqlite3_vfs_unregister(vfs)
         unsafe vfs.deallocate()
         unsafe cName.deallocate()
+        unsafe methods.deallocate()
     }
 }
 
@@ -64,17 +69,18 @@ final class OpenIndexFile {
     }
 }
 
-private func fileSystem(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> IndexFiles? {
+private func fileSystem(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> IndexFileSystem? {
     guard let data = unsafe vfs?.pointee.pAppData else { return nil }
     // SAFETY: set to a living IndexFileSystem for as long as the vfs is registered.
-    return unsafe Unmanaged<IndexFileSystem>.fromOpaque(data).takeUnretainedValue().files
+    return unsafe Unmanaged<IndexFileSystem>.fromOpaque(data).takeUnretainedValue()
 }
 
 private func openFile(
     vfs: UnsafeMutablePointer<sqlite3_vfs>?, name: UnsafePointer<CChar>?,
     target: UnsafeMutablePointer<sqlite3_file>?, flags: Int32, outFlags: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
-    guard let target = unsafe target, let files = unsafe fileSystem(vfs) else { return SQLITE_CANTOPEN }
+    guard let target = unsafe target, let fileSystem = unsafe fileSystem(vfs) else { return SQLITE_CANTOPEN }
+    let files = fileSystem.files
     unsafe target.pointee.pMethods = nil
     guard let name = unsafe name else { return SQLITE_CANTOPEN }
     let isLog = flags & SQLITE_OPEN_WAL != 0
@@ -92,7 +98,7 @@ private func openFile(
     unsafe target.withMemoryRebound(to: OpenFile.self, capacity: 1) {
         unsafe $0.pointee.file = Unmanaged.passRetained(open)
     }
-    unsafe target.pointee.pMethods = IndexFileMethods.table
+    unsafe target.pointee.pMethods = unsafe UnsafePointer(fileSystem.methods)
     if let outFlags = unsafe outFlags { unsafe outFlags.pointee = flags }
     return SQLITE_OK
 }
@@ -100,7 +106,9 @@ private func openFile(
 private func deleteFile(
     vfs: UnsafeMutablePointer<sqlite3_vfs>?, name: UnsafePointer<CChar>?, syncDirectory: Int32
 ) -> Int32 {
-    guard let files = unsafe fileSystem(vfs), let name = unsafe name else { return SQLITE_IOERR_DELETE }
+    guard let files = unsafe fileSystem(vfs)?.files, let name = unsafe name else {
+        return SQLITE_IOERR_DELETE
+    }
     do throws(SystemError) {
         try unsafe files.directory.remove(String(cString: name))
         if syncDirectory != 0 { try files.directory.sync() }
@@ -117,7 +125,7 @@ private func accessFile(
     vfs: UnsafeMutablePointer<sqlite3_vfs>?, name: UnsafePointer<CChar>?, flags: Int32,
     result: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
-    guard let files = unsafe fileSystem(vfs), let name = unsafe name, let result = unsafe result else {
+    guard let files = unsafe fileSystem(vfs)?.files, let name = unsafe name, let result = unsafe result else {
         return SQLITE_IOERR
     }
     do throws(SystemError) {

@@ -8,8 +8,9 @@ package import CofferSystem
 /// Records are valid for one commit of the index only; with the next one they are void, and the file is
 /// written from its beginning again. Its space is kept while the vault is open: once it is long enough, a
 /// record needs no change of the file's metadata.
-// SAFETY: used under `Vault.committing`, by whoever opens the vault or by the one who commits.
-package final class IntentLog: @unchecked Sendable {
+///
+/// For one thread at a time: it belongs to the lock under which commits are made.
+package final class IntentLog {
     static let name = "intents"
     /// Bytes that the file grows to: about as much as the tail of small extents holds.
     package static let byteCountMax = 2 << 20
@@ -24,8 +25,8 @@ package final class IntentLog: @unchecked Sendable {
     private var fileByteCount = 0
     /// What the records to come are built on; nil unless that is known to be on disk.
     private var associated: IntentAssociatedData?
-    /// The commit that was last begun on.
-    private var base: IndexBase?
+    /// The commit that was last begun on: the last that is known to be on disk.
+    package private(set) var base: IndexBase?
     /// Where the next record begins.
     private var end = 0
     private lazy var body = AlignedBuffer(count: IntentLayout.recordByteCountMax)

@@ -5,8 +5,9 @@ internal import CofferSystem
 /// One item that is read from front to back, and what is fetched and opened ahead of its reader.
 ///
 /// Ends with the first change of the item's content.
-// SAFETY: all that can change, here and in the classes inside, belongs to the lock of `ReadAhead`.
-final class ReadStream: @unchecked Sendable {
+///
+/// All that can change, here and in the classes inside, belongs to the lock of `ReadAhead`.
+final class ReadStream {
     /// Plaintext bytes of a piece: sealed and open it fits the cache of a core, and it is what the kernel
     /// asks for at a time.
     static let pieceByteCount = 128 << 10
@@ -43,11 +44,12 @@ final class ReadStream: @unchecked Sendable {
     }
 
     /// A contiguous part of a pack that is read into memory as a whole, ahead of its use.
-    // SAFETY: see `ReadStream`; the bytes of its slot belong to who fetches, then to who opens pieces.
-    final class Fetch: @unchecked Sendable {
+    ///
+    /// The bytes of its slot belong to who fetches, then to who opens pieces.
+    final class Fetch {
         let file: PackFile
         let position: Int
-        var count: Int
+        let count: Int
         /// Plaintext bytes in it that are not opened yet.
         var rest: Int64
         /// Its part of the memory for sealed bytes, from the time it is read until its last byte is open.
@@ -79,8 +81,9 @@ final class ReadStream: @unchecked Sendable {
     }
 
     /// A part of the stream that is opened at once.
-    // SAFETY: see `ReadStream`; the bytes of its slot belong to who opens it, and are then only read.
-    final class Piece: @unchecked Sendable {
+    ///
+    /// The bytes of its slot belong to who opens it, and are then only read.
+    final class Piece {
         let stream: ReadStream
         let range: Range<Int64>
         let extents: [PlannedExtent]
@@ -120,8 +123,7 @@ final class ReadStream: @unchecked Sendable {
     }
 
     /// A request that is answered when all of its pieces are open.
-    // SAFETY: see `ReadStream`.
-    final class Pending: @unchecked Sendable {
+    final class Pending {
         let request: any ReadRequest
         let item: Int64
         let range: Range<Int64>

@@ -16,9 +16,9 @@ extension Vault {
     /// As fsync(2), for all of the vault. Small changes of files that are there already go into the intent
     /// log, all others make it a commit of the index.
     package func commit() throws(FileSystemError) {
-        try committing.withLock { _ throws(FileSystemError) in
-            if try logIntents() { return }
-            try commitAlone()
+        try committing.withLock { intents throws(FileSystemError) in
+            if try recordChanges(in: intents) { return }
+            try commitAlone(intents)
         }
     }
 
@@ -27,7 +27,7 @@ extension Vault {
     /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
     /// the vault's lock.
     func commitIndex() throws(FileSystemError) {
-        try committing.withLock { _ throws(FileSystemError) in try commitAlone() }
+        try committing.withLock { intents throws(FileSystemError) in try commitAlone(intents) }
     }
 
     /// Bytes that a commit would have to bring to disk, about.
@@ -35,11 +35,11 @@ extension Vault {
         state.withLock { $0.packs.unsyncedByteCount }
     }
 
-    private func commitAlone() throws(FileSystemError) {
-        let (hasChanges, stopped) = state.withLock { ($0.hasChanges, $0.stopped) }
+    func commitAlone(_ intents: IntentLog) throws(FileSystemError) {
+        let (hasChanges, stopped, base) = state.withLock { ($0.hasChanges, $0.stopped, $0.index.base) }
         if let stopped { throw .store(.stopped(reason: stopped)) }
         guard hasChanges else {
-            if !log.isWritten || !state.withLock({ $0.isLogSynced }) { try syncLog() }
+            if !log.isWritten || intents.base != base { try syncLog(for: intents) }
             giveBack()
             return
         }
@@ -54,13 +54,13 @@ extension Vault {
             stop(error.summary)
             throw error
         }
-        try syncLog()
+        try syncLog(for: intents)
         noteUpkeep(hasDiscards: giveBack())
     }
 
     /// Brings the committed part of the log to disk; if that fails for another reason than space, nobody
     /// may be told any more that something is on disk.
-    private func syncLog() throws(FileSystemError) {
+    private func syncLog(for intents: IntentLog) throws(FileSystemError) {
         do throws(StoreError) {
             try log.sync()
         } catch {
@@ -68,11 +68,7 @@ extension Vault {
             stop("\(error)")
             throw .store(error)
         }
-        let base = state.withLock { state in
-            state.isLogSynced = true
-            return state.index.base
-        }
-        intents.begin(on: base)
+        intents.begin(on: state.withLock { $0.index.base })
     }
 
     private func noteUpkeep(hasDiscards: Bool) {
@@ -90,17 +86,16 @@ extension Vault {
     /// has stopped gives none away, and what is half-done in it must not be committed.
     func reserveNumbers() {
         do throws(FileSystemError) {
-            try committing.withLock { _ throws(FileSystemError) in
+            try committing.withLock { intents throws(FileSystemError) in
                 let isCommitted = try storing { () throws(StoreError) in
                     try state.withLock { state throws(StoreError) in
                         noticeRollback(state)
                         guard state.stopped == nil else { return false }
-                        state.isLogSynced = false
                         try state.index.commit()
                         return true
                     }
                 }
-                if isCommitted { try syncLog() }
+                if isCommitted { try syncLog(for: intents) }
             }
         } catch {
             problems.add("Numbers of new files could not be reserved: \(error.summary)")
@@ -132,7 +127,6 @@ extension Vault {
                 throw .store(error)
             }
         }
-        state.isLogSynced = false
         let removed = try storing { () throws(StoreError) in
             let removed = try state.packs.storeRows(in: state.index)
             try state.index.commit(restartingLog: state.logIsNearlyMoved)
@@ -273,6 +267,6 @@ extension Vault {
             if case .damaged = error, !hasChanges { return }
             throw FileSystemError(error)
         }
-        committing.withLock { _ in intents.remove() }
+        committing.withLock { $0.remove() }
     }
 }

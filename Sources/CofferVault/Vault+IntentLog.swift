@@ -7,10 +7,8 @@ internal import CofferSystem
 extension Vault {
     /// Brings what changed since the last record, or commit, into the intent log.
     ///
-    /// Whoever calls holds `committing`.
-    ///
     /// - Returns: Whether everything is on disk now; if not, the index must be committed.
-    func logIntents() throws(FileSystemError) -> Bool {
+    func recordChanges(in intents: IntentLog) throws(FileSystemError) -> Bool {
         guard intents.isReady else { return false }
         var writer = intents.makeWriter()
         let isWhole = state.withLock { state in
@@ -32,7 +30,7 @@ extension Vault {
     /// Applies what a crash left in the intent log to the index, and commits that.
     ///
     /// Through a read-only mount it is shown, and stays where it is.
-    func replayIntents() throws(StoreError) {
+    func replay(_ intents: IntentLog) throws(StoreError) {
         var records = try intents.records(on: state.withLock { $0.index.base })
         var count = 0
         while let body = try records.next() {
@@ -61,7 +59,7 @@ extension Vault {
         guard count > 0, !isReadOnly else { return }
         upkeep.note(changes: count)
         do throws(FileSystemError) {
-            try commitIndex()
+            try commitAlone(intents)
         } catch {
             // The records stay until a commit is on disk. Without room the next one tries again; after any
             // other failure the vault has stopped, and has said so.

@@ -21,11 +21,9 @@ package final class Vault: Sendable {
     let directory: any StorageDirectory
     let keys: ContentKeys
     let state: Condition<VaultState>
-    /// Taken before `state`, for as long as a commit lasts.
-    let committing = Condition(false)
+    /// Taken before `state`, for as long as a commit lasts; with it comes the intent log.
+    let committing: Condition<IntentLog>
     let log: IndexLog
-    /// Used under `committing`.
-    let intents: IntentLog
     let buffers = BufferPool()
     let upkeep = Upkeep()
     let writer: PackWriter
@@ -84,7 +82,7 @@ package final class Vault: Sendable {
             keepsOthers: index.droppedFrameCount > 0)
         writer = packs.writer
         log = try index.makeLog()
-        intents = IntentLog(in: directory, vault: id, key: store)
+        committing = Condition(IntentLog(in: directory, vault: id, key: store))
         state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
         if index.droppedFrameCount > 0 {
             problems.add(
@@ -94,7 +92,7 @@ package final class Vault: Sendable {
                 Packs that only they name are kept until the next mount.
                 """)
         }
-        try replayIntents()
+        try committing.withLock { intents throws(StoreError) in try replay(intents) }
     }
 
     /// Runs an operation that changes nothing.

@@ -21,8 +21,6 @@ final class VaultState {
     var fragmented: Set<Int64> = []
     /// Bytes that may be written before the free space is looked at again, and until when.
     var budget: (bytes: Int, end: Int64) = (0, 0)
-    /// Whether the last commit is known to be on disk.
-    var isLogSynced = false
     /// Whether all but a few frames of the index's log are in the database.
     var logIsNearlyMoved = false
     /// What is to go into the next record of the intent log.

@@ -2,8 +2,9 @@ import CofferFormat
 import CofferStore
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Testing
+
+@testable import CofferVault
 
 // Short forms of a vault's calls, for tests.
 extension Vault {
@@ -82,6 +83,11 @@ extension Vault {
     func damage() throws -> [CheckResult.Damage] {
         try check { _, _ in }.damage
     }
+}
+
+extension Vault {
+    /// The intent log; for tests in which nobody commits meanwhile.
+    var intents: IntentLog { committing.withLock { $0 } }
 }
 
 /// Whether a call fails with one error of a vault.
