@@ -2,6 +2,7 @@
 #include "CCofferSystem.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/fs.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -276,3 +278,30 @@ void coffer_log_warning(const char *text) {
 }
 
 void coffer_name_process(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+int coffer_reads_open(unsigned long *context) { return result((int)syscall(SYS_io_setup, 1, context)); }
+
+void coffer_reads_close(unsigned long context) { syscall(SYS_io_destroy, context); }
+
+int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset) {
+    struct iocb read = {.aio_lio_opcode = IOCB_CMD_PREAD,
+                        .aio_fildes = (uint32_t)descriptor,
+                        .aio_buf = (uint64_t)(uintptr_t)buffer,
+                        .aio_nbytes = count,
+                        .aio_offset = offset};
+    struct iocb *reads[] = {&read};
+    long started = syscall(SYS_io_submit, context, 1, reads);
+    return started == 1 ? 0 : started == -1 ? -errno : -EAGAIN;
+}
+
+long coffer_reads_wait(unsigned long context, int64_t spin, int *slept) {
+    struct io_event end;
+    struct timespec now = {0, 0};
+    int64_t deadline = spin > 0 ? nanoseconds(CLOCK_MONOTONIC) + spin : 0;
+    for (;;) {
+        int sleeps = spin <= 0 || nanoseconds(CLOCK_MONOTONIC) >= deadline;
+        if (sleeps) *slept = 1;
+        // The buffer is the kernel's until the event is there: whatever interrupts the wait, it goes on.
+        if (syscall(SYS_io_getevents, context, 1L, 1L, &end, sleeps ? NULL : &now) == 1) return (long)end.res;
+    }
+}

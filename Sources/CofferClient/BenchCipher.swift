@@ -1,11 +1,12 @@
 internal import CofferCrypto
+internal import CofferFormat
 internal import CofferSystem
 
 /// How fast one core seals and opens blocks, and tries passphrases.
 ///
 /// No file is touched.
 struct BenchCipher {
-    private static let blockByteCount = 16_384
+    private static let blockByteCount = ExtentLayout.blockByteCount
     /// Seconds for each way to seal, and to open.
     private static let seconds = 0.08
     /// Seconds that trying a passphrase may take, as far as can be foreseen.

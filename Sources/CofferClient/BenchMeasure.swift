@@ -44,10 +44,10 @@ package enum BenchMeasure: String, Codable, CaseIterable, Sendable {
     /// For people.
     package var title: String {
         switch self {
-        case .sealLibcrypto: "seal 16 KiB blocks, libcrypto"
-        case .openLibcrypto: "open 16 KiB blocks, libcrypto"
-        case .sealSodium: "seal 16 KiB blocks, libsodium"
-        case .openSodium: "open 16 KiB blocks, libsodium"
+        case .sealLibcrypto: "seal blocks of 4 KiB, libcrypto"
+        case .openLibcrypto: "open blocks of 4 KiB, libcrypto"
+        case .sealSodium: "seal blocks of 4 KiB, libsodium"
+        case .openSodium: "open blocks of 4 KiB, libsodium"
         case .argonInteractive: "try a passphrase, interactive"
         case .argonModerate: "try a passphrase, moderate"
         case .argonSensitive: "try a passphrase, sensitive"

@@ -9,7 +9,17 @@ package final class LibcryptoBlockCipher: BlockCipher {
     private let sealing: OpaquePointer
     private let opening: OpaquePointer
     private var hasKey = false
+    /// Of the key and prefix at hand; a context gets it when it is first needed.
+    private var subkey = [UInt8](repeating: 0, count: 32)
+    private var sealingKey = ContextKey.none
+    private var openingKey = ContextKey.none
+    private var input = [UInt8](repeating: 0, count: NoncePrefix.byteCount)
     private var nonce = [UInt8](repeating: 0, count: 12)
+
+    /// Which key a context holds.
+    private enum ContextKey {
+        case none, former, current
+    }
 
     /// A cipher without a key, which `begin` gives it.
     package init() {
@@ -32,32 +42,35 @@ package final class LibcryptoBlockCipher: BlockCipher {
     }
 
     package func begin<Role: KeyRole>(_ key: borrowing SymmetricKey<Role>, _ prefix: NoncePrefix) {
-        var input = [UInt8](repeating: 0, count: NoncePrefix.byteCount)
         input.withMutableRawSpan { prefix.store(into: &$0, at: 0) }
-        var subkey = [UInt8](repeating: 0, count: 32)
         key.bytes.withBytes { key in
             unsafe key.withPointer { key, _ in _ = unsafe crypto_core_hchacha20(&subkey, input, key, nil) }
         }
-        setKey(subkey)
-        SecretBytes.wipe(&subkey)
         hasKey = true
+        if sealingKey == .current { sealingKey = .former }
+        if openingKey == .current { openingKey = .former }
     }
-
-    private func setKey(_ key: [UInt8]) {
-        let keyed =
-            unsafe EVP_EncryptInit_ex(sealing, nil, nil, key, nil) == 1
-            && EVP_DecryptInit_ex(opening, nil, nil, key, nil) == 1
-        precondition(keyed, "libcrypto refused a key")
-    }
-
-    /// The key of zeros that takes the place of a real one.
-    private static let noKey = [UInt8](repeating: 0, count: 32)
 
     package func end() {
         // Making the contexts anew would cost more than sealing a small extent. What stays of the last block is its
         // one-time authenticator, which opens nothing.
-        setKey(Self.noKey)
+        SecretBytes.wipe(&subkey)
+        if sealingKey != .none { setSealingKey(.none) }
+        if openingKey != .none { setOpeningKey(.none) }
         hasKey = false
+    }
+
+    /// Gives the subkey to the context that seals; zeros, after the end, take the place of a real one.
+    private func setSealingKey(_ key: ContextKey) {
+        let keyed = unsafe EVP_EncryptInit_ex(sealing, nil, nil, subkey, nil) == 1
+        precondition(keyed, "libcrypto refused a key")
+        sealingKey = key
+    }
+
+    private func setOpeningKey(_ key: ContextKey) {
+        let keyed = unsafe EVP_DecryptInit_ex(opening, nil, nil, subkey, nil) == 1
+        precondition(keyed, "libcrypto refused a key")
+        openingKey = key
     }
 
     package func seal(
@@ -66,6 +79,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
         precondition(hasKey, "begin() comes first")
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
         precondition(sealed.byteCount <= Int(Int32.max) && associated.byteCount <= Int(Int32.max))
+        if sealingKey != .current { setSealingKey(.current) }
         let context = unsafe sealing
         setNonce(number)
         // SAFETY: the spans outlive the calls; `sealed` has room for the tag by the precondition.
@@ -91,6 +105,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
         precondition(hasKey, "begin() comes first")
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
         precondition(sealed.byteCount <= Int(Int32.max) && associated.byteCount <= Int(Int32.max))
+        if openingKey != .current { setOpeningKey(.current) }
         let context = unsafe opening
         setNonce(number)
         // SAFETY: the spans outlive the calls; the tag is only read (libcrypto takes it as mutable).

@@ -89,10 +89,13 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
 
     private static func derivationInput<Subrole: KeyRole>(_ role: Subrole.Type, _ context: RawSpan) -> [UInt8]
     {
-        var input = Array("coffer/1/\(Subrole.purpose)\0".utf8)
-        for index in 0..<context.byteCount {
-            input.append(context.byte(at: index))
-        }
+        var input: [UInt8] = []
+        input.reserveCapacity(64)
+        input.append(contentsOf: "coffer/1/".utf8)
+        input.append(contentsOf: Subrole.purpose.utf8)
+        input.append(0)
+        // SAFETY: the bytes are copied during the call.
+        unsafe context.withUnsafeBytes { unsafe input.append(contentsOf: $0) }
         return input
     }
 

@@ -1,7 +1,7 @@
 /// How the content of an extent is cut into blocks and sealed (docs/format.md, "Extent").
 package enum ExtentLayout {
     /// Plaintext bytes of a block; the last block of an extent may be shorter.
-    package static let blockByteCount = 16_384
+    package static let blockByteCount = 4_096
     /// The most plaintext bytes of an extent.
     package static let byteCountMax = 1 << 20
     /// Bytes of the tag behind each block's ciphertext.

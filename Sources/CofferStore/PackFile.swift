@@ -61,20 +61,37 @@ package final class PackFile: Sendable {
         }
     }
 
-    /// Reads sealed bytes past the page cache, which for scattered reads costs more than it brings.
+    /// Reads a few sealed bytes past the page cache, which for scattered reads costs more than it brings.
     ///
-    /// - Parameter place: Where in the buffer they may begin, in whole pages; there must be room for two
-    ///   pages more than `count`.
-    /// - Returns: How far behind `place` they begin; nil if they are to be read the usual way.
-    package func readDirectly(
-        into buffer: AlignedBuffer, at place: Int = 0, from position: Int, count: Int
+    /// - Parameters:
+    ///   - buffer: Has room for two pages more than `count`.
+    ///   - reads: How to wait for the disk.
+    ///   - meanwhile: Runs once, while the disk works.
+    /// - Returns: Where in the buffer they begin; nil if they are to be read the usual way.
+    package func readScattered(
+        into buffer: AlignedBuffer, from position: Int, count: Int, polling reads: PolledReads,
+        meanwhile: () -> Void
     ) throws(StoreError) -> Int? {
-        guard let file = directFile() else { return nil }
+        guard let file = directFile() else {
+            meanwhile()
+            return nil
+        }
+        return try readPages(into: buffer, at: 0, from: position, count: count) {
+            bytes, start throws(SystemError) in
+            try file.read(into: &bytes, at: start, polling: reads, meanwhile: meanwhile)
+        }
+    }
+
+    /// Reads the whole pages that hold `count` bytes.
+    private func readPages(
+        into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int,
+        _ read: (inout MutableRawSpan, Int) throws(SystemError) -> Int
+    ) throws(StoreError) -> Int? {
         let start = position / Self.pageByteCount * Self.pageByteCount
         let end = Self.wholePages(position + count)
         do throws(SystemError) {
             let got = try buffer.withMutableBytes(place..<place + end - start) { bytes throws(SystemError) in
-                try file.read(into: &bytes, at: start)
+                try read(&bytes, start)
             }
             return got >= position + count - start ? position - start : nil
         } catch {
@@ -85,11 +102,19 @@ package final class PackFile: Sendable {
 
     /// Reads many sealed bytes, past the page cache where that can be had.
     ///
-    /// Parameters and result as of `readDirectly`; nil if the pack has fewer bytes.
+    /// - Parameter place: Where in the buffer they may begin, in whole pages; there must be room for two
+    ///   pages more than `count`.
+    /// - Returns: How far behind `place` they begin; nil if the pack has fewer bytes.
     package func fetch(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
     ) throws(StoreError) -> Int? {
-        if let skew = try readDirectly(into: buffer, at: place, from: position, count: count) { return skew }
+        if let file = directFile(),
+            let skew = try readPages(
+                into: buffer, at: place, from: position, count: count,
+                { bytes, start throws(SystemError) in try file.read(into: &bytes, at: start) })
+        {
+            return skew
+        }
         let got = try buffer.withMutableBytes(place..<place + count) { bytes throws(StoreError) in
             try read(into: &bytes, at: position)
         }

@@ -103,6 +103,14 @@ package final class POSIXStorageFile: StorageFile {
         return done
     }
 
+    package func read(
+        into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
+    ) throws(SystemError) -> Int {
+        let count = try reads.read(
+            descriptor.number, into: &buffer, at: offset, meanwhile: meanwhile, subject: subject)
+        return if let count { count } else { try read(into: &buffer, at: offset) }
+    }
+
     package func write(_ bytes: RawSpan, at offset: Int) throws(SystemError) {
         let number = descriptor.number
         let subject = subject

@@ -4,6 +4,10 @@
 package protocol StorageFile: AnyObject, Sendable {
     /// Reads up to `buffer.byteCount` bytes at `offset`; fewer only at the end of the file. As pread(2).
     func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int
+    /// Reads as the call above, from a file opened with `openDirect`, and runs `meanwhile` once while the disk works.
+    func read(
+        into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
+    ) throws(SystemError) -> Int
     /// Writes all bytes at `offset`. As pwrite(2).
     func write(_ bytes: RawSpan, at offset: Int) throws(SystemError)
     /// As fstat(2), st_size.
@@ -18,6 +22,15 @@ package protocol StorageFile: AnyObject, Sendable {
     func punchHole(at offset: Int, count: Int) throws(SystemError)
     /// Reserves disk space without changing the size. As fallocate(2), FALLOC_FL_KEEP_SIZE.
     func preallocate(at offset: Int, count: Int) throws(SystemError)
+}
+
+extension StorageFile {
+    package func read(
+        into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
+    ) throws(SystemError) -> Int {
+        meanwhile()
+        return try read(into: &buffer, at: offset)
+    }
 }
 
 /// A directory of the store, by name relative to it.

@@ -7,6 +7,8 @@ final class ContentBuffers {
     let cipher = LibcryptoBlockCipher()
     /// Of the item at hand.
     var itemKey = SymmetricKey<ItemRole>.zero()
+    /// How scattered reads wait for the disk.
+    let reads = PolledReads()
     /// Room for a sealed extent, with a page to spare.
     let sealed = AlignedBuffer(count: ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax) + 8192)
     /// Room for one block in the clear.

@@ -39,13 +39,15 @@ extension Vault {
         let row = extent.row
         let total = Int(row.total)
         guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
-            row.end - row.base <= row.total, keys.derive(&buffers.itemKey, for: id, row.epoch)
+            row.end - row.base <= row.total, keys.has(row.epoch)
         else { throw .damaged(place: "the reference to an extent") }
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
         let blocks =
             inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
-        let (source, sealedStart) = try bring(extent, blocks, total, buffers)
-        buffers.cipher.begin(buffers.itemKey, row.prefix)
+        let (source, sealedStart) = try bring(extent, blocks, total, buffers) {
+            _ = keys.derive(&buffers.itemKey, for: id, row.epoch)
+            buffers.cipher.begin(buffers.itemKey, row.prefix)
+        }
         var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
         for block in blocks {
@@ -90,17 +92,21 @@ extension Vault {
 
     /// Brings the sealed bytes of some blocks into memory.
     ///
+    /// - Parameter meanwhile: Runs once, while the disk works where there is time.
     /// - Returns: The buffer that they are in, and where in it they begin.
     private func bring(
-        _ extent: SealedExtent, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers
+        _ extent: SealedExtent, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers,
+        meanwhile: () -> Void
     ) throws(FileSystemError) -> (AlignedBuffer, Int) {
         let start = ExtentLayout.sealedOffset(ofBlock: blocks.lowerBound)
         let end = min(
             ExtentLayout.sealedOffset(ofBlock: blocks.upperBound), ExtentLayout.sealedByteCount(total))
         switch extent.source {
         case .buffer(let buffer, let place, let from):
+            meanwhile()
             return (buffer, place + start - from)
         case .bytes(let sealed):
+            meanwhile()
             guard sealed.count >= end else { throw .damaged(place: describe(extent)) }
             unsafe buffers.sealed.copy(sealed.span.bytes.extracting(start..<end), to: 0)
             return (buffers.sealed, 0)
@@ -108,20 +114,23 @@ extension Vault {
             guard case .pack(_, let position) = extent.row.place else {
                 throw .damaged(place: describe(extent))
             }
-            let skew = try storing { () throws(StoreError) in
-                if isScattered,
-                    let skew = try file.readDirectly(
-                        into: buffers.sealed, from: Int(position) + start, count: end - start)
-                {
-                    return skew
+            if isScattered {
+                let skew = try storing { () throws(StoreError) in
+                    try file.readScattered(
+                        into: buffers.sealed, from: Int(position) + start, count: end - start,
+                        polling: buffers.reads, meanwhile: meanwhile)
                 }
-                let count = try buffers.sealed.withMutableBytes(0..<end - start) { bytes throws(StoreError) in
+                if let skew { return (buffers.sealed, skew) }
+            } else {
+                meanwhile()
+            }
+            let count = try storing { () throws(StoreError) in
+                try buffers.sealed.withMutableBytes(0..<end - start) { bytes throws(StoreError) in
                     try file.read(into: &bytes, at: Int(position) + start)
                 }
-                return count == end - start ? 0 : -1
             }
-            guard skew >= 0 else { throw .damaged(place: describe(extent)) }
-            return (buffers.sealed, skew)
+            guard count == end - start else { throw .damaged(place: describe(extent)) }
+            return (buffers.sealed, 0)
         }
     }
 

@@ -7,16 +7,16 @@ import Testing
     private let item = ItemID(low: 0x1716_1514_1312_1110, high: 0x1F1E_1D1C_1B1A_1918)
 
     @Test func sizesAreThoseOfTheFormat() {
-        #expect(ExtentLayout.blockByteCount == 16_384)
+        #expect(ExtentLayout.blockByteCount == 4_096)
         #expect(ExtentLayout.byteCountMax == 1_048_576)
-        #expect(ExtentLayout.sealedBlockByteCount == 16_400)
+        #expect(ExtentLayout.sealedBlockByteCount == 4_112)
         #expect(IndexPageLayout.usableByteCount == 4056)
         #expect(IndexPageLayout.frameByteCount == 4120)
     }
 
     @Test(arguments: [
-        (1, 1, 17), (16_383, 1, 16_399), (16_384, 1, 16_400), (16_385, 2, 16_417), (32_768, 2, 32_800),
-        (1_048_575, 64, 1_049_599), (1_048_576, 64, 1_049_600),
+        (1, 1, 17), (4_095, 1, 4_111), (4_096, 1, 4_112), (4_097, 2, 4_129), (8_192, 2, 8_224),
+        (1_048_575, 256, 1_052_671), (1_048_576, 256, 1_052_672),
     ])
     func extentsHaveAsManyBlocksAsTheyNeed(plain: Int, blocks: Int, sealed: Int) {
         #expect(ExtentLayout.blockCount(plain) == blocks)

@@ -101,7 +101,7 @@ extension MountTests {
                     }
                 }
                 #expect(wrong == 0)
-                #expect(hurt.count == 1, "a block is 16 KiB: \(hurt)")
+                #expect(hurt.count == 1, "a block is within one step: \(hurt)")
                 #expect(try !profile.status().problems.isEmpty)
             }
         }

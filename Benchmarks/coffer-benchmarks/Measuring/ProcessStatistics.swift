@@ -22,6 +22,15 @@ struct ProcessStatistics {
         }
     }
 
+    /// Makes the peak of a process and its descendants start from what is resident now (proc(5), clear_refs).
+    static func resetPeak(of process: pid_t) {
+        for id in family(process) {
+            guard let file = fopen("/proc/\(id)/clear_refs", "we") else { continue }
+            fputs("5", file)
+            fclose(file)
+        }
+    }
+
     private static func family(_ process: pid_t) -> [pid_t] {
         let children = text("/proc/\(process)/task/\(process)/children").split(separator: " ")
         return [process] + children.compactMap { pid_t($0) }.flatMap(family)

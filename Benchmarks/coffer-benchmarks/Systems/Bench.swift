@@ -34,6 +34,7 @@ final class Bench {
         let watch = Stopwatch()
         daemon = try Daemon(command, place)
         guard access(work, R_OK) == 0 else { throw Failure(call: work) }
+        daemon?.resetPeak()
         return watch.seconds
     }
 

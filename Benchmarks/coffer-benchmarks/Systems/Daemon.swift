@@ -33,6 +33,11 @@ final class Daemon {
 
     var statistics: ProcessStatistics { ProcessStatistics(process.id) }
 
+    /// Leaves out of the peak of memory what only the passphrase needed.
+    func resetPeak() {
+        ProcessStatistics.resetPeak(of: process.id)
+    }
+
     /// Unmounts, and waits until the process has stored everything and ended.
     func unmount() throws {
         // A process that just looked at the mount may make it busy for a moment.

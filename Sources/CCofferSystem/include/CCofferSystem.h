@@ -30,6 +30,14 @@ int coffer_set_nonblocking(int descriptor, int nonblocking);
 int coffer_set_close_on_exec(int descriptor, int close);
 /// The user at the other end of a Unix socket (SO_PEERCRED), or -errno.
 int64_t coffer_peer_user(int socket);
+/// io_setup(2) for one read at a time.
+int coffer_reads_open(unsigned long *context);
+/// io_destroy(2).
+void coffer_reads_close(unsigned long context);
+/// io_submit(2) of one read; the buffer is the kernel's until `coffer_reads_wait` returns.
+int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset);
+/// io_getevents(2): waits for the read, the first `spin` nanoseconds without sleeping; returns its bytes or -errno.
+long coffer_reads_wait(unsigned long context, int64_t spin, int *slept);
 /// madvise(MADV_HUGEPAGE); a hint, its failure does not matter.
 void coffer_advise_huge_pages(void *start, size_t length);
 /// madvise(MADV_DONTDUMP | MADV_WIPEONFORK) for memory that holds plaintext; a hint.
