@@ -25,6 +25,7 @@ package protocol StorageFile: AnyObject, Sendable {
 }
 
 extension StorageFile {
+    /// Runs `meanwhile` and reads the usual way, where there is no disk to wait for.
     package func read(
         into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
     ) throws(SystemError) -> Int {
