@@ -6,7 +6,7 @@ extension MountTests {
     @Suite struct DamageTests {
         private static let size = 2 << 20
         /// Bytes that are sealed together (docs/format.md).
-        private static let block = 16_384
+        private static let block = 4_096
 
         /// A vault with one large file and some small ones; the body gets the largest pack, unmounted.
         private func withPack(_ body: (MountedProfile, String) throws -> Void) throws {

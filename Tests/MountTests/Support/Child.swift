@@ -13,7 +13,7 @@ final class Child {
         name = "\(command)"
         let (input, output, error) = (try Self.makePipe(), try Self.makePipe(), try Self.makePipe())
         var given: [(there: Int32, here: Int32)] = [(0, input.0), (1, output.1), (2, error.1)]
-        given += command.descriptors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        given += command.descriptors.map { ($0.key, Self.outOfTheWay($0.value)) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -26,7 +26,7 @@ final class Child {
         var process: pid_t = 0
         let result = posix_spawn(&process, command.program, &actions, nil, words, variables)
         self.process = process
-        for end in [input.0, output.1, error.1] { close(end) }
+        for descriptor in given { close(descriptor.here) }
         ends = [output.0, error.0]
         let text = Array(command.input.utf8)
         _ = write(input.1, text, text.count)
@@ -46,13 +46,17 @@ final class Child {
         return variables.map { "\($0.key)=\($0.value)" }
     }
 
-    /// Ends that other programs do not inherit, high enough not to be in the way of the numbers that a
-    /// program asks for.
+    /// Ends that other programs do not inherit.
     private static func makePipe() throws -> (Int32, Int32) {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { ends.forEach { close($0) } }
-        return (fcntl(ends[0], F_DUPFD_CLOEXEC, 100), fcntl(ends[1], F_DUPFD_CLOEXEC, 100))
+        return (outOfTheWay(ends[0]), outOfTheWay(ends[1]))
+    }
+
+    /// A copy that is not in the way of the numbers that a program asks for.
+    private static func outOfTheWay(_ descriptor: Int32) -> Int32 {
+        fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
     }
 
     /// Waits until its output is closed by all who have it, and it has ended.
