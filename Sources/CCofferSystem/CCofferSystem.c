@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <termios.h>
@@ -41,6 +44,17 @@ int coffer_start_writeback(int descriptor, off_t offset, off_t length) {
 int coffer_open_at(int directory, const char *path, int flags, mode_t mode) {
     return result(openat(directory, path, flags, mode));
 }
+
+int coffer_rename_exclusively(int from, const char *old_name, int to, const char *new_name) {
+    return result(renameat2(from, old_name, to, new_name, RENAME_NOREPLACE));
+}
+
+int64_t coffer_file_system_type(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == -1 ? -errno : (int64_t)(uint32_t)status.f_type;
+}
+
+int coffer_open_event(void) { return result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 int coffer_forbid_core_dumps(void) {
     struct rlimit none = {0, 0};

@@ -1,4 +1,13 @@
 extension [UInt8] {
+    /// Lends the array's bytes for reading.
+    @inlinable @inline(__always)
+    package func withRawSpan<Result: ~Copyable, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // SAFETY: bytes have no padding.
+        try body(unsafe span.bytes)
+    }
+
     /// Lends the array's bytes for writing.
     @inlinable @inline(__always)
     package mutating func withMutableRawSpan<Result: ~Copyable, Failure: Error>(

@@ -136,6 +136,20 @@ package final class POSIXStorageFile: StorageFile {
         try retryingInterrupted("truncate", on: subject) { ftruncate(descriptor.number, size) }
     }
 
+    /// What the file is.
+    package func status() throws(SystemError) -> FileStatus {
+        var status = stat()
+        try retryingInterrupted("stat", on: subject) { unsafe fstat(descriptor.number, &status) }
+        return FileStatus(status)
+    }
+
+    /// Takes an exclusive lock that goes with this open file; false where another open file has it.
+    ///
+    /// As flock(2). True, too, where the file system knows no locks.
+    package func lock() -> Bool {
+        flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+    }
+
     package func dataSync() throws(SystemError) {
         try retryingInterrupted("fdatasync", on: subject) { fdatasync(descriptor.number) }
     }

@@ -13,6 +13,12 @@ int coffer_preallocate(int descriptor, off_t offset, off_t length);
 int coffer_start_writeback(int descriptor, off_t offset, off_t length);
 /// open(2) with three arguments.
 int coffer_open_at(int directory, const char *path, int flags, mode_t mode);
+/// renameat2(2) with RENAME_NOREPLACE.
+int coffer_rename_exclusively(int from, const char *old_name, int to, const char *new_name);
+/// fstatfs(2): f_type, which names the kind of file system, or -errno.
+int64_t coffer_file_system_type(int descriptor);
+/// eventfd(2), nonblocking: a descriptor that can be read once somebody wrote eight bytes to it.
+int coffer_open_event(void);
 /// prctl(PR_SET_DUMPABLE, 0) and RLIMIT_CORE 0.
 int coffer_forbid_core_dumps(void);
 /// Nanoseconds of CLOCK_BOOTTIME, which runs through suspend and cannot be set.

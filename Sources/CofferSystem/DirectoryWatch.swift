@@ -1,0 +1,115 @@
+internal import CCofferSystem
+internal import Glibc
+
+/// Hears of changes of directories from the kernel.
+///
+/// As inotify(7), which tells what this machine does; on a network's file system, not what others do. One thread
+/// waits; any may wake it.
+package final class DirectoryWatch: Sendable {
+    /// What happened in, or to, a directory that is watched.
+    package struct Event: Equatable, Sendable {
+        /// What is told apart.
+        package enum Kind: Sendable {
+            /// A file's name came or went, or a file that was written was closed.
+            case file
+            /// A directory's name came or went.
+            case directory
+            /// The directory itself was moved or removed, or its file system is gone.
+            case gone
+            /// More happened than the kernel kept; `watch` says nothing.
+            case overflow
+        }
+
+        /// Which directory, as `add` named it.
+        package let watch: Int32
+        /// What happened.
+        package let kind: Kind
+        /// The name in the directory; empty where the directory itself is meant.
+        package let name: String
+    }
+
+    private let notifications: Descriptor
+    private let alarm: Descriptor
+    private static let bufferByteCount = 64 << 10
+
+    /// Begins without any directory.
+    ///
+    /// - Throws: EMFILE where the user has too many already.
+    package init() throws(SystemError) {
+        let number = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        guard number >= 0 else { throw .last("inotify_init1") }
+        notifications = Descriptor(owning: number)
+        alarm = Descriptor(owning: try checkingNegative("eventfd") { coffer_open_event() })
+    }
+
+    /// Watches a directory; a second time, it is the same watch.
+    ///
+    /// - Throws: ENOSPC where the user has too many watches.
+    package func add(_ directory: OpenDirectory) throws(SystemError) -> Int32 {
+        let mask =
+            IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF
+            | IN_MOVE_SELF | IN_ONLYDIR
+        return try retryingInterrupted("inotify_add_watch", on: directory.path) {
+            unsafe inotify_add_watch(notifications.number, directory.descriptorPath, UInt32(mask))
+        }
+    }
+
+    /// Watches a directory no more.
+    package func remove(_ watch: Int32) {
+        inotify_rm_watch(notifications.number, watch)
+    }
+
+    /// Ends the wait, or the next one if nobody waits.
+    package func wake() {
+        var one: UInt64 = 1
+        _ = unsafe write(alarm.number, &one, 8)
+    }
+
+    /// Waits for events, for `wake`, or until the time is over; the latter two give no events.
+    package func wait(milliseconds: Int32) throws(SystemError) -> [Event] {
+        var polled = [
+            pollfd(fd: notifications.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: alarm.number, events: Int16(POLLIN), revents: 0),
+        ]
+        if unsafe poll(&polled, 2, milliseconds) < 0, errno != EINTR { throw .last("poll") }
+        var count: UInt64 = 0
+        _ = unsafe read(alarm.number, &count, 8)
+        return try pending()
+    }
+
+    private func pending() throws(SystemError) -> [Event] {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        let count = unsafe read(notifications.number, &buffer, buffer.count)
+        if count < 0 {
+            if errno == EAGAIN || errno == EINTR { return [] }
+            throw .last("read", on: "inotify")
+        }
+        // SAFETY: bytes have no padding.
+        return Self.events(unsafe buffer.span.bytes.extracting(first: count))
+    }
+
+    /// The records of struct inotify_event: watch, mask, cookie, length (32 bits each), then a name that NULs fill up.
+    private static func events(_ bytes: RawSpan) -> [Event] {
+        var events: [Event] = []
+        var offset = 0
+        while offset + 16 <= bytes.byteCount {
+            let length = Int(bytes.littleEndian(at: offset + 12, as: UInt32.self))
+            guard length <= bytes.byteCount - offset - 16 else { break }
+            let mask = Int(bytes.littleEndian(at: offset + 4, as: UInt32.self))
+            let name = bytes.extracting(offset + 16..<offset + 16 + length).array.prefix { $0 != 0 }
+            events.append(
+                Event(
+                    watch: bytes.littleEndian(at: offset, as: Int32.self), kind: kind(mask),
+                    name: String(decoding: name, as: UTF8.self)))
+            offset += 16 + length
+        }
+        return events
+    }
+
+    private static func kind(_ mask: Int) -> Event.Kind {
+        if mask & Int(IN_Q_OVERFLOW) != 0 { return .overflow }
+        let gone = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED
+        if mask & Int(gone) != 0 { return .gone }
+        return mask & Int(IN_ISDIR) != 0 ? .directory : .file
+    }
+}
