@@ -68,6 +68,7 @@ let package = Package(
         module("CofferFormat", ["CofferSystem"]),
         module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat"]),
         module("CofferVault", ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore"]),
+        module("CofferRemote", ["CofferSystem", "CofferFormat"]),
         module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
         module(
             "CofferClient",
@@ -120,6 +121,15 @@ let package = Package(
             dependencies: ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault"],
             path: "Tests/CofferTestSupport", swiftSettings: testSettings),
 
+        .target(
+            name: "RemoteConformance",
+            dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport"],
+            path: "Tests/RemoteConformance", swiftSettings: testSettings),
+        .executableTarget(
+            name: "remote-workload",
+            dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "RemoteConformance"],
+            path: "Tests/remote-workload", swiftSettings: testSettings),
+
         tests("CofferSystemTests", ["CofferSystem"]),
         tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
         tests(
@@ -131,6 +141,9 @@ let package = Package(
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
                 "CofferTestSupport",
             ]),
+        tests(
+            "CofferRemoteTests",
+            ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport", "RemoteConformance"]),
         tests(
             "CofferFUSETests",
             ["CofferSystem", "CofferFormat", "CofferCrypto", "CofferStore", "CofferVault", "CofferFUSE"]),

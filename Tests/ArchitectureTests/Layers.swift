@@ -7,7 +7,7 @@ enum Layers {
         "CofferCrypto": 2, "CofferFormat": 2,
         "CofferStore": 3,
         "CofferVault": 4,
-        "CofferFUSE": 5,
+        "CofferRemote": 5, "CofferFUSE": 5,
         "CofferClient": 7,
         "coffer": 8,
         // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.

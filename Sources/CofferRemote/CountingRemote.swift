@@ -1,0 +1,75 @@
+internal import Synchronization
+
+/// What was asked of a remote so far.
+package struct RemoteCounts: Equatable, Sendable {
+    /// Calls that were made, whatever came of them.
+    package var gets = 0, puts = 0, lists = 0, deletes = 0
+    /// Those of them that threw.
+    package var failures = 0
+    /// Bytes of objects that were put, and that were got, by calls that succeeded.
+    package var bytesSent = 0, bytesReceived = 0
+
+    /// None.
+    package init() {}
+}
+
+/// Counts what is asked of a remote.
+package final class CountingRemote: RemoteBackend {
+    private let base: any RemoteBackend
+    private let state = Mutex(RemoteCounts())
+
+    /// Begins at 0.
+    package init(_ base: any RemoteBackend) {
+        self.base = base
+    }
+
+    /// What was asked so far.
+    package var counts: RemoteCounts { state.withLock { $0 } }
+
+    package var limits: RemoteLimits { base.limits }
+
+    package func describe() -> String { base.describe() }
+
+    package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+        try await counting(\.gets, sum: \.bytesReceived) { () async throws(RemoteError) in
+            let content = try await base.get(name, range)
+            return (content, content.bytes.count)
+        }
+    }
+
+    package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+        try await counting(\.puts, sum: \.bytesSent) { () async throws(RemoteError) in
+            (try await base.put(name, bytes, ifAbsent: ifAbsent), bytes.byteCount)
+        }
+    }
+
+    package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+        try await counting(\.lists, sum: \.bytesReceived) { () async throws(RemoteError) in
+            (try await base.list(prefix, after: after), 0)
+        }
+    }
+
+    package func delete(_ name: RemoteName) async throws(RemoteError) {
+        try await counting(\.deletes, sum: \.bytesSent) { () async throws(RemoteError) in
+            (try await base.delete(name), 0)
+        }
+    }
+
+    package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
+
+    private func counting<Value>(
+        _ calls: any WritableKeyPath<RemoteCounts, Int> & Sendable,
+        sum: any WritableKeyPath<RemoteCounts, Int> & Sendable,
+        _ body: () async throws(RemoteError) -> (Value, Int)
+    ) async throws(RemoteError) -> Value {
+        state.withLock { $0[keyPath: calls] += 1 }
+        do throws(RemoteError) {
+            let (value, byteCount) = try await body()
+            state.withLock { $0[keyPath: sum] += byteCount }
+            return value
+        } catch {
+            state.withLock { $0.failures += 1 }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import CofferSystem
+
+/// A folder as a remote: on this machine, on a server that is mounted, or one that another tool replicates.
+///
+/// An object is a file whose path in the folder is the object's name. The folder must be there; it is never made, and
+/// below it nothing is, where the vault's format object is missing: so a mount point on which nothing is mounted
+/// stays as it is. Names lie in "vaults/ID/…". Symbolic links in the folder are not followed.
+package struct FolderBackend: RemoteBackend {
+    private static let threadCountMax = 8
+
+    private let tree: FolderTree
+    private let calls = BlockingCalls("coffer-folder", max: threadCountMax)
+
+    /// Uses the folder at an absolute path, in which symbolic links are followed.
+    ///
+    /// Opens nothing yet.
+    package init(path: String) {
+        self.init(path: path, publishing: FolderPublishing.allCases)
+    }
+
+    /// Uses only some ways to publish an object, to be tried in this order.
+    package init(path: String, publishing: [FolderPublishing]) {
+        tree = FolderTree(path: path, publishing: publishing)
+    }
+
+    package var limits: RemoteLimits {
+        RemoteLimits(
+            objectByteCountMax: 1 << 40, rangeByteCountMax: 64 << 20, concurrentCallsMax: Self.threadCountMax)
+    }
+
+    package func describe() -> String { "folder \(tree.path)" }
+
+    package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+        try limits.check(range: range)
+        return try await calls.run { [tree] () throws(RemoteError) in try tree.get(name, range) }
+    }
+
+    package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+        try limits.check(object: bytes.byteCount)
+        try await calls.run { [tree] () throws(RemoteError) in try tree.put(name, bytes, ifAbsent: ifAbsent) }
+    }
+
+    package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+        try await calls.run { [tree] () throws(RemoteError) in try tree.list(prefix, after: after) }
+    }
+
+    package func delete(_ name: RemoteName) async throws(RemoteError) {
+        try await calls.run { [tree] () throws(RemoteError) in try tree.delete(name) }
+    }
+
+    package func changes(below prefix: RemotePrefix) -> RemoteChanges {
+        FolderWatch.changes(of: tree, below: prefix, polling: .standard)
+    }
+
+    /// As `changes(below:)`, with a schedule of one's own, and without the kernel's help if it is not wanted.
+    package func changes(
+        below prefix: RemotePrefix, polling: PollSchedule, usesNotifications: Bool
+    ) -> RemoteChanges {
+        FolderWatch.changes(of: tree, below: prefix, polling: polling, usesNotifications: usesNotifications)
+    }
+}

@@ -1,0 +1,54 @@
+internal import CofferSystem
+
+/// Ways to give an object its name only where the name is free.
+package enum FolderPublishing: CaseIterable, Sendable {
+    /// link(2), which fails where the name is taken: nearly everywhere, NFS included.
+    case link
+    /// renameat2(2) with RENAME_NOREPLACE: FAT, CIFS, and others without links.
+    case rename
+    /// A claim on the name, made with O_EXCL, then a look, then rename(2): where there is neither of the others, as
+    /// in some FUSE file systems. Keeps apart all who do the same, as long as none sleeps for hours between.
+    case claim
+}
+
+extension FolderTree {
+    /// Gives a temporary file its name, if that is free; then the temporary name is gone or without meaning.
+    ///
+    /// - Throws: `.exists`.
+    func publish(_ temporary: FolderTemporary, as name: String, in target: OpenDirectory) throws(RemoteError)
+    {
+        for way in publishing {
+            do throws(SystemError) {
+                switch way {
+                case .link: return try link(temporary, as: name, in: target)
+                case .rename:
+                    return try temporary.directory.renameExclusively(temporary.name, to: target, name)
+                case .claim: return try claim(temporary, as: name, in: target)
+                }
+            } catch {
+                if !error.isNotSupported || way == publishing.last { throw RemoteError(changing: error) }
+            }
+        }
+        throw .unsupported("\(path) cannot create a name only if it is absent")
+    }
+
+    private func link(
+        _ temporary: FolderTemporary, as name: String, in target: OpenDirectory
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            try temporary.directory.link(temporary.name, to: target, name)
+        } catch {
+            // Where the answer to the first request was lost, NFS repeats it and meets its own name: open(2), O_EXCL.
+            guard error.isExisting, try temporary.file.status().linkCount > 1 else { throw error }
+        }
+    }
+
+    private func claim(
+        _ temporary: FolderTemporary, as name: String, in target: OpenDirectory
+    ) throws(SystemError) {
+        let claim = try FolderClaim(of: name, in: target, beside: temporary)
+        defer { claim.remove() }
+        if try target.status(of: name) != nil { throw .existing(name) }
+        try temporary.directory.rename(temporary.name, to: target, name)
+    }
+}

@@ -1,0 +1,76 @@
+internal import CofferSystem
+internal import Synchronization
+
+extension FolderTree {
+    /// Directories that `durable` remembers at most.
+    private static var durableCountMax: Int { 4096 }
+
+    func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) throws(RemoteError) {
+        let root = try openRoot()
+        guard let format = name.vaultFormat, name.segments.count > 2 else {
+            throw .refused("names in a folder begin with vaults/ID/")
+        }
+        if name != format { try checkVault(name.segments, in: root) }
+        let vault = try makeDirectories(format.parent, in: root)
+        let target = try makeDirectories(name.parent, in: root)
+        if ifAbsent {
+            // Only to spare the writing; who is first is decided below.
+            let status = try reading { () throws(SystemError) in try target.status(of: name.last) }
+            if status != nil { throw .exists }
+        }
+        let temporary = try FolderTemporary(in: vault)
+        defer { temporary.remove() }
+        try write(bytes, to: temporary.file)
+        cleanNowAndThen(temporary)
+        if ifAbsent {
+            try publish(temporary, as: name.last, in: target)
+        } else {
+            try changing { () throws(SystemError) in
+                try temporary.directory.rename(temporary.name, to: target, name.last)
+            }
+        }
+        try sync(target)
+    }
+
+    private func write(_ bytes: RemoteBytes, to file: POSIXStorageFile) throws(RemoteError) {
+        var offset = 0
+        try bytes.forEachPiece { piece throws(RemoteError) in
+            try changing { () throws(SystemError) in try file.write(piece, at: offset) }
+            offset += piece.byteCount
+        }
+        // Before it has a name: a name that outlives a power cut has all of its bytes.
+        try changing { () throws(SystemError) in try file.dataSync() }
+    }
+
+    /// Opens the directory of a prefix, makes what is missing, and brings its names to disk.
+    private func makeDirectories(_ prefix: RemotePrefix, in root: OpenDirectory) throws(RemoteError)
+        -> OpenDirectory
+    {
+        var directory = root
+        for segment in prefix.segments {
+            let parent = directory
+            directory = try changing { () throws(SystemError) in
+                do throws(SystemError) {
+                    return try parent.subdirectory(String(segment))
+                } catch {
+                    guard error.isMissing else { throw error }
+                    try parent.makeSubdirectory(String(segment))
+                    return try parent.subdirectory(String(segment))
+                }
+            }
+            try bringToDisk(directory, in: parent)
+        }
+        return directory
+    }
+
+    /// Whoever made a directory may not have come to sync its name yet.
+    private func bringToDisk(_ directory: OpenDirectory, in parent: OpenDirectory) throws(RemoteError) {
+        let identity = try reading { () throws(SystemError) in try directory.status() }.identity
+        if durable.withLock({ $0.contains(identity) }) { return }
+        try sync(parent)
+        durable.withLock { durable in
+            if durable.count >= Self.durableCountMax { durable = [] }
+            durable.insert(identity)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import CofferSystem
+
+/// Watches a folder for changes below a prefix, on a thread of its own.
+///
+/// The kernel tells of changes that this machine makes (inotify); on file systems that others change, as on a server,
+/// the thread looks on a schedule, too. Where the kernel cannot tell, it only looks.
+final class FolderWatch: Sendable {
+    /// How often an otherwise silent watch looks whether its folder is still the same, in milliseconds: something
+    /// may have been mounted on it, of which the kernel does not tell.
+    private static let recheck: Int32 = 60_000
+
+    private let tree: FolderTree
+    private let prefix: RemotePrefix
+    private let mailbox: ChangeMailbox
+    private let watch: DirectoryWatch
+    private let usesNotifications: Bool
+
+    private init(
+        _ tree: FolderTree, below prefix: RemotePrefix, _ mailbox: ChangeMailbox, _ watch: DirectoryWatch,
+        usesNotifications: Bool
+    ) {
+        self.tree = tree
+        self.prefix = prefix
+        self.mailbox = mailbox
+        self.watch = watch
+        self.usesNotifications = usesNotifications
+    }
+
+    /// The changes below a prefix.
+    ///
+    /// The thread ends with the sequence.
+    static func changes(
+        of tree: FolderTree, below prefix: RemotePrefix, polling: PollSchedule, usesNotifications: Bool = true
+    ) -> RemoteChanges {
+        let mailbox = ChangeMailbox(below: prefix)
+        // What happened before anybody watched is for the reader to find.
+        mailbox.post(prefix)
+        do throws(SystemError) {
+            let watch = try DirectoryWatch()
+            let folder = FolderWatch(
+                tree, below: prefix, mailbox, watch, usesNotifications: usesNotifications)
+            try Thread.startDetached("coffer-watch") { folder.run(polling) }
+            return mailbox.changes { watch.wake() }
+        } catch {
+            // No descriptors or no threads left: silence is allowed, as changes are hints.
+            return mailbox.changes {}
+        }
+    }
+
+    private func run(_ polling: PollSchedule) {
+        var polling = polling
+        var watched = WatchedDirectories(tree, below: prefix)
+        var isWatched = usesNotifications && watched.scan(watch)
+        var fingerprint =
+            watched.needsPolling || !isWatched ? FolderFingerprint(of: tree, below: prefix) : nil
+        // What happened until the watch was in place.
+        mailbox.post(prefix)
+        var lookTime = Clock.monotonic
+        while !mailbox.isEnded {
+            let pause = fingerprint == nil ? Self.recheck : polling.pause
+            let left = lookTime + Int64(pause) * 1_000_000 - Clock.monotonic
+            guard let events = try? watch.wait(milliseconds: Int32(max(0, left / 1_000_000))) else { return }
+            if mailbox.isEnded { return }
+            if watched.take(events, mailbox) { isWatched = rescan(&watched) }
+            guard left <= 1_000_000 else { continue }
+            lookTime = Clock.monotonic
+            if isWatched, watched.isElsewhere {
+                mailbox.post(prefix)
+                isWatched = rescan(&watched)
+            }
+            guard watched.needsPolling || !isWatched else {
+                fingerprint = nil
+                continue
+            }
+            let now = FolderFingerprint(of: tree, below: prefix)
+            let hasChanged = now != fingerprint
+            if hasChanged { mailbox.post(prefix) }
+            polling.looked(hasChanged: hasChanged)
+            fingerprint = now
+        }
+    }
+
+    /// Watches directories that are new, and tells of them: something may be in them already.
+    private func rescan(_ watched: inout WatchedDirectories) -> Bool {
+        let before = watched.prefixes
+        let isComplete = watched.scan(watch)
+        for prefix in watched.prefixes.subtracting(before) { mailbox.post(prefix) }
+        return isComplete
+    }
+}

@@ -1,0 +1,79 @@
+internal import Synchronization
+
+/// Sends and receives no faster than so many bytes per second, in each direction, over some time.
+///
+/// An object goes as fast as it can, and who comes next waits until its bytes are paid for; so no more than the
+/// objects under way come at once.
+package struct RateLimitedRemote: RemoteBackend {
+    private let base: any RemoteBackend
+    private let clock: any RemoteClock
+    private let sending: RateLimit?
+    private let receiving: RateLimit?
+
+    /// - Parameters:
+    ///   - sending: Bytes per second; nil for no limit.
+    ///   - receiving: Bytes per second; nil for no limit.
+    package init(
+        _ base: any RemoteBackend, sending: Int?, receiving: Int?,
+        clock: any RemoteClock = ContinuousRemoteClock()
+    ) {
+        self.base = base
+        self.clock = clock
+        self.sending = sending.map { RateLimit($0) }
+        self.receiving = receiving.map { RateLimit($0) }
+    }
+
+    package var limits: RemoteLimits { base.limits }
+
+    package func describe() -> String { base.describe() }
+
+    package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+        try await wait(receiving, for: 0)
+        let content = try await base.get(name, range)
+        receiving?.pay(content.bytes.count, at: clock.now)
+        return content
+    }
+
+    package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+        try await wait(sending, for: bytes.byteCount)
+        try await base.put(name, bytes, ifAbsent: ifAbsent)
+    }
+
+    package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+        try await base.list(prefix, after: after)
+    }
+
+    package func delete(_ name: RemoteName) async throws(RemoteError) {
+        try await base.delete(name)
+    }
+
+    package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
+
+    private func wait(_ limit: RateLimit?, for byteCount: Int) async throws(RemoteError) {
+        guard let pause = limit?.pay(byteCount, at: clock.now), pause > .zero else { return }
+        try await clock.sleep(for: pause)
+    }
+}
+
+/// When the bytes of one direction are paid for.
+private final class RateLimit: Sendable {
+    private let bytesPerSecond: Int
+    private let paidUntil = Mutex(Duration.zero)
+
+    init(_ bytesPerSecond: Int) {
+        precondition(bytesPerSecond > 0)
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Takes bytes into account.
+    ///
+    /// - Returns: How long those before them still take.
+    @discardableResult
+    func pay(_ byteCount: Int, at now: Duration) -> Duration {
+        paidUntil.withLock { paidUntil in
+            let start = max(paidUntil, now)
+            paidUntil = start + .seconds(Double(byteCount) / Double(bytesPerSecond))
+            return start - now
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package import CofferSystem
+
+/// Bytes to be put: in memory, or a part of a file, which is then never in memory as a whole.
+package enum RemoteBytes: Sendable {
+    /// All of an array.
+    case memory([UInt8])
+    /// A part of a file, which must have it, and must not change.
+    case file(any StorageFile, Range<Int>)
+
+    /// How many.
+    package var byteCount: Int {
+        switch self {
+        case .memory(let bytes): bytes.count
+        case .file(_, let range): range.count
+        }
+    }
+
+    /// Lends all bytes in order, in pieces; may block on the disk.
+    ///
+    /// - Throws: `.unreadable` where the file fails or is too short, and what `body` throws.
+    package func forEachPiece(
+        of pieceByteCount: Int = 256 << 10, _ body: (RawSpan) throws(RemoteError) -> Void
+    ) throws(RemoteError) {
+        switch self {
+        case .memory(let bytes):
+            try bytes.withRawSpan { span throws(RemoteError) in try body(span) }
+        case .file(let file, let range):
+            var piece = [UInt8](repeating: 0, count: min(pieceByteCount, range.count))
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                piece.removeLast(max(0, piece.count - (range.upperBound - offset)))
+                try Self.fill(&piece, from: file, at: offset)
+                try piece.withRawSpan { span throws(RemoteError) in try body(span) }
+                offset += piece.count
+            }
+        }
+    }
+
+    private static func fill(
+        _ piece: inout [UInt8], from file: any StorageFile, at offset: Int
+    ) throws(RemoteError) {
+        do throws(SystemError) {
+            let got = try piece.withMutableRawSpan { span throws(SystemError) in
+                try file.read(into: &span, at: offset)
+            }
+            // EIO: the file is shorter than whoever asked believed.
+            guard got == piece.count else { throw SystemError("read", code: 5, on: "what is to be sent") }
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+
+    /// Whether the same bytes stand in `other`, which is the part of an object that begins at `offset`.
+    func matches(_ other: [UInt8], at offset: Int) throws(RemoteError) -> Bool {
+        guard offset + other.count <= byteCount else { return false }
+        switch self {
+        case .memory(let bytes):
+            return bytes[offset..<offset + other.count].elementsEqual(other)
+        case .file(let file, let range):
+            var bytes = [UInt8](repeating: 0, count: other.count)
+            try Self.fill(&bytes, from: file, at: range.lowerBound + offset)
+            return bytes == other
+        }
+    }
+}

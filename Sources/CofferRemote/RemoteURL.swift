@@ -1,0 +1,125 @@
+/// Where a remote is, as people write it.
+///
+/// Never with a password or a key: those are sealed in the profile.
+package enum RemoteURL: Hashable, Sendable {
+    /// A folder, by its absolute path.
+    case folder(path: String)
+    /// A kind that is known, and that this version has no backend for yet.
+    case notYet(kind: Kind, text: String)
+
+    /// Kinds that this version cannot open.
+    package enum Kind: String, Sendable {
+        case s3, webdav, webdavs, sftp
+    }
+
+    /// Why a text is no URL of a remote.
+    package enum Mistake: Error, Equatable {
+        /// It does not begin with a scheme and ":".
+        case noScheme
+        /// Its scheme is none of file, s3, webdav, webdavs and sftp.
+        case unknownScheme(String)
+        /// It has a password, or something else that is secret, in front of "@" or behind "?".
+        case hasCredentials
+        /// A file URL with a host.
+        case hasHost
+        /// The path of a file URL does not begin with "/".
+        case pathIsNotAbsolute
+        /// A "%" without two hexadecimal digits behind it, or what they say is not UTF-8, or a NUL.
+        case badEncoding
+    }
+
+    /// Reads a URL as in RFC 3986; "file:/path" and "file:///path" are the same (RFC 8089).
+    package init(_ text: String) throws(Mistake) {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex,
+            text[..<colon].utf8.allSatisfy(Self.isSchemeByte)
+        else { throw .noScheme }
+        let scheme = text[..<colon].lowercased()
+        let rest = text[text.index(after: colon)...]
+        if let kind = Kind(rawValue: scheme) {
+            guard !Self.hasCredentials(rest, of: kind) else { throw .hasCredentials }
+            self = .notYet(kind: kind, text: text)
+            return
+        }
+        guard scheme == "file" else { throw .unknownScheme(scheme) }
+        self = .folder(path: try Self.path(rest))
+    }
+
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+
+    private static func path(_ rest: Substring) throws(Mistake) -> String {
+        var path = rest
+        if path.hasPrefix("//") {
+            path = path.dropFirst(2)
+            guard path.hasPrefix("/") || path.hasPrefix("localhost/") else {
+                // Not "/" either: "file://folder" is what people write for a relative path.
+                throw path.isEmpty ? .pathIsNotAbsolute : .hasHost
+            }
+            if !path.hasPrefix("/") { path = path.dropFirst("localhost".count) }
+        }
+        guard path.hasPrefix("/") else { throw .pathIsNotAbsolute }
+        var decoded = try decode(path)
+        while decoded.count > 1, decoded.hasSuffix("/") { decoded.removeLast() }
+        return decoded
+    }
+
+    private static func decode(_ text: Substring) throws(Mistake) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, !digits.contains(UInt8(ascii: "+")), !digits.contains(UInt8(ascii: "-")),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            else { throw .badEncoding }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        guard !bytes.contains(0), let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw .badEncoding
+        }
+        return decoded
+    }
+
+    /// A user's name in an SFTP URL is no secret; all else in front of "@" is, and so is what a query may hold.
+    private static func hasCredentials(_ rest: Substring, of kind: Kind) -> Bool {
+        let authority = rest.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if rest.contains("?") || rest.contains("#") { return true }
+        guard let at = authority.lastIndex(of: "@") else { return false }
+        return kind != .sftp || authority[..<at].contains(":")
+    }
+
+    /// The backend for it.
+    ///
+    /// - Throws: `.unsupported`.
+    package func open() throws(RemoteError) -> any RemoteBackend {
+        switch self {
+        case .folder(let path): FolderBackend(path: path)
+        case .notYet(let kind, _):
+            throw .unsupported(
+                "this version of coffer cannot use \(kind.rawValue) remotes yet, only file: URLs")
+        }
+    }
+}
+
+extension RemoteURL.Mistake: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noScheme: "A remote is a URL, as in file:///mnt/nas/coffer."
+        case .unknownScheme(let scheme): "\(scheme): is not a kind of remote; use file, s3, webdav or sftp."
+        case .hasCredentials: "A remote's URL must not have a password or a key; coffer asks for it."
+        case .hasHost: "A file: URL has no host: write file:///path, with three slashes."
+        case .pathIsNotAbsolute: "The path of a file: URL begins with a slash, as in file:///mnt/nas/coffer."
+        case .badEncoding: "The URL has a % that is not followed by two hexadecimal digits of UTF-8."
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import Synchronization
+
+/// How often, and how soon, a request is repeated.
+package struct RetryPolicy: Sendable {
+    /// The longest pause before the first repetition.
+    package var firstPause: Duration = .milliseconds(500)
+    /// The longest pause at all; each is up to twice as long as the one before.
+    package var pauseMax: Duration = .seconds(30)
+    /// No repetition begins later than this after the first attempt.
+    package var deadline: Duration = .seconds(300)
+
+    /// As said above.
+    package init() {}
+
+    /// The longest pause before a repetition, counted from 1.
+    func pause(before repetition: Int) -> Duration {
+        var pause = firstPause
+        for _ in 1..<max(repetition, 1) where pause < pauseMax { pause *= 2 }
+        return min(pause, pauseMax)
+    }
+}
+
+/// Repeats requests that failed, where that can help, after pauses that get longer.
+///
+/// A pause is drawn from the upper half of its length, so that many clients do not come back at once. A put if absent
+/// that is repeated may meet its own object: if the bytes that are there are those to be put, it has succeeded.
+package struct RetryingRemote: RemoteBackend {
+    private let base: any RemoteBackend
+    private let policy: RetryPolicy
+    private let clock: any RemoteClock
+    private let random: @Sendable () -> Double
+
+    /// - Parameter random: Draws numbers from 0 to 1.
+    package init(
+        _ base: any RemoteBackend, _ policy: RetryPolicy = RetryPolicy(),
+        clock: any RemoteClock = ContinuousRemoteClock(),
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
+    ) {
+        self.base = base
+        self.policy = policy
+        self.clock = clock
+        self.random = random
+    }
+
+    package var limits: RemoteLimits { base.limits }
+
+    package func describe() -> String { base.describe() }
+
+    package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+        try await repeating { _ async throws(RemoteError) in try await base.get(name, range) }
+    }
+
+    package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+        try await repeating { attempt async throws(RemoteError) in
+            do throws(RemoteError) {
+                try await base.put(name, bytes, ifAbsent: ifAbsent)
+            } catch {
+                guard error == .exists, attempt > 1, try await isThere(name, bytes) else { throw error }
+            }
+        }
+    }
+
+    package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+        try await repeating { _ async throws(RemoteError) in try await base.list(prefix, after: after) }
+    }
+
+    package func delete(_ name: RemoteName) async throws(RemoteError) {
+        try await repeating { _ async throws(RemoteError) in try await base.delete(name) }
+    }
+
+    package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
+
+    /// Whether the object has just these bytes.
+    private func isThere(_ name: RemoteName, _ bytes: RemoteBytes) async throws(RemoteError) -> Bool {
+        let step = min(limits.rangeByteCountMax, 1 << 20)
+        var offset = 0
+        while true {
+            let content: RemoteContent
+            do throws(RemoteError) {
+                content = try await base.get(name, offset..<offset + step)
+            } catch {
+                // Gone again, or not seen yet: not ours, as far as anybody can tell.
+                if error == .absent { return false }
+                throw error
+            }
+            guard content.objectByteCount == bytes.byteCount, try bytes.matches(content.bytes, at: offset)
+            else {
+                return false
+            }
+            offset += content.bytes.count
+            if offset == bytes.byteCount { return true }
+            // No bytes before the end: no more will come.
+            if content.bytes.isEmpty { return false }
+        }
+    }
+
+    private func repeating<Value>(
+        _ body: (_ attempt: Int) async throws(RemoteError) -> Value
+    ) async throws(RemoteError) -> Value {
+        let end = clock.now + policy.deadline
+        var attempt = 1
+        while true {
+            do throws(RemoteError) {
+                return try await body(attempt)
+            } catch {
+                guard error.canRetryHelp else { throw error }
+                var pause = policy.pause(before: attempt) * (0.5 + random() / 2)
+                if case .busy(let after?) = error { pause = max(pause, after) }
+                guard clock.now + pause <= end else { throw error }
+                try await clock.sleep(for: pause)
+                attempt += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CofferRemote
+import CofferTestSupport
+import RemoteConformance
+import Testing
+
+/// Every backend, and what wraps one, gives what docs/protocol.md promises.
+@Suite(.serialized) struct ConformanceTests {
+    @Test("A folder", arguments: RemoteConformance.cases)
+    func folder(_ item: RemoteCase) async throws {
+        try await check(item, FolderPlaces())
+    }
+
+    @Test("A folder in memory", .enabled(if: FolderPlaces.canMount), arguments: RemoteConformance.cases)
+    func mountedFolder(_ item: RemoteCase) async throws {
+        try await check(item, FolderPlaces(isMounted: true))
+    }
+
+    @Test(
+        "A folder where links cannot be made, and where names cannot be kept from being replaced",
+        arguments: RemoteConformance.cases, [FolderPublishing.rename, .claim])
+    func poorFolder(_ item: RemoteCase, _ way: FolderPublishing) async throws {
+        try await check(item, FolderPlaces(isMounted: FolderPlaces.canMount, publishing: [way]))
+    }
+
+    @Test("Memory", arguments: RemoteConformance.cases)
+    func memory(_ item: RemoteCase) async throws {
+        try await check(item, MemoryPlaces(pageEntryCountMax: 3))
+    }
+
+    @Test("A remote that is counted, limited and retried", arguments: RemoteConformance.cases)
+    func decorated(_ item: RemoteCase) async throws {
+        try await check(
+            item,
+            MemoryPlaces(pageEntryCountMax: 1000) { remote in
+                let limited = RateLimitedRemote(
+                    remote, sending: 1 << 20, receiving: 1 << 20, clock: SteppingClock())
+                return RetryingRemote(CountingRemote(limited), clock: SteppingClock())
+            })
+    }
+
+    @Test("Faults that are none", arguments: RemoteConformance.cases)
+    func faultless(_ item: RemoteCase) async throws {
+        try await check(
+            item, MemoryPlaces(pageEntryCountMax: 1000) { FaultyRemote($0, RemoteFaults(), seed: 1) })
+    }
+
+    /// Requests that fail before or after their effect, repeated until they succeed: all promises hold.
+    @Test("Faults that are retried", arguments: RemoteConformance.cases)
+    func retriedFaults(_ item: RemoteCase) async throws {
+        var faults = RemoteFaults()
+        (faults.failsBefore, faults.failsAfter, faults.yieldsMax) = (6, 6, 3)
+        let seed = UInt64.random(in: 0 ... .max)
+        do {
+            try await check(
+                item,
+                MemoryPlaces(pageEntryCountMax: 1000) { [faults] remote in
+                    RetryingRemote(FaultyRemote(remote, faults, seed: seed), clock: SteppingClock())
+                })
+        } catch {
+            Issue.record("seed \(seed): \(error)")
+        }
+    }
+
+    private func check(_ item: RemoteCase, _ places: some RemotePlaces) async throws {
+        _ = try await RemoteConformance.run(item, at: places)
+    }
+}

@@ -1,0 +1,170 @@
+import CofferRemote
+import CofferTestSupport
+import RemoteConformance
+import Synchronization
+import Testing
+
+/// What wraps remotes.
+@Suite struct DecoratorTests {
+    private let vault = someVault()
+
+    /// Fails a number of times with one error, then is well.
+    private struct Failing: RemoteBackend {
+        let base = MemoryRemote()
+        let error: RemoteError
+        let hasEffect: Bool
+        private let left: Shared
+
+        private final class Shared: Sendable {
+            let count: Mutex<Int>
+            init(_ count: Int) { self.count = Mutex(count) }
+        }
+
+        init(_ error: RemoteError, times: Int, hasEffect: Bool = false) {
+            self.error = error
+            self.hasEffect = hasEffect
+            left = Shared(times)
+        }
+
+        var limits: RemoteLimits { base.limits }
+        func describe() -> String { "failing" }
+        func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
+
+        func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+            try fail()
+            return try await base.get(name, range)
+        }
+
+        func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+            if hasEffect { try await base.put(name, bytes, ifAbsent: ifAbsent) }
+            try fail()
+            if !hasEffect { try await base.put(name, bytes, ifAbsent: ifAbsent) }
+        }
+
+        func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+            try fail()
+            return try await base.list(prefix, after: after)
+        }
+
+        func delete(_ name: RemoteName) async throws(RemoteError) {
+            try fail()
+            try await base.delete(name)
+        }
+
+        private func fail() throws(RemoteError) {
+            let fails = left.count.withLock { count in
+                count -= 1
+                return count >= 0
+            }
+            if fails { throw error }
+        }
+    }
+
+    @Test func pausesGetLongerUpToALimit() async throws {
+        let clock = SteppingClock()
+        let remote = RetryingRemote(Failing(.failed("x"), times: 8), clock: clock, random: { 1 })
+        _ = try await remote.list(.all, after: nil)
+        #expect(clock.sleeps == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    }
+
+    @Test func pausesAreDrawnFromTheUpperHalf() async throws {
+        let clock = SteppingClock()
+        let remote = RetryingRemote(Failing(.unreachable("x"), times: 2), clock: clock, random: { 0 })
+        _ = try await remote.list(.all, after: nil)
+        #expect(clock.sleeps == [0.25, 0.5].map { .seconds($0) })
+    }
+
+    @Test func theDeadlineEndsIt() async throws {
+        let clock = SteppingClock()
+        let remote = RetryingRemote(Failing(.unreachable("x"), times: .max), clock: clock, random: { 1 })
+        await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
+        #expect(clock.now <= RetryPolicy().deadline)
+        #expect(clock.now > RetryPolicy().deadline - .seconds(31))
+    }
+
+    @Test func aBusyRemoteSaysHowLongToWait() async throws {
+        let clock = SteppingClock()
+        let remote = RetryingRemote(
+            Failing(.busy(after: .seconds(70)), times: 1), clock: clock, random: { 1 })
+        _ = try await remote.list(.all, after: nil)
+        #expect(clock.sleeps == [.seconds(70)])
+    }
+
+    @Test(arguments: [
+        RemoteError.absent, .exists, .readOnly, .full, .refused("x"), .unsupported("x"), .cancelled,
+        .tooLarge(byteCount: 2, limit: 1),
+    ])
+    func whatARetryCannotHelpIsThrownAtOnce(_ error: RemoteError) async throws {
+        let clock = SteppingClock()
+        let remote = RetryingRemote(Failing(error, times: 1), clock: clock)
+        await #expect(throws: error) { try await remote.get(vault.format, 0..<1) }
+        #expect(clock.sleeps == [])
+    }
+
+    /// The first attempt had its effect, and nobody heard.
+    @Test(arguments: [0, 1, 100, 3 << 20])
+    func aRepeatedPutIfAbsentKnowsItsOwnObject(_ byteCount: Int) async throws {
+        let bytes = [UInt8](repeating: 7, count: byteCount)
+        for source in [RemoteBytes.memory(bytes), .file(MemoryFile([1] + bytes + [2]), 1..<byteCount + 1)] {
+            let remote = RetryingRemote(
+                Failing(.unreachable("x"), times: 1, hasEffect: true), clock: SteppingClock())
+            try await remote.put(vault.format, source, ifAbsent: true)
+            #expect(try await remote.all(vault.format) == bytes)
+        }
+    }
+
+    /// The first attempt failed, and somebody else was there before the second.
+    @Test(arguments: [[1, 2, 4], [1, 2], [1, 2, 3, 4], []] as [[UInt8]])
+    func aRepeatedPutIfAbsentKnowsTheObjectOfAnother(_ other: [UInt8]) async throws {
+        let failing = Failing(.unreachable("x"), times: 1)
+        try await failing.base.put(vault.format, .memory(other), ifAbsent: true)
+        let remote = RetryingRemote(failing, clock: SteppingClock())
+        await #expect(throws: RemoteError.exists) {
+            try await remote.put(vault.format, .memory([1, 2, 3]), ifAbsent: true)
+        }
+        #expect(try await remote.all(vault.format) == other)
+    }
+
+    /// Without a failure before, an object of the same bytes is somebody else's.
+    @Test func aFirstPutIfAbsentClaimsNothing() async throws {
+        let base = MemoryRemote()
+        try await base.put(vault.format, .memory([1]), ifAbsent: true)
+        let remote = RetryingRemote(base, clock: SteppingClock())
+        await #expect(throws: RemoteError.exists) {
+            try await remote.put(vault.format, .memory([1]), ifAbsent: true)
+        }
+    }
+
+    @Test func bytesPerSecondAreKeptInEachDirection() async throws {
+        let clock = SteppingClock()
+        let remote = RateLimitedRemote(MemoryRemote(), sending: 1000, receiving: 500, clock: clock)
+        for number in 0..<5 as Range<UInt64> {
+            try await remote.put(
+                vault.member(number), .memory(Array(repeating: 1, count: 2000)), ifAbsent: true)
+        }
+        // The last one is sent, and not waited for.
+        #expect(clock.now == .seconds(8))
+        for _ in 0..<3 { _ = try await remote.get(vault.member(0), 0..<1000) }
+        #expect(clock.now == .seconds(8 + 4))
+        clock.pass(.seconds(60))
+        let before = clock.sleeps.count
+        _ = try await remote.get(vault.member(0), 0..<1000)
+        try await remote.put(vault.member(9), .memory([1]), ifAbsent: true)
+        #expect(clock.sleeps.count == before, "what was not used is not saved up, nor owed")
+    }
+
+    @Test func countsAreOfCallsAndBytes() async throws {
+        let remote = CountingRemote(MemoryRemote())
+        try await remote.put(vault.format, .memory([1, 2, 3]), ifAbsent: true)
+        await #expect(throws: RemoteError.exists) {
+            try await remote.put(vault.format, .memory([1, 2, 3, 4]), ifAbsent: true)
+        }
+        _ = try await remote.get(vault.format, 1..<10)
+        _ = try await remote.list(.all, after: nil)
+        try await remote.delete(vault.format)
+        var expected = RemoteCounts()
+        (expected.puts, expected.gets, expected.lists, expected.deletes) = (2, 1, 1, 1)
+        (expected.failures, expected.bytesSent, expected.bytesReceived) = (1, 3, 2)
+        #expect(remote.counts == expected)
+    }
+}

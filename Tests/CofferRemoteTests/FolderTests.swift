@@ -1,0 +1,257 @@
+import CofferRemote
+import CofferSystem
+import Foundation
+import RemoteConformance
+import Testing
+
+/// What is special about folders: mounts, other tools, what is left behind.
+@Suite struct FolderTests {
+    private let directory: TemporaryDirectory
+    private let remote: FolderBackend
+    private let vault = someVault()
+    private var path: String { "\(directory.path)/\(vault.prefix)" }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        remote = FolderBackend(path: directory.path)
+    }
+
+    private func makeVault() async throws {
+        try await remote.put(vault.format, .memory([1]), ifAbsent: true)
+    }
+
+    private func isUnreachable<Value>(_ body: () async throws(RemoteError) -> Value) async -> Bool {
+        do throws(RemoteError) {
+            _ = try await body()
+            return false
+        } catch {
+            guard case .unreachable = error else { return false }
+            return error.canRetryHelp
+        }
+    }
+
+    /// Every call but the one that makes a vault.
+    private func expectUnreachable() async {
+        let name = vault.member(0)
+        let vault = vault
+        #expect(await isUnreachable { () async throws(RemoteError) in try await remote.get(name, 0..<1) })
+        #expect(await isUnreachable { () async throws(RemoteError) in try await remote.delete(name) })
+        #expect(
+            await isUnreachable { () async throws(RemoteError) in
+                try await remote.list(vault.packs, after: nil)
+            })
+        for ifAbsent in [true, false] {
+            #expect(
+                await isUnreachable { () async throws(RemoteError) in
+                    try await remote.put(name, .memory([1]), ifAbsent: ifAbsent)
+                })
+        }
+    }
+
+    @Test func whereNothingIsMountedNothingIsMade() async throws {
+        await expectUnreachable()
+        #expect(try Directory.names(in: directory.path) == [])
+    }
+
+    @Test(.enabled(if: FolderPlaces.canMount))
+    func anUnmountedFolderIsUnreachableUntilItIsBack() async throws {
+        try makeVault(in: directory.path)
+        try directory.mountMemory(1 << 20)
+        await expectUnreachable()
+        #expect(try Directory.names(in: directory.path) == [])
+        directory.unmount()
+        #expect(try await remote.all(vault.format) == [1])
+        try await remote.put(vault.member(0), .memory([2]), ifAbsent: true)
+    }
+
+    private func makeVault(in path: String) throws {
+        try Directory.makeAll("\(path)/\(vault.prefix)")
+        try WholeFile.replace("\(path)/\(vault.format)", with: [1])
+    }
+
+    @Test func aMissingFolderIsNeverMade() async throws {
+        let missing = FolderBackend(path: "\(directory.path)/missing")
+        #expect(
+            await isUnreachable { () async throws(RemoteError) in
+                try await missing.put(vault.format, .memory([1]), ifAbsent: true)
+            })
+        #expect(try Directory.names(in: directory.path) == [])
+    }
+
+    @Test func namesOutsideOfVaultsAreRefused() async throws {
+        for text in ["one", "vaults/one", "other/x/y"] {
+            let name = try #require(RemoteName(text))
+            do throws(RemoteError) {
+                try await remote.put(name, .memory([1]), ifAbsent: true)
+                Issue.record("\(name) was put")
+            } catch {
+                guard case .refused = error else { throw error }
+            }
+        }
+        #expect(try Directory.names(in: directory.path) == [])
+    }
+
+    @Test func noDescriptorKeepsTheFolderBusy() async throws {
+        try await makeVault()
+        _ = try await remote.list(.all, after: nil)
+        let here = try Directory.resolve(directory.path)
+        let open = try Directory.names(in: "/proc/self/fd").filter { number in
+            (try? Directory.resolve("/proc/self/fd/\(number)").hasPrefix(here)) ?? false
+        }
+        #expect(open == [])
+    }
+
+    @Test func filesOfOtherToolsAreNoObjects() async throws {
+        try await makeVault()
+        try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
+        let before = try await remote.all(.all)
+        for name in [
+            ".syncthing.0000000000000001.tmp", "0000000000000000.sync-conflict-20261120-101112-ABCDEFG",
+            "~syncthing~x.tmp", "Copy of 0000000000000000", ".nfs00000001", "0000000000000000~", "a.",
+        ] {
+            try WholeFile.replace("\(path)members/\(name)", with: [9])
+        }
+        try Directory.make("\(directory.path)/.stfolder")
+        try Directory.make("\(path)members/.stversions")
+        #expect(try await remote.all(.all) == before)
+    }
+
+    @Test func linksPipesAndDirectoriesAreNoObjectsAndLeadNowhere() async throws {
+        try await makeVault()
+        let secret = try TemporaryDirectory()
+        try WholeFile.replace("\(secret.path)/format", with: [5])
+        try Directory.make("\(path)packs")
+        #expect(symlink("\(secret.path)/format", "\(path)packs/a") == 0)
+        #expect(symlink(secret.path, "\(path)requests") == 0)
+        #expect(mkfifo("\(path)packs/b", 0o600) == 0)
+        try Directory.make("\(path)packs/c")
+        #expect(try await remote.all(.all).map(\.name) == [vault.format])
+        for rest in ["packs/a", "packs/b", "packs/c", "requests/format"] {
+            let name = try #require(RemoteName(vault.prefix.text + rest))
+            do throws(RemoteError) {
+                _ = try await remote.get(name, 0..<1)
+                Issue.record("\(rest) was read")
+            } catch {
+                guard !error.canRetryHelp else { throw error }
+            }
+        }
+        let inside = try #require(RemoteName("\(vault.prefix)requests/new"))
+        do throws(RemoteError) {
+            try await remote.put(inside, .memory([1]), ifAbsent: false)
+            Issue.record("written through a link")
+        } catch {
+            guard case .refused = error else { throw error }
+        }
+        // Replacing or removing a link concerns the link.
+        let link = try #require(RemoteName("\(vault.prefix)packs/a"))
+        try await remote.put(link, .memory([6]), ifAbsent: false)
+        #expect(try await remote.all(link) == [6])
+        #expect(try WholeFile.read("\(secret.path)/format", limit: 10) == [5])
+        #expect(try Directory.names(in: secret.path) == ["format"])
+    }
+
+    @Test func nothingIsLeftBehindByCallsThatEnd() async throws {
+        try await makeVault()
+        try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
+        await #expect(throws: RemoteError.exists) {
+            try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
+        }
+        let short = MemoryFile([1, 2, 3])
+        await #expect(throws: RemoteError.self) {
+            try await remote.put(vault.member(1), .file(short, 0..<9), ifAbsent: true)
+        }
+        #expect(try Directory.names(in: "\(path).incoming") == [])
+    }
+
+    @Test func whatWasLeftBehindLongAgoGoesAndWhatLivesStays() async throws {
+        try await makeVault()
+        let incoming = "\(path).incoming"
+        for name in ["put.old", "put.locked", "put.young", "claim.old", "other"] {
+            try WholeFile.replace("\(incoming)/\(name)", with: [1])
+            guard name != "put.young" else { continue }
+            var times = [
+                timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0),
+            ]
+            #expect(utimes("\(incoming)/\(name)", &times) == 0)
+        }
+        let lock = try FileLock.take("\(incoming)/put.locked")
+        let isLocked = if lock == nil { false } else { true }
+        #expect(isLocked)
+        // A client that has not cleaned yet.
+        let other = FolderBackend(path: directory.path)
+        try await other.put(vault.member(0), .memory([1]), ifAbsent: true)
+        #expect(try Set(Directory.names(in: incoming)) == ["put.locked", "put.young", "other"])
+        _ = consume lock
+    }
+
+    @Test func anAbandonedClaimKeepsNobodyOut() async throws {
+        let claiming = FolderBackend(path: directory.path, publishing: [.claim])
+        try await makeVault()
+        let name = vault.member(3)
+        let claim = "\(path).incoming/claim.\(vault.vault).members.\(name.last)"
+        try WholeFile.replace(claim, with: [])
+        var times = [timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0)]
+        #expect(utimes(claim, &times) == 0)
+        try await claiming.put(name, .memory([1]), ifAbsent: true)
+        #expect(try await remote.all(name) == [1])
+        #expect(try Directory.names(in: "\(path).incoming") == [])
+    }
+
+    /// More names than a page has, in one directory and below many.
+    @Test func largeDirectoriesAreListedInPages() async throws {
+        try await makeVault()
+        try Directory.make("\(path)packs")
+        for number in 0..<5300 { try touch("\(path)packs/p\(number)") }
+        for number in 0..<300 {
+            try Directory.make("\(path)packs/d\(number)")
+            try touch("\(path)packs/d\(number)/x")
+        }
+        let names = try await remote.all(vault.packs).map(\.name)
+        #expect(names.count == 5600)
+        #expect(names == names.sorted())
+        #expect(Set(names).count == names.count)
+    }
+
+    private func touch(_ path: String) throws {
+        _ = try Descriptor.open(path, [.writeOnly, .create])
+    }
+
+    /// Calls that hang must not stop all others of the process: here as many as the backend has threads for.
+    @Test func blockedCallsDoNotStopTasks() async throws {
+        try await makeVault()
+        let gate = Condition(false)
+        let calls = (0..<20).map { number in
+            Task {
+                let file = GatedFile(gate)
+                try await remote.put(vault.member(UInt64(number)), .file(file, 0..<1), ifAbsent: true)
+            }
+        }
+        // On the pool's own threads, nobody would come to open the gate.
+        for _ in 0..<100 { await Task.yield() }
+        gate.update { $0 = true }
+        for call in calls { try await call.value }
+        #expect(try await remote.all(vault.members).count == 20)
+    }
+}
+
+/// A file whose bytes come when a gate is opened.
+private final class GatedFile: StorageFile {
+    private let gate: Condition<Bool>
+
+    init(_ gate: Condition<Bool>) {
+        self.gate = gate
+    }
+
+    func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int {
+        _ = gate.wait { $0 ? true : nil }
+        return buffer.byteCount
+    }
+
+    func size() throws(SystemError) -> Int { 1 }
+    func write(_ bytes: RawSpan, at offset: Int) throws(SystemError) {}
+    func truncate(to size: Int) throws(SystemError) {}
+    func dataSync() throws(SystemError) {}
+    func startWriteback(at offset: Int, count: Int) {}
+    func punchHole(at offset: Int, count: Int) throws(SystemError) {}
+    func preallocate(at offset: Int, count: Int) throws(SystemError) {}
+}

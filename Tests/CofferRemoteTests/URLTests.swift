@@ -1,0 +1,41 @@
+import CofferRemote
+import Testing
+
+/// URLs of remotes, as people write them.
+@Suite struct URLTests {
+    @Test(arguments: [
+        ("file:///mnt/nas", "/mnt/nas"), ("file:/mnt/nas/", "/mnt/nas"), ("FILE://localhost/a", "/a"),
+        ("file:///a%20b/%C3%A4", "/a b/ä"), ("file:///", "/"), ("file:///a%2Fb", "/a/b"),
+        ("file:///a?b#c", "/a?b#c"),
+    ])
+    func folders(_ text: String, _ path: String) throws {
+        #expect(try RemoteURL(text) == .folder(path: path))
+        #expect(try RemoteURL(text).open().describe() == "folder \(path)")
+    }
+
+    @Test(arguments: [
+        ("/mnt/nas", RemoteURL.Mistake.noScheme), ("", .noScheme), (":x", .noScheme), ("a b:c", .noScheme),
+        ("ftp://a/b", .unknownScheme("ftp")), ("file://nas/share", .hasHost), ("file://", .pathIsNotAbsolute),
+        ("file:nas", .pathIsNotAbsolute), ("file:", .pathIsNotAbsolute), ("file:///a%2", .badEncoding),
+        ("file:///a%zz", .badEncoding), ("file:///a%+1", .badEncoding), ("file:///a%00", .badEncoding),
+        ("file:///a%ff", .badEncoding), ("s3://key:secret@host/bucket", .hasCredentials),
+        ("webdavs://me@host/dav", .hasCredentials), ("sftp://me:secret@host/dir", .hasCredentials),
+        ("s3://host/bucket?X-Amz-Signature=1", .hasCredentials),
+    ])
+    func mistakes(_ text: String, _ mistake: RemoteURL.Mistake) {
+        #expect(throws: mistake) { try RemoteURL(text) }
+        #expect(!mistake.description.contains("secret"))
+    }
+
+    @Test(arguments: ["s3://host/bucket", "webdav://host/dav", "webdavs://host/a@b", "sftp://me@host/dir"])
+    func notYet(_ text: String) throws {
+        let url = try RemoteURL(text)
+        do throws(RemoteError) {
+            _ = try url.open()
+            Issue.record("\(text) was opened")
+        } catch {
+            guard case .unsupported = error else { throw error }
+            #expect(!error.canRetryHelp)
+        }
+    }
+}

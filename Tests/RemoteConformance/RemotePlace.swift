@@ -1,0 +1,72 @@
+package import CofferRemote
+
+/// An empty place of one kind of remote, for one case.
+package struct RemotePlace: Sendable {
+    /// What a case may need.
+    package enum Kind: Sendable {
+        /// As it is usually.
+        case ordinary
+        /// With room for a few MiB.
+        case small
+        /// With the format object, and one at `readOnlyObject`, where nothing can be changed any more.
+        case readOnly
+    }
+
+    /// The object that a read-only place has, of the bytes 1, 2, 3.
+    package static func readOnlyObject(_ vault: RemoteLayout) -> RemoteName { vault.member(7) }
+
+    /// A client of the place.
+    package let remote: any RemoteBackend
+    /// Another client of the same place, that shares nothing else with the first.
+    package let other: any RemoteBackend
+    /// The vault of the case, whose format object is there.
+    package let vault: RemoteLayout
+    /// By which another process opens the place; nil where none can.
+    package let url: String?
+    /// Takes the place away.
+    package let remove: @Sendable () -> Void
+
+    package init(
+        remote: any RemoteBackend, other: any RemoteBackend, vault: RemoteLayout, url: String?,
+        remove: @escaping @Sendable () -> Void
+    ) {
+        self.remote = remote
+        self.other = other
+        self.vault = vault
+        self.url = url
+        self.remove = remove
+    }
+
+    /// A name in the vault.
+    package func name(_ rest: String) throws -> RemoteName {
+        guard let name = RemoteName(vault.prefix.text + rest) else {
+            throw ConformanceFailure("no name: \(rest)")
+        }
+        return name
+    }
+
+    /// A prefix in the vault.
+    package func prefix(_ rest: String) throws -> RemotePrefix {
+        guard let prefix = RemotePrefix(vault.prefix.text + rest) else {
+            throw ConformanceFailure("no prefix: \(rest)")
+        }
+        return prefix
+    }
+}
+
+/// Makes places of one kind of remote; whoever adds a backend writes one of these, and runs all cases with it.
+package protocol RemotePlaces: Sendable {
+    /// Makes an empty place; nil where this machine or this user cannot have one of that kind.
+    func make(_ kind: RemotePlace.Kind) async throws -> RemotePlace?
+}
+
+extension RemotePlaces {
+    /// The place that two clients share, once the vault's format object is there.
+    package func place(
+        _ remote: any RemoteBackend, _ other: any RemoteBackend, vault: RemoteLayout, url: String? = nil,
+        remove: @escaping @Sendable () -> Void = {}
+    ) async throws -> RemotePlace {
+        try await remote.put(vault.format, .memory([1]), ifAbsent: true)
+        return RemotePlace(remote: remote, other: other, vault: vault, url: url, remove: remove)
+    }
+}
