@@ -26,6 +26,15 @@ package enum Blake2b {
         }
     }
 
+    /// The plain hash of a secret, as a secret.
+    static func secret(_ secret: borrowing SecretBytes) -> SecretBytes {
+        secret.withBytes { bytes in
+            SecretBytes(count: 32) { (output: inout MutableRawSpan) throws(Never) in
+                unsafe hash(bytes, keyBytes: [UInt8]().span.bytes, into: &output)
+            }
+        }
+    }
+
     static func hash(_ bytes: RawSpan, keyBytes: RawSpan, into output: inout MutableRawSpan) {
         Sodium.ensureInitialised()
         precondition((16...64).contains(output.byteCount))

@@ -12,7 +12,13 @@ package enum RecordCipher {
     package static func seal<Role: KeyRole>(
         _ plaintext: RawSpan, key: borrowing SymmetricKey<Role>, associated: RawSpan
     ) -> [UInt8] {
-        let nonce = Nonce.random()
+        seal(plaintext, key: key, nonce: .random(), associated: associated)
+    }
+
+    /// Seals a record under a given nonce, which the key has never been used with.
+    package static func seal<Role: KeyRole>(
+        _ plaintext: RawSpan, key: borrowing SymmetricKey<Role>, nonce: Nonce, associated: RawSpan
+    ) -> [UInt8] {
         var sealed = [UInt8](repeating: 0, count: plaintext.byteCount + overhead)
         sealed.withMutableRawSpan { bytes in
             nonce.store(into: &bytes, at: 0)

@@ -8,6 +8,9 @@ package protocol KeyRole: Sendable {
     static var purpose: String { get }
 }
 
+/// A key that is no secret: it proves something of the key that it comes out of, or names it.
+package protocol PublishedRole: KeyRole {}
+
 /// Comes out of Argon2id; the root of the three below.
 package enum UnlockRole: KeyRole { package static let purpose = "unlock" }
 /// Wraps the profile key.
@@ -34,6 +37,23 @@ package enum VaultRole: KeyRole { package static let purpose = "vault" }
 package enum ContentRole: KeyRole { package static let purpose = "content" }
 /// Seals the blocks of one item in one epoch.
 package enum ItemRole: KeyRole { package static let purpose = "item" }
+
+/// The root of all names and attributes of one epoch.
+package enum MetadataRole: KeyRole { package static let purpose = "metadata" }
+/// Seals the commits of one epoch.
+package enum LogRole: KeyRole { package static let purpose = "log" }
+/// Seals the key of the epoch before.
+package enum PreviousEpochRole: KeyRole { package static let purpose = "previous epoch" }
+/// Tells the key of an epoch from any other; published.
+package enum CommitmentRole: PublishedRole { package static let purpose = "commitment" }
+/// Comes out of two agreements; seals the key of an epoch for one member.
+package enum WrapRole: KeyRole { package static let purpose = "wrap 1" }
+/// Random, one per invite; what the invited have until they are members.
+package enum InviteRole: KeyRole { package static let purpose = "invite" }
+/// Names an invite; published.
+package enum InviteIDRole: PublishedRole { package static let purpose = "invite id" }
+/// Seals join requests.
+package enum JoinRequestRole: KeyRole { package static let purpose = "join request" }
 
 /// A 256-bit key with one role.
 package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
@@ -103,4 +123,9 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
     package func duplicate() -> SymmetricKey<Role> {
         SymmetricKey(bytes.withBytes { SecretBytes(copying: $0) })
     }
+}
+
+extension SymmetricKey where Role: PublishedRole {
+    /// The 32 bytes, for all to see.
+    package var published: [UInt8] { bytes.withBytes { $0.array } }
 }
