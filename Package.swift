@@ -39,8 +39,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 }
 
 let fuzzed: [Target.Dependency] = [
-    "CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE",
-    "CofferClient", "CofferTestSupport",
+    "CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
+    "CofferFUSE", "CofferClient", "CofferTestSupport",
 ]
 let fuzzer = Target.executableTarget(
     name: "coffer-fuzzer", dependencies: fuzzed, path: "Tests/Fuzzing",
@@ -66,6 +66,7 @@ let package = Package(
         module("CofferSystem", ["CCofferSystem"]),
         module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
         module("CofferFormat", ["CofferSystem"]),
+        module("CofferTrust", ["CofferCrypto", "CofferFormat"]),
         module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat"]),
         module("CofferVault", ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore"]),
         module("CofferRemote", ["CofferSystem", "CofferFormat"]),
@@ -132,6 +133,9 @@ let package = Package(
 
         tests("CofferSystemTests", ["CofferSystem"]),
         tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
+        tests(
+            "CofferTrustTests", ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferTestSupport"],
+            resources: [.copy("Vectors")]),
         tests(
             "CofferStoreTests",
             ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferTestSupport"]),

@@ -10,4 +10,6 @@ package enum FormatError: Error, Equatable {
     case trailingBytes
     /// A field has a value that the format forbids.
     case invalid(field: String)
+    /// A field has a number that a newer Coffer may know, such as another operation or role.
+    case unknown(field: String, found: UInt32)
 }

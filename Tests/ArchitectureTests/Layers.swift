@@ -5,7 +5,7 @@ enum Layers {
         "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CCofferSystem": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2,
-        "CofferStore": 3,
+        "CofferTrust": 3, "CofferStore": 3,
         "CofferVault": 4,
         "CofferRemote": 5, "CofferFUSE": 5,
         "CofferClient": 7,

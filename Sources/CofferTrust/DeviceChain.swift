@@ -1,0 +1,80 @@
+package import CofferCrypto
+package import CofferFormat
+
+/// The trusted devices of a person.
+package typealias DeviceChain = TrustChain<DeviceLedger>
+
+/// What a device chain amounts to.
+///
+/// Link 0 adds the device that signs it. After that every trusted device may add and revoke others, and itself,
+/// but not the last one.
+package struct DeviceLedger: Ledger {
+    /// A machine that is or was trusted.
+    package typealias Device = DeviceOperation.Device
+
+    /// Trusted now, by id.
+    package private(set) var devices: [DeviceID: Device] = [:]
+    /// Trusted no more.
+    package private(set) var revoked: Set<DeviceID> = []
+    private let chain: ChainID
+    private var usedKeys: Set<SigningPublicKey> = []
+
+    /// Before link 0.
+    package init(chain: ChainID) {
+        self.chain = chain
+    }
+
+    package mutating func apply(
+        _ operation: DeviceOperation, of link: LinkRecord, knowing context: Void
+    ) throws(TrustError) {
+        switch operation {
+        case .addDevice(let device, let possession):
+            let isSignerFine = link.sequence == 0 ? link.signer == device.signing : isTrusted(link.signer)
+            guard isSignerFine else { throw .signerNotTrusted }
+            try add(device, possession)
+        case .revokeDevice(let device):
+            guard link.sequence > 0 else { throw .wrongPlace }
+            guard isTrusted(link.signer) else { throw .signerNotTrusted }
+            try revoke(device)
+        }
+    }
+
+    private func isTrusted(_ key: SigningPublicKey) -> Bool {
+        devices.values.contains { $0.signing == key }
+    }
+
+    private mutating func add(_ device: Device, _ possession: [UInt8]) throws(TrustError) {
+        guard devices[device.id] == nil, !revoked.contains(device.id), !usedKeys.contains(device.signing)
+        else { throw .usedBefore }
+        guard !AgreementKey.isWeak(device.agreement.bytes) else { throw .crypto(.weakPublicKey) }
+        try check(possession, of: device.possessed(in: chain), by: device.signing, for: .deviceKeys)
+        devices[device.id] = device
+        usedKeys.insert(device.signing)
+    }
+
+    private mutating func revoke(_ device: DeviceID) throws(TrustError) {
+        guard devices[device] != nil else { throw .noSuchDevice }
+        guard devices.count > 1 else { throw .lastDevice }
+        devices[device] = nil
+        revoked.insert(device)
+    }
+}
+
+extension DeviceOperation {
+    /// To add a device: made on that device, which shows so that the keys are its own.
+    ///
+    /// - Throws: `.format` for a name that is none.
+    package static func adding(
+        _ id: DeviceID, signing: borrowing SigningKey, agreement: AgreementPublicKey, name: String,
+        model: String, to user: UserID
+    ) throws(TrustError) -> DeviceOperation {
+        for (text, field) in [(name, "name of the device"), (model, "model of the device")]
+        where !TrustLimits.isName(text) {
+            throw .format(.invalid(field: field))
+        }
+        let device = Device(
+            id: id, signing: signing.publicID, agreement: agreement, name: name, model: model)
+        return .addDevice(
+            device, possession: signing.sign(device.possessed(in: ChainID(user)), for: .deviceKeys))
+    }
+}

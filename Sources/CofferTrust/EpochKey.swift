@@ -1,0 +1,78 @@
+package import CofferCrypto
+package import CofferFormat
+
+/// A role of a key that comes out of an epoch's key.
+package protocol EpochSubkeyRole: KeyRole {}
+
+extension ContentRole: EpochSubkeyRole {}
+extension MetadataRole: EpochSubkeyRole {}
+extension LogRole: EpochSubkeyRole {}
+extension PreviousEpochRole: EpochSubkeyRole {}
+extension CommitmentRole: EpochSubkeyRole {}
+
+/// The key of one epoch of one vault: what its members share.
+package final class EpochKey: Sendable {
+    /// The vault.
+    package let vault: VaultID
+    /// The epoch.
+    package let epoch: Epoch
+    /// The key, which seals nothing itself.
+    package let key: SymmetricKey<VaultRole>
+
+    /// A key that exists; a local vault's becomes that of epoch 1.
+    package init(vault: VaultID, epoch: Epoch, key: consuming SymmetricKey<VaultRole>) {
+        self.vault = vault
+        self.epoch = epoch
+        self.key = key
+    }
+
+    /// The key for one purpose.
+    ///
+    /// Derived as docs/format.md says: the context is the vault id and the epoch.
+    package func subkey<Role: EpochSubkeyRole>(_ role: Role.Type) -> SymmetricKey<Role> {
+        let context = context
+        return unsafe key.derive(role, context: context.span.bytes)
+    }
+
+    /// What links publish to tell this key from any other.
+    package var commitment: EpochCommitment {
+        EpochCommitment(subkey(CommitmentRole.self).published)
+    }
+
+    /// Whether both are the same key of the same epoch; in constant time.
+    package func isEqual(to other: EpochKey) -> Bool {
+        vault == other.vault && epoch == other.epoch && key.bytes.isEqual(to: other.key.bytes)
+    }
+
+    /// Seals the key of the epoch before: a sealed record of 72 bytes.
+    func seal(previous: EpochKey, nonce: Nonce = .random()) -> [UInt8] {
+        let sealing = subkey(PreviousEpochRole.self)
+        let context = context
+        return previous.key.bytes.withBytes { secret in
+            unsafe RecordCipher.seal(
+                secret, key: sealing, nonce: nonce, associated: context.span.bytes)
+        }
+    }
+
+    /// Opens the key of the epoch before.
+    ///
+    /// - Throws: `.authenticationFailed`.
+    func open(previous sealed: [UInt8]) throws(CryptoError) -> EpochKey {
+        let opening = subkey(PreviousEpochRole.self)
+        let context = context
+        let secret = try unsafe RecordCipher.openSecret(
+            sealed.span.bytes, key: opening, associated: context.span.bytes)
+        guard secret.count == SymmetricKey<VaultRole>.byteCount, epoch > .first else {
+            throw .authenticationFailed
+        }
+        return EpochKey(vault: vault, epoch: Epoch(epoch.number - 1), key: SymmetricKey(secret))
+    }
+
+    /// Vault id, epoch: 20 bytes.
+    private var context: [UInt8] {
+        var writer = ByteWriter(capacity: 20)
+        writer.identifier(vault)
+        writer.number(epoch.number)
+        return writer.finish()
+    }
+}

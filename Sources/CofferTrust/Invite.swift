@@ -1,0 +1,166 @@
+internal import CofferCrypto
+package import CofferFormat
+
+/// What somebody needs to ask for membership: one line of text, which is a secret until it is used.
+///
+///     coffer-invite-1:BASE64URL
+///
+///     offset  bytes  field
+///          0     16  vault id
+///         16     32  hash of link 0 of the member chain
+///         48     32  the secret
+///         80      8  expires, nanoseconds since 1970
+///         88      1  role
+///         89      …  URL of the remote (text)
+///          …      8  checksum: the first bytes of the hash of all in front of it
+package final class Invite: Sendable {
+    /// The vault.
+    package let vault: VaultID
+    /// The hash of link 0 of the member chain: whoever shows the invited another chain is found out.
+    package let root: LinkHash
+    /// The role that the invited get.
+    package let role: Role
+    /// When the invite ends, in nanoseconds since 1970.
+    package let expires: Int64
+    /// Where the vault is; without password.
+    package let url: String
+    private let secret: SymmetricKey<InviteRole>
+
+    private static let start = "coffer-invite-"
+    private static let version = "1:"
+    private static let checksumByteCount = 8
+    private static let urlByteCountMax = 1024
+
+    /// A new invite, with a fresh secret.
+    ///
+    /// - Throws: `.unfitURL`.
+    package convenience init(
+        to vault: VaultID, root: LinkHash, role: Role, expires: Int64, url: String
+    ) throws(TrustError) {
+        try self.init(
+            vault: vault, root: root, secret: .random(), role: role, expires: expires, url: url)
+    }
+
+    init(
+        vault: VaultID, root: LinkHash, secret: consuming SymmetricKey<InviteRole>, role: Role,
+        expires: Int64, url: String
+    ) throws(TrustError) {
+        guard Self.isFit(url) else { throw .unfitURL }
+        self.vault = vault
+        self.root = root
+        self.secret = secret
+        self.role = role
+        self.expires = expires
+        self.url = url
+    }
+
+    /// Names the invite for all, without telling the secret.
+    package var id: InviteID {
+        let vault = vault.bytes
+        let published = unsafe secret.derive(InviteIDRole.self, context: vault.span.bytes).published
+        guard let id = InviteID(bytes: Array(published[..<16])) else {
+            preconditionFailure("a published key has 32 bytes")
+        }
+        return id
+    }
+
+    /// The key that seals join requests.
+    var requestKey: SymmetricKey<JoinRequestRole> {
+        let context = vault.bytes + id.bytes
+        return unsafe secret.derive(JoinRequestRole.self, context: context.span.bytes)
+    }
+
+    /// Checks that a member chain is the one that the invite is to.
+    ///
+    /// - Throws: `.shorterChain` without links, `.notLinked` for another vault that took this one's id.
+    package func checkChain(_ chain: MemberChain) throws(TrustError) {
+        guard chain.id == ChainID(vault) else { throw .otherChain }
+        try chain.expect(LinkHead(sequence: 0, hash: root))
+    }
+
+    /// Whether the invite may still be used.
+    ///
+    /// - Throws: `.inviteExpired`.
+    package func checkTime(_ time: Int64) throws(TrustError) {
+        guard time < expires else { throw .inviteExpired }
+    }
+
+    /// The fields, without a checksum, as they are sealed in the profile of who invites; a secret.
+    var fields: [UInt8] {
+        var writer = ByteWriter(capacity: 128 + url.utf8.count)
+        writer.identifier(vault)
+        writer.bytes32(root)
+        secret.bytes.withBytes { writer.append($0) }
+        writer.number(expires)
+        writer.number(role.rawValue)
+        writer.text(url)
+        return writer.finish()
+    }
+
+    /// Reads fields.
+    convenience init(fields: RawSpan) throws(TrustError) {
+        var cursor = ByteCursor()
+        func read<Value>(_ body: () throws(FormatError) -> Value) throws(TrustError) -> Value {
+            do throws(FormatError) { return try body() } catch { throw .notAnInvite }
+        }
+        let vault = try read { () throws(FormatError) in try cursor.identifier(VaultID.self, from: fields) }
+        let root = try read { () throws(FormatError) in try cursor.bytes32(LinkHash.self, from: fields) }
+        let secret = try read { () throws(FormatError) in
+            try cursor.range(SymmetricKey<InviteRole>.byteCount, of: fields)
+        }
+        let expires = try read { () throws(FormatError) in try cursor.number(Int64.self, from: fields) }
+        let role = try read { () throws(FormatError) in try cursor.number(UInt8.self, from: fields) }
+        let url = try read { () throws(FormatError) in try cursor.text("URL", from: fields) }
+        try read { () throws(FormatError) in try cursor.expectEnd(of: fields) }
+        guard let role = Role(rawValue: role) else { throw .newerInvite }
+        try self.init(
+            vault: vault, root: root, secret: SymmetricKey(SecretBytes(copying: fields.extracting(secret))),
+            role: role, expires: expires, url: url)
+    }
+
+    /// The line that the invited get; a secret.
+    package var text: String {
+        let fields = fields
+        return Self.start + Self.version + Base64.text(fields + Self.checksum(fields), .url)
+    }
+
+    /// Reads a line; blanks around it do not matter.
+    ///
+    /// - Throws: `.notAnInvite`, `.newerInvite`, `.unfitURL`.
+    package convenience init(text: String) throws(TrustError) {
+        let characters = text.utf8.filter { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }
+        let line = String(decoding: characters, as: UTF8.self)
+        guard line.hasPrefix(Self.start) else { throw .notAnInvite }
+        let rest = line.dropFirst(Self.start.count)
+        guard rest.hasPrefix(Self.version) else {
+            let number = rest.prefix { $0 != ":" }
+            throw number != rest && Int(number).map { $0 > 1 } == true ? .newerInvite : .notAnInvite
+        }
+        guard let bytes = Base64.bytes(String(rest.dropFirst(Self.version.count)), .url),
+            bytes.count > Self.checksumByteCount
+        else { throw .notAnInvite }
+        let fields = Array(bytes.dropLast(Self.checksumByteCount))
+        guard Array(bytes.suffix(Self.checksumByteCount)) == Self.checksum(fields) else { throw .notAnInvite }
+        try unsafe self.init(fields: fields.span.bytes)
+    }
+
+    private static func checksum(_ fields: [UInt8]) -> [UInt8] {
+        Array(Blake2b.hash(fields, for: .inviteChecksum).prefix(checksumByteCount))
+    }
+
+    /// Whether a URL can stand in an invite: of printable ASCII, and without what could be a credential.
+    ///
+    /// A user name may be there (SFTP needs one); a password, a query and a fragment may not.
+    package static func isFit(_ url: String) -> Bool {
+        let bytes = Array(url.utf8)
+        guard (1...urlByteCountMax).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }),
+            !bytes.contains(UInt8(ascii: "?")), !bytes.contains(UInt8(ascii: "#")),
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0
+        else { return false }
+        let rest = bytes[(colon + 1)...]
+        guard rest.starts(with: Array("//".utf8)) else { return true }
+        let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return true }
+        return !authority[..<at].contains(UInt8(ascii: ":"))
+    }
+}

@@ -1,0 +1,120 @@
+import CofferFormat
+
+/// Who may do what, written down a second time, as plainly as can be: the verifier is compared with this.
+///
+/// People are numbers. Keys and heads are counts: how often somebody has rolled.
+struct RightsModel {
+    struct Member: Equatable {
+        var role: Role
+        /// How long the part of the identity chain is that the vault knows, less one.
+        var known: Int
+        var isRevoked = false
+    }
+
+    enum Act: CustomStringConvertible {
+        case add(Int, Role, invite: UInt64?)
+        case change(Int, Role)
+        case remove(Int, epoch: UInt32)
+        case rotate(epoch: UInt32)
+        case record(Int)
+        case restore
+        case leave(successor: Int?)
+
+        var description: String {
+            switch self {
+            case .add(let who, let role, let invite): "add \(who) as \(role) by invite \(invite ?? 0)"
+            case .change(let who, let role): "change \(who) to \(role)"
+            case .remove(let who, let epoch): "remove \(who), epoch \(epoch)"
+            case .rotate(let epoch): "rotate to \(epoch)"
+            case .record(let who): "record \(who)"
+            case .restore: "restore"
+            case .leave(let successor): "leave to \(successor.map(String.init) ?? "nobody")"
+            }
+        }
+    }
+
+    var members: [Int: Member]
+    var epoch: UInt32 = 1
+    var invites: Set<UInt64> = []
+    /// What the vault ever knew of those who were members.
+    var lastKnown: [Int: Int]
+    /// How long everybody's identity chain is, less one, and whether its last link revokes.
+    var chains: [(length: Int, isRevoked: Bool)]
+
+    init(people: Int) {
+        members = [0: Member(role: .owner, known: 0)]
+        lastKnown = [0: 0]
+        chains = Array(repeating: (0, false), count: people)
+    }
+
+    private var ownerCount: Int { members.values.filter { $0.role == .owner && !$0.isRevoked }.count }
+
+    /// The rank that somebody acts with: 3 for owners, 2 for admins, 1 for others, 0 for nobody.
+    private func rank(_ who: Int) -> Int {
+        guard let member = members[who], !member.isRevoked else { return 0 }
+        switch member.role {
+        case .owner: return 3
+        case .admin: return ownerCount == 0 ? 3 : 2
+        case .writer, .reader: return 1
+        }
+    }
+
+    private func rankNeeded(for role: Role) -> Int { role == .owner || role == .admin ? 3 : 2 }
+
+    /// Does what was asked, or tells that it must be refused.
+    ///
+    /// - Parameter key: Which of its keys the actor signs with; the first one is 0.
+    mutating func perform(_ act: Act, by actor: Int, key: Int) -> Bool {
+        if case .record(let who) = act { return record(who, by: actor, key: key) }
+        // A key speaks for somebody as long as the vault knows of no later one.
+        guard rank(actor) > 0, members[actor]?.known == key else { return false }
+        let rank = rank(actor)
+        switch act {
+        case .record: return false
+        case .add(let who, let role, let invite):
+            guard rank >= rankNeeded(for: role), members[who] == nil, !chains[who].isRevoked else {
+                return false
+            }
+            if let invite, !invites.insert(invite).inserted { return false }
+            members[who] = Member(role: role, known: chains[who].length)
+            lastKnown[who] = chains[who].length
+        case .change(let who, let role):
+            guard let member = members[who], !member.isRevoked, member.role != role else { return false }
+            guard rank >= max(rankNeeded(for: role), rankNeeded(for: member.role)) else { return false }
+            if member.role == .owner, ownerCount == 1 { return false }
+            members[who]?.role = role
+        case .remove(let who, let next):
+            guard let member = members[who], who != actor, next == epoch + 1 else { return false }
+            let needed = member.role == .owner && !member.isRevoked ? 3 : 2
+            guard rank >= needed else { return false }
+            members[who] = nil
+            epoch = next
+        case .rotate(let next):
+            guard rank >= 2, next == epoch + 1 else { return false }
+            epoch = next
+        case .restore: return rank >= 2
+        case .leave(let successor):
+            let isLast = members[actor]?.role == .owner && ownerCount == 1
+            guard isLast == (successor != nil) else { return false }
+            if let successor {
+                guard successor != actor, let heir = members[successor], !heir.isRevoked else { return false }
+                members[successor]?.role = .owner
+            }
+            members[actor] = nil
+        }
+        return true
+    }
+
+    private mutating func record(_ who: Int, by actor: Int, key: Int) -> Bool {
+        let chain = chains[who]
+        guard let member = members[who], member.known < chain.length else { return false }
+        let isOwn = who == actor && key == chain.length && !chain.isRevoked
+        if !isOwn {
+            guard who != actor, rank(actor) >= 2, members[actor]?.known == key else { return false }
+        }
+        members[who]?.known = chain.length
+        members[who]?.isRevoked = chain.isRevoked
+        lastKnown[who] = chain.length
+        return true
+    }
+}
