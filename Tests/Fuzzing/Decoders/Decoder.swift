@@ -22,7 +22,7 @@ struct Decoder: Sendable {
         .profileRecord, .packHeader, .identifier, .profileBody, .controlRequest, .controlResponse, .attempts,
         .lockNote, .mountTable, .sealedRecord, .accessList, .attributes, .indexPages, .indexLog, .packs,
         .rows,
-        .kernelRequest,
+        .kernelRequest, .links, .trustRecords, .pasted,
     ]
 }
 
