@@ -41,13 +41,16 @@ extension Vault {
                 guard range.count <= max(0, space.available - Self.reserveByteCount) else { throw .noSpace }
                 keepsSize = keeps
             case .punchHole:
+                try self.keepIfOutdated(item, state)
                 try self.removeContent(of: item, range, state)
                 keepsSize = true
             case .zero(let keeps):
+                try self.keepIfOutdated(item, state)
                 try self.removeContent(of: item, range, state)
                 keepsSize = keeps
             }
             self.readAhead.end(number)
+            if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, state) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.row.modified = Clock.realTime
             item.row.changed = item.row.modified

@@ -31,6 +31,7 @@ extension Vault {
             let isLast = done + count == bytes.byteCount
             try store(bytes.extracting(done..<done + count), of: id, number, at: offset + Int64(done)) {
                 row, state throws(FileSystemError) in
+                try self.keepIfOutdated(try state.item(number), state)
                 let changes = state.index.changes
                 try self.refer(to: row, state)
                 self.noteIntent(of: row, changes: state.index.changes - changes, state)
@@ -230,6 +231,7 @@ extension Vault {
             throw item.type == .directory ? .isDirectory : .invalidArgument
         }
         guard size >= 0, size <= Self.fileByteCountMax else { throw .fileTooLarge }
+        if size != item.row.size { try keepIfOutdated(item, state) }
         readAhead.end(item.row.number)
         if size < item.row.size { try removeContent(of: item, size..<Int64.max, state) }
         item.row.size = size

@@ -29,6 +29,8 @@ package final class Vault: Sendable {
     let writer: PackWriter
     let readAhead = ReadAhead()
     let problems: ProblemLog
+    /// Who shows the vault to programs; may be taken under `state`.
+    let sink = Condition<(any ChangeSink)?>(nil)
     /// Whether nothing may be changed through this mount.
     package let isReadOnly: Bool
 

@@ -11,6 +11,8 @@ final class VaultState {
     private(set) var dirtyItems: Set<Int64> = []
     /// Items without a name that somebody may still use.
     var orphans: Set<Int64> = []
+    /// Those of them that are old versions of files, with a name of the new one.
+    var outdated: [Int64: Vault.Name] = [:]
     /// As the index has them.
     private var storedOrphans: Set<Int64>
     /// Sealed bytes whose place can be given back after the next commit.
@@ -112,6 +114,7 @@ final class VaultState {
         items[number] = nil
         dirtyItems.remove(number)
         orphans.remove(number)
+        outdated[number] = nil
         fragmented.remove(number)
     }
 
@@ -163,6 +166,7 @@ final class VaultState {
         items = [:]
         dirtyItems = []
         orphans = storedOrphans
+        outdated = [:]
     }
 
     func ensureWritable() throws(FileSystemError) {

@@ -1,0 +1,148 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Content that comes from elsewhere, and what becomes of the content that programs have open.
+extension Vault {
+    /// A place in the tree.
+    package struct Name: Hashable, Sendable {
+        /// The directory's number.
+        package let parent: Int64
+        /// 1 to 255 bytes, without "/" and NUL.
+        package let name: [UInt8]
+
+        package init(_ name: [UInt8], in parent: Int64) {
+            self.parent = parent
+            self.name = name
+        }
+    }
+
+    /// Gives a file new content that comes from elsewhere, in one step.
+    ///
+    /// As a rename over the file does: the new version is an item with a new number, to which all names lead
+    /// from now on. Who has the file open keeps the old version (docs/posix.md, "Changes from elsewhere").
+    /// May wait, as `changeElsewhere`, which need not be called around it.
+    ///
+    /// - Parameters:
+    ///   - names: All names of the file.
+    ///   - bytes: The whole content, up to 1 MiB.
+    ///   - modified: When it was written, in nanoseconds since 1970.
+    /// - Returns: The number of the new version.
+    /// - Throws: `.notFound` if a name does not lead to the file any more.
+    package func replaceContent(
+        of number: Int64, names: [Name], with bytes: RawSpan, modified: Int64
+    ) throws(FileSystemError) -> Int64 {
+        guard bytes.byteCount <= ExtentLayout.byteCountMax else { throw .fileTooLarge }
+        let (id, version) = try changing { state throws(FileSystemError) in
+            (try state.peek(number).id, state.index.nextItemNumber())
+        }
+        return try changeElsewhere { changes throws(FileSystemError) in
+            if bytes.byteCount == 0 {
+                try changing { state throws(FileSystemError) in
+                    try self.supersede(number, by: version, names, state).row.modified = modified
+                }
+            } else {
+                try store(bytes, of: id, version, at: 0) { row, state throws(FileSystemError) in
+                    let item = try self.supersede(number, by: version, names, state)
+                    try storing { () throws(StoreError) in try state.index.insert(row) }
+                    item.row.size = row.length
+                    item.row.allocated = row.length
+                    item.row.modified = modified
+                }
+            }
+            changes = names.map { .entry($0) } + [.nameless(item: number)]
+            return version
+        }
+    }
+
+    /// Makes a new, empty version of a file, to which `names` lead from now on.
+    ///
+    /// The old version keeps its number and content. It goes when nobody uses it any more, unless somebody
+    /// writes to it before (`keepIfOutdated`). Attributes are those of the old version.
+    ///
+    /// - Parameter version: The number of the new version; fresh.
+    /// - Returns: The new version, whose content and times the caller sets.
+    func supersede(
+        _ number: Int64, by version: Int64, _ names: [Name], _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let old = try state.item(number)
+        guard old.type == .regular, let name = names.first, names.count <= Int(old.row.links) else {
+            throw .invalidArgument
+        }
+        var entries: [EntryRow] = []
+        for name in names {
+            let entry = try storing { () throws(StoreError) in
+                try state.index.entry(name.name, in: name.parent)
+            }
+            guard let entry, entry.item == number else { throw .notFound }
+            entries.append(entry)
+        }
+        for var entry in entries {
+            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            entry.item = version
+            try storing { () throws(StoreError) in try state.index.insert(entry) }
+        }
+        if old.row.flags.contains(.hasAttributes) {
+            try storing { () throws(StoreError) in
+                for (name, value) in try state.index.attributes(of: number) {
+                    try state.index.setAttribute(name, of: version, to: value, replacing: nil)
+                }
+            }
+        }
+        var row = old.row
+        row.number = version
+        row.links = UInt32(names.count)
+        row.size = 0
+        row.allocated = 0
+        row.changed = Clock.realTime
+        row.unsent.remove(.content)
+        old.row.links -= row.links
+        old.row.changed = row.changed
+        state.touch(old, [])
+        if old.row.links == 0 {
+            // The item lives on as its new version: there is nothing to be sent of this one.
+            old.row.unsent = []
+            state.orphans.insert(number)
+            state.outdated[number] = name
+        }
+        return state.add(row)
+    }
+
+    /// Keeps an outdated version that somebody writes to, as a file of its own beside the new version.
+    ///
+    /// To be called with each change of content, before it. What programs write where they still have the old
+    /// version open is neither lost nor written over the new one: both versions stay, and writing goes on in
+    /// the old one, which has a name from its first byte on and so outlives a crash.
+    func keepIfOutdated(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        let number = item.row.number
+        guard !state.outdated.isEmpty, let place = state.outdated[number] else { return }
+        try ensureSpace(for: 8192, state)
+        let directory = try home(of: place, state)
+        let parent = directory.row.number
+        let time = Clock.realTime
+        let name = try ConflictName.first(for: place.name, at: time) { name throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.entry(name, in: parent) } == nil
+        }
+        try insertEntry(name, in: directory, to: number, .regular, time, state)
+        item.row.links = 1
+        item.row.changed = time
+        state.touch(item, [.existence, .mode, .times, .content, .attributes])
+        state.orphans.remove(number)
+        state.outdated[number] = nil
+        let sink = sink.withLock { $0 }
+        sink?.noteAtOnce(.entry(Name(name, in: parent)), in: self)
+        sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
+    }
+
+    /// The directory that an outdated version had its name in, or the root, if that was removed.
+    private func home(of place: Name, _ state: VaultState) throws(FileSystemError) -> CachedItem {
+        do throws(FileSystemError) {
+            return try state.directory(place.parent)
+        } catch {
+            switch error {
+            case .stale, .notFound: return try state.directory(Self.rootNumber)
+            default: throw error
+            }
+        }
+    }
+}
