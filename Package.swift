@@ -150,7 +150,10 @@ let package = Package(
             ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport", "RemoteConformance"]),
         tests(
             "CofferFUSETests",
-            ["CofferSystem", "CofferFormat", "CofferCrypto", "CofferStore", "CofferVault", "CofferFUSE"]),
+            [
+                "CofferSystem", "CofferFormat", "CofferCrypto", "CofferStore", "CofferVault", "CofferFUSE",
+                "CofferTestSupport",
+            ]),
         tests(
             "CofferClientTests",
             [

@@ -81,6 +81,7 @@ package final class MountService: Sendable {
             try Session(root: vaults, keepsAccessTimes: options.keepsAccessTimes, serving: serving)
         }
         self.session = session
+        vaults.setSink(session.changes)
         let handler = ControlHandler(vaults, mountPoint: point.path) { name in
             session.forgetRootEntry(Array(name.utf8))
         }

@@ -15,6 +15,8 @@ final class OpenVaults: VaultDirectory {
     private struct State {
         var open: [UInt16: MountedVault] = [:]
         var changed: Int64
+        /// Who shows the vault of a slot to programs.
+        var sink: (@Sendable (UInt16) -> any ChangeSink)?
     }
 
     /// Opens all vaults; one that cannot be opened is left out, and named in `problems`.
@@ -51,7 +53,17 @@ final class OpenVaults: VaultDirectory {
             throw .store(error)
         }
         do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
+        vault.setSink(state.withLock { $0.sink }?(record.slot))
         return MountedVault(slot: record.slot, name: record.name, vault: vault)
+    }
+
+    /// Says who shows the vaults to programs, each by its slot, also those that are yet to be made.
+    func setSink(_ sink: @escaping @Sendable (UInt16) -> any ChangeSink) {
+        let open = state.withLock { state in
+            state.sink = sink
+            return state.open
+        }
+        for (slot, mounted) in open { mounted.vault.setSink(sink(slot)) }
     }
 
     /// Brings all that was changed to disk.

@@ -64,9 +64,11 @@ struct FileSystem: Sendable {
         return try vault(node).link(node.item, as: name, in: parent.item)
     }
 
-    func unlink(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
+    /// - Returns: The number of an item that lost its last name by it.
+    func unlink(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> Int64? {
         if parent.isRoot { throw root.vault(named: name) == nil ? .notFound : .isDirectory }
-        try vault(parent).unlink(name, in: parent.item)
+        let (number, isLast) = try vault(parent).unlink(name, in: parent.item)
+        return isLast ? number : nil
     }
 
     func removeDirectory(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
@@ -74,17 +76,18 @@ struct FileSystem: Sendable {
         try vault(parent).removeDirectory(name, in: parent.item)
     }
 
+    /// - Returns: The number of an item that lost its last name by it.
     func rename(
         _ name: [UInt8], in parent: Node, to newName: [UInt8], in newParent: Node, _ mode: Vault.RenameMode
-    ) throws(FileSystemError) {
+    ) throws(FileSystemError) -> Int64? {
         guard parent.slot == newParent.slot else { throw .crossVault }
         if !parent.isRoot {
-            try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
-            return
+            return try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
         }
         if mode == .exchange { throw .notSupported }
         if root.vault(named: newName) != nil, name != newName { throw .alreadyExists }
         try root.renameVault(name, to: newName)
+        return nil
     }
 
     func readDirectory(

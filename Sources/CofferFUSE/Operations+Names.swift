@@ -71,8 +71,15 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let (name, caller) = unsafe (self.name(name), caller(request))
         let item = Vault.NewItem(mode: FileType.regular.modeBits | mode & ModeBits.permissions)
+        let isExclusive = unsafe file.map { unsafe $0.pointee.flags & O_EXCL != 0 } ?? true
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
+            do throws(FileSystemError) {
+                return try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
+            } catch {
+                // The kernel did not know of the name yet: it looks it up again, and opens what is there.
+                if case .alreadyExists = error, !isExclusive { throw .stale }
+                throw error
+            }
         }) { reply, made in unsafe reply.created(made.1, of: made.0, session.lookups, file) }
     }
 
@@ -90,7 +97,9 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            try session.fileSystem.unlink(name, in: Node(number: parent))
+            let parent = Node(number: parent)
+            let nameless = try session.fileSystem.unlink(name, in: parent)
+            session.noteMove([], nameless, in: parent)
         }
     }
 
@@ -119,8 +128,11 @@ extension Operations {
             case exchange: mode = .exchange
             default: throw .invalidArgument
             }
-            try session.fileSystem.rename(
-                name, in: Node(number: parent), to: newName, in: Node(number: newParent), mode)
+            let (parent, newParent) = (Node(number: parent), Node(number: newParent))
+            let nameless = try session.fileSystem.rename(name, in: parent, to: newName, in: newParent, mode)
+            session.noteMove(
+                [Vault.Name(name, in: parent.item), Vault.Name(newName, in: newParent.item)], nameless,
+                in: parent)
         }
     }
 

@@ -1,7 +1,7 @@
 internal import CCofferSystem
 internal import CFuse3
 package import CofferSystem
-internal import CofferVault
+package import CofferVault
 internal import Glibc
 
 /// A mount: the connection to the kernel and the loop that serves it.
@@ -18,6 +18,7 @@ package final class Session: @unchecked Sendable {
 
     let fileSystem: FileSystem
     let lookups = LookupTable()
+    let notifier: Notifier
     let syncThread = SyncThread()
     let deferred = DeferredReads()
     /// Where reads put what they answer.
@@ -35,11 +36,13 @@ package final class Session: @unchecked Sendable {
         root: any VaultDirectory, keepsAccessTimes: Bool, serving: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         channel = try Channel()
+        notifier = Notifier(lookups)
         fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes)
         self.serving = serving
     }
 
     deinit {
+        notifier.join()
         if let session = unsafe session { unsafe fuse_session_destroy(session) }
     }
 
@@ -81,6 +84,7 @@ package final class Session: @unchecked Sendable {
         guard unsafe fuse_session_custom_io(made, &io, descriptor) == 0 else {
             throw SystemError("mount", code: ENOMEM, on: mountPoint)
         }
+        try unsafe notifier.start(KernelCache(made))
     }
 
     private static func makeSession(
@@ -109,6 +113,7 @@ package final class Session: @unchecked Sendable {
             if result <= 0 { break }
             unsafe fuse_session_process_buf(session, &request)
         }
+        notifier.join()
         syncThread.stop()
         deferred.wait()
     }
@@ -117,7 +122,13 @@ package final class Session: @unchecked Sendable {
     ///
     /// From any thread.
     package func end() {
-        channel.end()
+        // The kernel may keep the notifier waiting until requests are answered.
+        notifier.stop { [self] in channel.end() }
+    }
+
+    /// Where the vault of a slot says what changes in it from outside of the mount.
+    package var changes: @Sendable (UInt16) -> any ChangeSink {
+        { [notifier] slot in VaultChanges(slot: slot, notifier: notifier) }
     }
 
     var requestDropsPrivileges: Bool { channel.dropsPrivileges }
@@ -132,6 +143,14 @@ package final class Session: @unchecked Sendable {
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
+    /// Has the kernel look names up again that a request has moved while it may not have known where they lead:
+    /// what it moved along may be something else than what the vault moved.
+    func noteMove(_ names: @autoclosure () -> [Vault.Name], _ nameless: Int64?, in node: Node) {
+        guard notifier.isActive, let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
+        for name in names() { notifier.noteAtOnce(.entry(name), in: vault, node.slot) }
+        if let nameless { notifier.noteAtOnce(.nameless(item: nameless), in: vault, node.slot) }
+    }
+
     func noteAccess(_ node: Node) {
         if fileSystem.keepsAccessTimes || node.isRoot { return }
         fileSystem.root.vault(slot: node.slot)?.vault.noteAccess(node.item)
@@ -142,10 +161,8 @@ package final class Session: @unchecked Sendable {
     /// Not to be called by a request, nor under a lock that requests take.
     package func forgetRootEntry(_ name: [UInt8]) {
         guard let session = unsafe session else { return }
-        unsafe (name + [0]).withUnsafeBytes { raw in
-            let text = unsafe raw.baseAddress?.assumingMemoryBound(to: CChar.self)
-            _ = unsafe fuse_lowlevel_notify_inval_entry(session, Node.root.number, text, name.count)
-        }
-        _ = unsafe fuse_lowlevel_notify_inval_inode(session, Node.root.number, 0, 0)
+        let cache = unsafe KernelCache(session)
+        cache.forgetEntry(name, in: .root)
+        cache.forgetListing(of: .root)
     }
 }

@@ -1,0 +1,279 @@
+internal import CofferSystem
+internal import CofferVault
+internal import Synchronization
+
+/// Brings the kernel's caches up to date when a vault changes from outside of the mount.
+///
+/// A thread of its own: the kernel may keep it waiting until requests are answered. What is said twice before
+/// its turn is done once, and a directory's listing is forgotten once for all names that wait.
+final class Notifier: Sendable {
+    /// Changes that wait; who has more waits as well.
+    static let waitingMax = 4096
+
+    struct Change: Hashable {
+        let slot: UInt16
+        let change: VaultChange
+    }
+
+    private struct Work {
+        var waiting: [Change] = []
+        var known: Set<Change> = []
+        /// The vaults of those that wait.
+        var vaults: [UInt16: Vault] = [:]
+        var isBusy = false
+        /// Changes of vaults that have begun and not ended.
+        var begun = 0
+        var cache: KernelCache?
+        var isStopped = false
+        var hasEnded = true
+        var atEnd: [@Sendable () -> Void] = []
+        var thread: Thread?
+    }
+
+    private let lookups: LookupTable
+    private let work = Condition(Work())
+    private let active = Atomic(false)
+
+    init(_ lookups: LookupTable) {
+        self.lookups = lookups
+    }
+
+    // MARK: Any thread
+
+    /// Whether the kernel may know less than the vaults.
+    ///
+    /// Costs a request nothing to ask. A request that was done in a vault after a change from elsewhere finds it
+    /// true until the kernel has learned of the change, as that waits for requests in the same directory.
+    var isActive: Bool { active.load(ordering: .acquiring) }
+
+    func begin() {
+        update { $0.begun += 1 }
+    }
+
+    func end() {
+        update { $0.begun -= 1 }
+    }
+
+    private func update(_ body: (inout Work) -> Void) {
+        work.update { work in
+            body(&work)
+            let isActive = work.begun > 0 || work.isBusy || !work.waiting.isEmpty
+            active.store(isActive && !work.hasEnded, ordering: .releasing)
+        }
+    }
+
+    /// Takes in changes; waits for room.
+    func note(_ changes: some Sequence<VaultChange>, in vault: Vault, _ slot: UInt16) {
+        for change in changes where isOfInterest(change, slot) {
+            _ = work.wait { work -> Bool? in
+                if work.waiting.count < Self.waitingMax || work.hasEnded { return true }
+                return nil
+            }
+            add(change, in: vault, slot)
+        }
+    }
+
+    /// Takes in a change without waiting.
+    func noteAtOnce(_ change: VaultChange, in vault: Vault, _ slot: UInt16) {
+        if isOfInterest(change, slot) { add(change, in: vault, slot) }
+    }
+
+    /// What the kernel does not know it need not forget.
+    ///
+    /// A directory that it learns of later is one whose names it learns later.
+    private func isOfInterest(_ change: VaultChange, _ slot: UInt16) -> Bool {
+        switch change {
+        case .entry(let name), .attributes(_, let name), .growth(_, _, let name):
+            lookups.isKnown(Node(slot: slot, item: name.parent))
+        case .nameless: true
+        }
+    }
+
+    private func add(_ change: VaultChange, in vault: Vault, _ slot: UInt16) {
+        let change = Change(slot: slot, change: change)
+        update { work in
+            guard !work.hasEnded, work.known.insert(change).inserted else { return }
+            work.waiting.append(change)
+            work.vaults[slot] = vault
+        }
+    }
+
+    /// Has dirty pages of an item written; waits.
+    func flush(_ node: Node) {
+        guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
+            return
+        }
+        cache.forgetContent(of: node, from: 0)
+    }
+
+    /// Waits until all that was noted is done, or the mount ends.
+    func awaitAll() {
+        _ = work.wait { work -> Bool? in
+            (work.waiting.isEmpty && !work.isBusy) || work.hasEnded ? true : nil
+        }
+    }
+
+    /// Changes that wait.
+    var waitingCount: Int { work.withLock { $0.waiting.count } }
+
+    // MARK: Beginning and end
+
+    /// Starts the thread.
+    func start(_ cache: KernelCache) throws(SystemError) {
+        try work.update { work throws(SystemError) in
+            work.cache = cache
+            work.hasEnded = false
+            work.thread = try Thread.start("coffer-notify") { [self] in run() }
+        }
+    }
+
+    /// Ends the thread after the call that it is in, and then calls `body`.
+    ///
+    /// That call may wait for requests: they must be answered until then.
+    func stop(then body: @escaping @Sendable () -> Void) {
+        let hasEnded = work.update { work in
+            work.isStopped = true
+            if !work.hasEnded { work.atEnd.append(body) }
+            return work.hasEnded
+        }
+        if hasEnded { body() }
+    }
+
+    /// Waits until the thread has ended; for who serves no requests any more.
+    func join() {
+        stop {}
+        let thread = work.withLock { work in
+            defer { work.thread = nil }
+            return work.thread
+        }
+        thread?.join()
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        while let (changes, vaults, cache) = next() { bringUpToDate(changes, vaults, cache) }
+        update { work in
+            work.hasEnded = true
+            work.waiting = []
+            work.known = []
+            work.vaults = [:]
+        }
+        let atEnd = work.withLock { work in
+            defer { work.atEnd = [] }
+            return work.atEnd
+        }
+        for body in atEnd { body() }
+    }
+
+    private func next() -> (changes: [Change], vaults: [UInt16: Vault], cache: KernelCache)? {
+        update { $0.isBusy = false }
+        let next: (changes: [Change], vaults: [UInt16: Vault], cache: KernelCache?) = work.wait { work in
+            if work.isStopped { return ([], [:], nil) }
+            if work.waiting.isEmpty { return nil }
+            work.isBusy = true
+            defer {
+                work.waiting = []
+                work.known = []
+                work.vaults = [:]
+            }
+            return (work.waiting, work.vaults, work.cache)
+        }
+        work.update { _ in }
+        return next.cache.map { (next.changes, next.vaults, $0) }
+    }
+
+    private var isStopped: Bool { work.withLock { $0.isStopped } }
+
+    /// Names come first, so that listings and answers that are under way have arrived; items without a name
+    /// last, as only then it is sure who uses them.
+    private func bringUpToDate(_ changes: [Change], _ vaults: [UInt16: Vault], _ cache: KernelCache) {
+        var directories: Set<Node> = []
+        for change in changes where !isStopped {
+            guard let name = change.name, let vault = vaults[change.slot] else { continue }
+            let parent = Node(slot: change.slot, item: name.parent)
+            switch change.change {
+            case .attributes(let item, _):
+                forgetAttributes(of: Node(slot: change.slot, item: item), name.name, parent, vault, cache)
+            case .entry:
+                cache.forgetEntry(name.name, in: parent)
+                directories.insert(parent)
+            case .growth, .nameless: cache.forgetEntry(name.name, in: parent)
+            }
+        }
+        for directory in directories where !isStopped { cache.forgetListing(of: directory) }
+        for change in changes where !isStopped {
+            guard let vault = vaults[change.slot] else { continue }
+            switch change.change {
+            case .growth(let item, let size, _):
+                grow(Node(slot: change.slot, item: item), from: size, in: vault, cache)
+            case .nameless(let item):
+                if !lookups.isKnown(Node(slot: change.slot, item: item)) { vault.release(item) }
+            case .entry, .attributes: break
+            }
+        }
+    }
+
+    /// The name of a directory stays, as programs may be at home in it.
+    private func forgetAttributes(
+        of node: Node, _ name: [UInt8], _ parent: Node, _ vault: Vault, _ cache: KernelCache
+    ) {
+        if node.item == Vault.rootNumber {
+            cache.awaitRequests(in: .root)
+        } else if (try? vault.attributes(of: node.item))?.type == .directory {
+            cache.awaitRequests(in: parent)
+        } else {
+            cache.forgetEntry(name, in: parent)
+        }
+        cache.forgetAttributes(of: node)
+    }
+
+    /// Shows what was added to a file that programs have open.
+    private func grow(_ node: Node, from size: Int64, in vault: Vault, _ cache: KernelCache) {
+        let buffer = AlignedBuffer(count: 1)
+        guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size,
+            (try? vault.read(node.item, at: now - 1, count: 1, into: buffer)) == 1
+        else { return }
+        cache.forgetContent(of: node, from: size)
+        buffer.withBytes(0..<1) { cache.store($0.littleEndian(at: 0, as: UInt8.self), at: now - 1, of: node) }
+    }
+}
+
+extension Notifier.Change {
+    fileprivate var name: Vault.Name? {
+        switch change {
+        case .entry(let name), .attributes(_, let name), .growth(_, _, let name): name
+        case .nameless: nil
+        }
+    }
+}
+
+/// The changes of one vault of a mount.
+struct VaultChanges: ChangeSink {
+    let slot: UInt16
+    let notifier: Notifier
+
+    func begin() {
+        notifier.begin()
+    }
+
+    func note(_ changes: [VaultChange], in vault: Vault) {
+        notifier.note(changes, in: vault, slot)
+    }
+
+    func end() {
+        notifier.end()
+    }
+
+    func noteAtOnce(_ change: VaultChange, in vault: Vault) {
+        notifier.noteAtOnce(change, in: vault, slot)
+    }
+
+    func flush(_ item: Int64) {
+        notifier.flush(Node(slot: slot, item: item))
+    }
+
+    func awaitShown() {
+        notifier.awaitAll()
+    }
+}

@@ -1,0 +1,74 @@
+import CofferVault
+import Foundation
+import Testing
+
+extension LiveMountTests {
+    /// What programs do after a vault has changed and before the kernel knows.
+    @Suite struct MeanwhileTests {
+        @Test func aProgramMovesWhatIsSomethingElseByNow() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "one")
+                try elsewhere.makes("b", "other")
+                #expect(try Program.reads(mount.path("a")) == "one")
+                try mount.vault.changeElsewhere { changes throws(FileSystemError) in
+                    _ = try mount.vault.rename(
+                        Array("b".utf8), in: Vault.rootNumber, to: Array("a".utf8), in: Vault.rootNumber,
+                        .replace)
+                    changes = [.entry(elsewhere.name("a")), .entry(elsewhere.name("b"))]
+                    #expect(rename(mount.path("a"), mount.path("c")) == 0)
+                }
+                mount.vault.awaitShown()
+                #expect(try elsewhere.content("c") == "other")
+                #expect(try Program.reads(mount.path("c")) == "other")
+                #expect(try Program.lists(mount.path()) == ["c"])
+            }
+        }
+
+        /// Nobody will tell the vault that it is forgotten.
+        @Test func aProgramRemovesAnItemThatTheKernelNeverMet() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "one")
+                let number = try elsewhere.makes("b", "other")
+                let file = try Program.opens(mount.path("a"))
+                try mount.vault.changeElsewhere { changes throws(FileSystemError) in
+                    _ = try mount.vault.rename(
+                        Array("b".utf8), in: Vault.rootNumber, to: Array("a".utf8), in: Vault.rootNumber,
+                        .replace)
+                    changes = [.entry(elsewhere.name("a")), .entry(elsewhere.name("b"))]
+                    #expect(unlink(mount.path("a")) == 0)
+                }
+                mount.vault.awaitShown()
+                #expect(try elsewhere.names() == [])
+                #expect(mount.isGone(number))
+                #expect(try Program.reads(file) == "one")
+                try Program.closes(file)
+            }
+        }
+
+        /// A program that does not insist on a new file gets the one that is there.
+        @Test func aProgramMakesWhatIsThereByNow() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                #expect(throws: Failed(code: ENOENT)) { try Program.status(mount.path("a")) }
+                try mount.vault.changeElsewhere { changes throws(FileSystemError) in
+                    let item = try mount.vault.create(
+                        Vault.NewItem(mode: 0o100600), named: Array("a".utf8), in: Vault.rootNumber,
+                        by: Caller(user: getuid(), group: getgid(), umask: 0))
+                    try elsewhere.append("theirs", to: item.number, at: 0)
+                    changes = [.entry(elsewhere.name("a"))]
+                    #expect(throws: Never.self) {
+                        let file = try Program.opens(mount.path("a"), O_RDWR | O_CREAT)
+                        #expect(try Program.reads(file) == "theirs")
+                        try Program.closes(file)
+                    }
+                    #expect(throws: Failed(code: EEXIST)) {
+                        try Program.opens(mount.path("a"), O_RDWR | O_CREAT | O_EXCL)
+                    }
+                }
+                #expect(try Program.status(mount.path("a")).st_mode & 0o777 == 0o600)
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import CofferVault
+import Foundation
+import Testing
+
+extension LiveMountTests {
+    /// Files that get new content elsewhere, closed or open.
+    @Suite struct RemoteContentTests {
+        @Test(arguments: ["", "2", "a longer second version"])
+        func aClosedFile(content: String) throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                let old = try elsewhere.makes("a", "first version")
+                #expect(try Program.reads(mount.path("a")) == "first version")
+                let new = try elsewhere.replaces("a", with: content)
+                #expect(try Program.reads(mount.path("a")) == content)
+                let status = try Program.status(mount.path("a"))
+                #expect(status.st_size == content.utf8.count)
+                #expect(status.st_ino == mount.inode(new))
+                #expect(status.st_mtim.tv_sec == 1000)
+                #expect(mount.isGone(old))
+            }
+        }
+
+        @Test(arguments: ["", "2", "a longer second version"])
+        func anOpenFileKeepsItsVersion(content: String) throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "first version")
+                let cached = try Program.opens(mount.path("a"))
+                #expect(try Program.reads(cached) == "first version")
+                try elsewhere.replaces("a", with: content)
+                #expect(try Program.reads(mount.path("a")) == content)
+                #expect(try Program.reads(cached) == "first version")
+                #expect(try Program.status(cached).st_size == 13)
+                #expect(try Program.status(cached).st_nlink == 0)
+                #expect(try Program.status(cached).st_ino != Program.status(mount.path("a")).st_ino)
+                #expect(try Program.lists(mount.path()) == ["a"])
+                try Program.closes(cached)
+                #expect(try elsewhere.names() == ["a"])
+            }
+        }
+
+        /// What was not read before the change is the old version all the same.
+        @Test func pagesThatWereNeverRead() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", String(repeating: "1", count: 100_000))
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                try elsewhere.replaces("a", with: String(repeating: "2", count: 90_000))
+                #expect(try Program.reads(file, count: 200_000) == String(repeating: "1", count: 100_000))
+                try Program.closes(file)
+            }
+        }
+
+        @Test func severalTimes() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "0")
+                var files: [Int32] = []
+                for round in 1...5 {
+                    files.append(try Program.opens(mount.path("a")))
+                    try elsewhere.replaces("a", with: String(round))
+                }
+                #expect(try files.map { try Program.reads($0) } == ["0", "1", "2", "3", "4"])
+                #expect(try Program.reads(mount.path("a")) == "5")
+                for file in files { try Program.closes(file) }
+            }
+        }
+
+        @Test func allNamesLeadToTheNewVersion() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                let number = try elsewhere.makes("a", "one")
+                try mount.vault.setExtendedAttribute(
+                    Array("user.colour".utf8), of: number, to: Array("blue".utf8), .any)
+                _ = try mount.vault.link(number, as: Array("b".utf8), in: Vault.rootNumber)
+                try elsewhere.show([.entry(elsewhere.name("b"))])
+                #expect(try Program.reads(mount.path("a")) == Program.reads(mount.path("b")))
+                let new = try elsewhere.replaces("a", "b", with: "two")
+                for name in ["a", "b"] {
+                    #expect(try Program.reads(mount.path(name)) == "two")
+                    #expect(try Program.status(mount.path(name)).st_ino == mount.inode(new))
+                    #expect(try Program.status(mount.path(name)).st_nlink == 2)
+                }
+                let colour = try mount.vault.extendedAttribute(Array("user.colour".utf8), of: new)
+                #expect(colour == Array("blue".utf8))
+            }
+        }
+
+        @Test func tailFollowsTheName() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("log", "one\n")
+                let tail = try Child("/usr/bin/tail", ["-s", "0.05", "-F", mount.path("log")])
+                defer { tail.end() }
+                #expect(try tail.line() == "one")
+                try elsewhere.replaces("log", with: "two\n")
+                #expect(try tail.line().contains("replaced"))
+                #expect(try tail.line() == "two")
+            }
+        }
+
+        @Test func tailFollowsWhatGrows() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("log", "one\n")
+                let tail = try Child("/usr/bin/tail", ["-s", "0.05", "-f", mount.path("log")])
+                defer { tail.end() }
+                #expect(try tail.line() == "one")
+                var size = 4
+                for round in 0..<20 {
+                    let text = String(repeating: "\(round % 10)", count: 1000) + "\n"
+                    try elsewhere.grows("log", by: text)
+                    #expect(try tail.line() + "\n" == text)
+                    size += 1001
+                }
+                #expect(try Program.status(mount.path("log")).st_size == size)
+            }
+        }
+
+        @Test func aFileThatGrowsWithPagesCached() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                let first = String(repeating: "1", count: 5000)
+                try elsewhere.makes("a", first)
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                #expect(try Program.reads(file) == first)
+                let second = String(repeating: "2", count: 20_000)
+                try elsewhere.grows("a", by: second)
+                #expect(try Program.status(file).st_size == 25_000)
+                #expect(try Program.reads(file) == first + second)
+                try Program.closes(file)
+                #expect(try Program.reads(mount.path("a")) == first + second)
+            }
+        }
+    }
+}
