@@ -1,4 +1,5 @@
 package import CofferSystem
+internal import Glibc
 
 /// Where a profile lies, and the files in it.
 package struct ProfileLocation: Sendable {
@@ -28,15 +29,26 @@ package struct ProfileLocation: Sendable {
     /// Whether a profile is there.
     package var exists: Bool { Directory.exists(profile) }
 
+    /// How long to wait for a holder of the lock that is ending, in nanoseconds.
+    private static let endingTimeMax: Int64 = 2_000_000_000
+
     /// Takes the profile for this process.
+    ///
+    /// A process that was killed holds the lock until the kernel has closed its files: that is waited for.
     ///
     /// - Throws: `.noProfile`, `.locked`.
     package func takeLock() throws(ProfileError) -> FileLock {
         guard exists else { throw .noProfile(path: path) }
-        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(lock) }) else {
-            throw .locked(lockNote)
+        let deadline = Clock.monotonic + Self.endingTimeMax
+        while true {
+            let taken = try systemCalls { () throws(SystemError) in try FileLock.take(lock) }
+            if let taken { return taken }
+            let note = lockNote
+            guard let note, ProcessState.isEnding(note.process), Clock.monotonic < deadline else {
+                throw .locked(note)
+            }
+            usleep(10_000)
         }
-        return lock
     }
 
     /// What the holder of the lock, past or present, left there.

@@ -13,17 +13,21 @@ package final class PolledReads {
     private static let restCount = 64
 
     /// The kernel's context (io_setup(2)), or 0 where there is none to be had.
-    private let context: UInt
+    ///
+    /// Made when it is first needed: a process that has one takes the kernel longer to end.
+    private lazy var context: UInt = {
+        var context: UInt = 0
+        hasAsked = true
+        return unsafe coffer_reads_open(&context) == 0 ? context : 0
+    }()
+    private var hasAsked = false
     private var rests = 0
 
-    /// Asks the kernel for what it takes; without that, reads are made the usual way.
-    package init() {
-        var context: UInt = 0
-        self.context = unsafe coffer_reads_open(&context) == 0 ? context : 0
-    }
+    /// Nothing is asked of the kernel yet.
+    package init() {}
 
     deinit {
-        if context != 0 { coffer_reads_close(context) }
+        if hasAsked, context != 0 { coffer_reads_close(context) }
     }
 
     /// Reads up to `buffer.byteCount` bytes at `offset` of a file opened with O_DIRECT.
@@ -34,6 +38,7 @@ package final class PolledReads {
         _ descriptor: Int32, into buffer: inout MutableRawSpan, at offset: Int, meanwhile: () -> Void,
         subject: String
     ) throws(SystemError) -> Int? {
+        let context = context
         // SAFETY: the kernel writes into the buffer, which outlives the call, until the wait below returns.
         let started = unsafe buffer.withUnsafeMutableBytes { bytes in
             guard context != 0 else { return false }
