@@ -68,14 +68,20 @@ let package = Package(
         module("CofferFormat", ["CofferSystem"]),
         module("CofferTrust", ["CofferCrypto", "CofferFormat"]),
         module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat"]),
-        module("CofferVault", ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore"]),
+        module("CofferFacts", ["CofferSystem", "CofferCrypto", "CofferFormat"]),
+        module(
+            "CofferVault",
+            ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore"]),
         module("CofferRemote", ["CofferSystem", "CofferFormat"]),
         module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
         module(
+            "CofferSync",
+            ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote"]),
+        module(
             "CofferClient",
             [
-                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
-                "CofferFUSE",
+                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts",
+                "CofferStore", "CofferVault", "CofferFUSE", "CofferRemote", "CofferSync",
             ]),
         .executableTarget(
             name: "coffer",
@@ -103,8 +109,9 @@ let package = Package(
         .executableTarget(
             name: "coffer-microbenchmarks",
             dependencies: [
-                "BenchmarkReport", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore",
-                "CofferVault", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "BenchmarkReport", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust",
+                "CofferFacts", "CofferStore", "CofferVault",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/coffer-microbenchmarks", swiftSettings: testSettings),
         tests("BenchmarkReportTests", ["BenchmarkReport"]),
@@ -119,7 +126,9 @@ let package = Package(
         tests("ArchitectureTests", []),
         .target(
             name: "CofferTestSupport",
-            dependencies: ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault"],
+            dependencies: [
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
+            ],
             path: "Tests/CofferTestSupport", swiftSettings: testSettings),
 
         .target(
@@ -142,8 +151,8 @@ let package = Package(
         tests(
             "CofferVaultTests",
             [
-                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault",
-                "CofferTestSupport",
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore",
+                "CofferVault", "CofferTestSupport", "MergeCases", "FactHistories",
             ]),
         tests(
             "CofferRemoteTests",
@@ -155,10 +164,36 @@ let package = Package(
                 "CofferTestSupport",
             ]),
         tests(
+            "CofferSyncTests",
+            [
+                "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote", "CofferSync",
+                "CofferTestSupport", "RemoteConformance",
+            ]),
+        tests(
             "CofferClientTests",
             [
-                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferVault", "CofferFUSE",
-                "CofferClient",
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
+                "CofferRemote", "CofferSync", "CofferFUSE", "CofferClient",
+            ]),
+        // What users of a vault do, and what comes of it, whatever their devices are made of.
+        .target(name: "MergeCases", path: "Tests/MergeCases", swiftSettings: testSettings),
+        // Random histories of devices, on any store of facts.
+        .target(
+            name: "FactHistories",
+            dependencies: ["CofferCrypto", "CofferFormat", "CofferFacts", "CofferTestSupport"],
+            path: "Tests/FactHistories", swiftSettings: testSettings),
+        tests(
+            "CofferFactsTests",
+            [
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferFacts", "CofferTestSupport",
+                "MergeCases", "FactHistories",
+            ]),
+        tests(
+            "CofferReplicaTests",
+            [
+                "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore",
+                "CofferVault", "CofferRemote", "CofferSync", "CofferClient", "CofferTestSupport",
+                "RemoteConformance", "MergeCases",
             ]),
         tests("MountTests", ["CFilesystemCalls", "FilesystemCases"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),

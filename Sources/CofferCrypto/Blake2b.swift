@@ -10,9 +10,41 @@ package enum Blake2b {
         return output
     }
 
+    /// The plain 32-byte hash of two pieces, one behind the other.
+    static func hash(_ first: RawSpan, _ second: RawSpan) -> [UInt8] {
+        Sodium.ensureInitialised()
+        var output = [UInt8](repeating: 0, count: 32)
+        // SAFETY: the state has the size and the alignment that libsodium asks for, and lives until the end of
+        // this function; all spans outlive their calls.
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: crypto_generichash_statebytes(), alignment: 64)
+        defer { unsafe memory.deallocate() }
+        let state = OpaquePointer(memory)
+        _ = unsafe crypto_generichash_init(state, nil, 0, 32)
+        unsafe first.withPointer { bytes, count in
+            _ = unsafe crypto_generichash_update(state, bytes, UInt64(count))
+        }
+        unsafe second.withPointer { bytes, count in
+            _ = unsafe crypto_generichash_update(state, bytes, UInt64(count))
+        }
+        output.withMutableRawSpan { output in
+            unsafe output.withPointer { output, count in
+                _ = unsafe crypto_generichash_final(state, output, count)
+            }
+        }
+        return output
+    }
+
     /// The hash keyed by a secret that derives no keys, as many bytes as `output` has.
     package static func hash(
         _ bytes: RawSpan, key: borrowing SymmetricKey<RowDigestRole>, into output: inout MutableRawSpan
+    ) {
+        key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
+    }
+
+    /// The hash keyed by a secret that derives no keys, as many bytes as `output` has.
+    package static func hash(
+        _ bytes: RawSpan, key: borrowing SymmetricKey<StateHashRole>, into output: inout MutableRawSpan
     ) {
         key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
     }

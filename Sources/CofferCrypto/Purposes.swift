@@ -16,6 +16,10 @@ package enum SignaturePurpose: String, Sendable {
     case identityCard = "identity card"
     /// A join request, by the identity key.
     case joinRequest = "join request"
+    /// A commit, by its author.
+    case commit
+    /// A checkpoint, by who made it.
+    case checkpoint
 }
 
 /// What a plain hash is of: part of what is hashed.
@@ -28,6 +32,22 @@ package enum HashPurpose: String, Sendable {
     case fingerprint
     /// The text of an invite, against mistakes in copying.
     case inviteChecksum = "invite checksum"
+    /// A sealed extent.
+    case extent
+    /// A sealed page of a content's tree.
+    case contentPage = "content page"
+    /// The plaintext of such a page; stays on its device.
+    case plainPage = "plain page"
+    /// A whole remote pack.
+    case remotePack = "remote pack"
+    /// A commit, as stored.
+    case commit
+    /// The record of a checkpoint, as stored.
+    case checkpoint
+    /// A piece of a checkpoint, as stored.
+    case checkpointPiece = "checkpoint piece"
+    /// The facts of a piece of a checkpoint.
+    case checkpointFacts = "checkpoint facts"
 }
 
 extension Blake2b {
@@ -35,6 +55,12 @@ extension Blake2b {
     package static func hash(_ bytes: [UInt8], for purpose: HashPurpose) -> [UInt8] {
         let input = Array("coffer/1/\(purpose.rawValue)\0".utf8) + bytes
         return unsafe hash(input.span.bytes, byteCount: 32)
+    }
+
+    /// As the other one, without a copy of the bytes: for bulk data.
+    package static func hash(_ bytes: RawSpan, for purpose: HashPurpose) -> [UInt8] {
+        let head = Array("coffer/1/\(purpose.rawValue)\0".utf8)
+        return unsafe hash(head.span.bytes, bytes)
     }
 }
 

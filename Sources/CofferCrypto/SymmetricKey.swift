@@ -31,17 +31,23 @@ package enum IndexPageRole: KeyRole { package static let purpose = "index page" 
 package enum IntentRole: KeyRole { package static let purpose = "intents" }
 /// Keys the multiset hash over the rows of an index.
 package enum RowDigestRole: KeyRole { package static let purpose = "row digest" }
+/// Keys the multiset hash over the tree that the facts of a vault show.
+package enum StateHashRole: KeyRole { package static let purpose = "state hash" }
 /// Random, one per vault and epoch; what members share.
 package enum VaultRole: KeyRole { package static let purpose = "vault" }
 /// The root of all content of one epoch.
 package enum ContentRole: KeyRole { package static let purpose = "content" }
 /// Seals the blocks of one item in one epoch.
 package enum ItemRole: KeyRole { package static let purpose = "item" }
+/// Seals the pages of contents' trees in one epoch.
+package enum ContentPageRole: KeyRole { package static let purpose = "content page" }
 
 /// The root of all names and attributes of one epoch.
 package enum MetadataRole: KeyRole { package static let purpose = "metadata" }
 /// Seals the commits of one epoch.
 package enum LogRole: KeyRole { package static let purpose = "log" }
+/// Seals the checkpoints of one epoch.
+package enum CheckpointRole: KeyRole { package static let purpose = "checkpoint" }
 /// Seals the key of the epoch before.
 package enum PreviousEpochRole: KeyRole { package static let purpose = "previous epoch" }
 /// Tells the key of an epoch from any other; published.

@@ -12,4 +12,6 @@ package enum FormatError: Error, Equatable {
     case invalid(field: String)
     /// A field has a number that a newer Coffer may know, such as another operation or role.
     case unknown(field: String, found: UInt32)
+    /// Two records speak of one thing, of which one may.
+    case duplicate(field: String)
 }

@@ -67,6 +67,8 @@ package enum ItemKind {}
 package enum PackKind {}
 /// Tells identifiers of devices from others.
 package enum DeviceKind {}
+/// Tells identifiers of directory entries from others.
+package enum EntryKind {}
 
 /// Names a profile.
 package typealias ProfileID = Identifier<ProfileKind>
@@ -78,3 +80,5 @@ package typealias ItemID = Identifier<ItemKind>
 package typealias PackID = Identifier<PackKind>
 /// Names a device.
 package typealias DeviceID = Identifier<DeviceKind>
+/// Names a directory entry, wherever it is moved.
+package typealias EntryID = Identifier<EntryKind>

@@ -42,7 +42,7 @@ package enum IntentLayout {
     }
 }
 
-/// The associated data of a record: 149 bytes that bind it to its place, and to the commit that it is built on.
+/// The associated data of a record: 181 or 309 bytes that bind it to its place, and to the commit that it is built on.
 ///
 ///     offset  bytes  field
 ///          0      1  format version, 1
@@ -50,14 +50,14 @@ package enum IntentLayout {
 ///         17      8  offset of the record in the file
 ///         25      4  bytes of the record
 ///         29      8  `commits` of the index's state row
-///         37    112  `digests` of the index's state row
+///         37      …  `digests` of the index's state row
 package struct IntentAssociatedData: Sendable {
-    /// The 149 bytes.
+    /// The 37 bytes, and those of `digests`.
     package private(set) var bytes: [UInt8]
 
     /// For records that are built on one commit; `select` sets the place.
     package init(vault: VaultID, commits: Int64, digests: [UInt8]) {
-        var writer = ByteWriter(capacity: 149)
+        var writer = ByteWriter(capacity: 37 + digests.count)
         writer.number(UInt8(1))
         writer.identifier(vault)
         writer.number(UInt64(0))

@@ -5,8 +5,11 @@ package import CofferFormat
 package protocol EpochSubkeyRole: KeyRole {}
 
 extension ContentRole: EpochSubkeyRole {}
+extension ContentPageRole: EpochSubkeyRole {}
 extension MetadataRole: EpochSubkeyRole {}
 extension LogRole: EpochSubkeyRole {}
+extension CheckpointRole: EpochSubkeyRole {}
+extension StateHashRole: EpochSubkeyRole {}
 extension PreviousEpochRole: EpochSubkeyRole {}
 extension CommitmentRole: EpochSubkeyRole {}
 

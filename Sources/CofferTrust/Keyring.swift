@@ -14,6 +14,17 @@ package struct Keyring: Sendable {
         keys = [key]
     }
 
+    /// A keyring as it was kept; nil unless it has epoch 1 and all up to its newest.
+    package init?(kept keys: [EpochKey]) {
+        let sorted = keys.sorted { $0.epoch < $1.epoch }
+        guard let first = sorted.first,
+            sorted.enumerated().allSatisfy({
+                Int($0.element.epoch.number) == $0.offset + 1 && $0.element.vault == first.vault
+            })
+        else { return nil }
+        self.keys = sorted
+    }
+
     /// Opens all epochs up to that of a key, each checked against what the member chain commits to.
     ///
     /// - Parameters:

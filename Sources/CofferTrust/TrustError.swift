@@ -86,6 +86,8 @@ package enum TrustError: Error, Equatable {
     case wrongRecipients
     /// The key is not the one that the member chain commits to.
     case wrongKey(Epoch)
+    /// The key is right, and could not be kept on this device.
+    case notKept
 
     // Invites
     /// The text is no invite, or was not copied whole.

@@ -5,9 +5,10 @@ enum Layers {
         "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CCofferSystem": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2,
-        "CofferTrust": 3, "CofferStore": 3,
+        "CofferTrust": 3, "CofferStore": 3, "CofferFacts": 3,
         "CofferVault": 4,
         "CofferRemote": 5, "CofferFUSE": 5,
+        "CofferSync": 6,
         "CofferClient": 7,
         "coffer": 8,
         // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.

@@ -22,6 +22,9 @@ import Testing
         let whole = Array("coffer/1/fingerprint\0".utf8) + bytes
         #expect(Blake2b.hash(bytes, for: .fingerprint) == Blake2b.hash(whole.span.bytes, byteCount: 32))
         #expect(Blake2b.hash(bytes, for: .fingerprint) != Blake2b.hash(bytes, for: .link))
+        for bytes in [bytes, [], pattern(5000)] {
+            #expect(Blake2b.hash(bytes.span.bytes, for: .extent) == Blake2b.hash(bytes, for: .extent))
+        }
     }
 
     @Test func anAgreedKeyIsThePlainHashOfBothSecrets() {

@@ -63,7 +63,7 @@ import Testing
         try codec.expectRoundTrip(Whole(writes: [write(1)], rows: []))
         try codec.expectRoundTrip(Whole(writes: [], rows: [[1]]))
         try codec.expectRoundTrip(
-            Whole(writes: [write(4096), write(16_385, item: 9)], rows: [counting(112), counting(4200)]))
+            Whole(writes: [write(4096), write(16_385, item: 9)], rows: [counting(144), counting(4200)]))
     }
 
     @Test func damageIsSeen() throws {
@@ -131,10 +131,10 @@ import Testing
     @Test func associatedDataIsThatOfTheFormat() {
         var data = IntentAssociatedData(
             vault: VaultID(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908), commits: 5,
-            digests: counting(112))
+            digests: counting(144))
         data.select(offset: 0x3000, byteCount: 0x2000)
         #expect(
             hexadecimal(data.bytes) == "01" + "000102030405060708090a0b0c0d0e0f" + "0030000000000000"
-                + "00200000" + "0500000000000000" + hexadecimal(counting(112)))
+                + "00200000" + "0500000000000000" + hexadecimal(counting(144)))
     }
 }

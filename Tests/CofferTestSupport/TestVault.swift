@@ -1,5 +1,6 @@
 package import CofferCrypto
 package import CofferFormat
+internal import CofferTrust
 package import CofferVault
 
 /// The keys and the simulated disk of a vault, to open it as often as a test wants.
@@ -24,10 +25,17 @@ package final class TestVault: Sendable {
     /// Makes a vault with random keys on a new disk, of `byteCount` bytes if given.
     package static func create(byteCount: Int? = nil) throws -> TestVault {
         let id = VaultID(low: Random.number(), high: Random.number())
-        let key = ContentKeys.VaultKey(epoch: .first, key: .random())
+        let key = EpochKey(vault: id, epoch: .first, key: .random())
         guard let keys = ContentKeys(vault: id, [key]) else { throw NoKeys() }
         let vault = TestVault(SimulatedStorageDirectory(byteCount: byteCount), id, .random(), keys)
         try Vault.create(in: vault.directory, id: id, store: vault.store, owner: owner)
+        return vault
+    }
+
+    /// The same vault on another device, which has nothing of it yet.
+    package func onAnotherDevice() throws -> TestVault {
+        let vault = TestVault(SimulatedStorageDirectory(), id, .random(), keys)
+        try Vault.create(in: vault.directory, id: id, store: vault.store, owner: Self.owner)
         return vault
     }
 
@@ -42,8 +50,13 @@ package final class TestVault: Sendable {
     package func crashed(seed: UInt64) -> TestVault { on(directory.crash(seed: seed)) }
 
     /// Opens the vault, without its threads; one at a time.
-    package func open(problems: ProblemLog = ProblemLog(), isReadOnly: Bool = false) throws -> Vault {
+    ///
+    /// - Parameter keys: Those that it is opened with, if not its own.
+    package func open(
+        problems: ProblemLog = ProblemLog(), isReadOnly: Bool = false, keys: ContentKeys? = nil
+    ) throws -> Vault {
         try Vault(
-            in: directory, id: id, store: store, keys: keys, problems: problems, isReadOnly: isReadOnly)
+            in: directory, id: id, store: store, keys: keys ?? self.keys, problems: problems,
+            isReadOnly: isReadOnly)
     }
 }

@@ -1,0 +1,112 @@
+package import CofferFormat
+
+/// What makes a commit invalid, wherever it is read.
+package enum FactRefusal: Hashable, Sendable {
+    /// Commits are counted from 1.
+    case noSequence
+    /// Two facts about one register.
+    case saidTwice(Register)
+    /// A fact names a commit that its author had not applied.
+    case unseenCommit(Register, Dot)
+    /// The root directory has no kind, no content, and no entries.
+    case aboutRoot(Register)
+    /// An entry that would lie in the item that it leads to.
+    case intoItself(EntryID)
+}
+
+/// What no device of ours says, though it can be applied.
+package enum FactComplaint: Hashable, Sendable {
+    /// The item was something else before.
+    case kindChanged(ItemID)
+    /// Nobody said what the item is.
+    case unknownItem(ItemID, Register)
+    /// Only files have contents.
+    case contentOfNoFile(ItemID)
+    /// Nobody said what the directory is in which the entry is to lie.
+    case unknownParent(EntryID, ItemID)
+    /// The entry is to lie in something that is no directory.
+    case parentNoDirectory(EntryID, ItemID)
+    /// The entry led to another item before.
+    case itemChanged(EntryID, ItemID)
+    /// A directory has one entry.
+    case secondEntry(EntryID, ItemID)
+}
+
+extension FactCommit {
+    /// What makes it invalid; nil if it is not.
+    ///
+    /// This depends on the commit alone, so that it is the same everywhere: such a commit is not to be applied.
+    package func refusal(root: ItemID) -> FactRefusal? {
+        guard stamp.dot.sequence > 0 else { return .noSequence }
+        var registers: Set<Register> = []
+        for fact in facts {
+            let register = fact.register
+            guard registers.insert(register).inserted else { return .saidTwice(register) }
+            if let dot = fact.replaces.first(where: { !hadSeen($0) }) { return .unseenCommit(register, dot) }
+            switch fact.assertion {
+            case .kind(root, _), .content(root, _): return .aboutRoot(register)
+            case .place(let entry, let placement):
+                if placement.item == root { return .aboutRoot(register) }
+                if placement.place?.parent == placement.item { return .intoItself(entry) }
+                // An entry may be removed together with contents of the same commit.
+                let dot = placement.seenContents.first { !hadSeen($0) && $0 != stamp.dot }
+                if let dot { return .unseenCommit(register, dot) }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private func hadSeen(_ dot: Dot) -> Bool {
+        dot.log == stamp.dot.log
+            ? dot.sequence > 0 && dot.sequence < stamp.dot.sequence : versions.contains(dot)
+    }
+}
+
+extension FactTree {
+    /// What is odd about a commit that is about to be applied.
+    ///
+    /// It is to be applied all the same: whether something is odd can depend on what else was applied, and
+    /// devices must agree on what they apply. The tree is total and the same everywhere, whatever facts say.
+    package func complaints(about commit: FactCommit) throws(Store.Failure) -> [FactComplaint] {
+        var kinds: [ItemID: Fact.Kind] = [:]
+        for case .kind(let item, let kind) in commit.facts.map(\.assertion) { kinds[item] = kind }
+        var complaints: [FactComplaint] = []
+        for fact in commit.facts {
+            let item = fact.assertion.item
+            let known = try self.kind(of: item)?.kind
+            if let kind = kinds[item], let known, known != kind { complaints.append(.kindChanged(item)) }
+            guard let kind = known ?? kinds[item] else {
+                complaints.append(.unknownItem(item, fact.register))
+                continue
+            }
+            switch fact.assertion {
+            case .content where kind != .file: complaints.append(.contentOfNoFile(item))
+            case .place(let entry, let placement):
+                complaints += try self.complaints(about: entry, placement, kind, kinds)
+            default: break
+            }
+        }
+        return complaints
+    }
+
+    private func complaints(
+        about entry: EntryID, _ placement: Fact.Placement, _ kind: Fact.Kind, _ kinds: [ItemID: Fact.Kind]
+    ) throws(Store.Failure) -> [FactComplaint] {
+        var complaints: [FactComplaint] = []
+        if let before = try self.placement(of: entry)?.placement, before.item != placement.item {
+            complaints.append(.itemChanged(entry, placement.item))
+        }
+        if kind == .directory, let other = try store.item(placement.item)?.entry, other != entry {
+            complaints.append(.secondEntry(entry, placement.item))
+        }
+        if let parent = placement.place?.parent {
+            switch try self.kind(of: parent)?.kind ?? kinds[parent] {
+            case nil: complaints.append(.unknownParent(entry, parent))
+            case .directory: break
+            default: complaints.append(.parentNoDirectory(entry, parent))
+            }
+        }
+        return complaints
+    }
+}

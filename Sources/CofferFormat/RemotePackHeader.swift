@@ -1,0 +1,56 @@
+internal import CofferSystem
+
+/// The first 48 bytes of a remote pack.
+///
+///     offset  bytes  field
+///          0      8  "COFFERRP"
+///          8      4  format version, 1
+///         12     16  vault id
+///         28     16  id of the remote pack
+///         44      4  zero
+package struct RemotePackHeader: Equatable {
+    /// Bytes of a header.
+    package static let byteCount = 48
+    /// The most bytes of a remote pack, header included.
+    package static let packByteCountMax = 16 << 20
+    /// The format version that is written, and the only one that is read.
+    package static let version: UInt32 = 1
+    private static let magic = Array("COFFERRP".utf8)
+
+    /// The vault whose content is in the pack.
+    package let vault: VaultID
+    /// Names the pack.
+    package let pack: PackID
+
+    package init(vault: VaultID, pack: PackID) {
+        self.vault = vault
+        self.pack = pack
+    }
+
+    /// The 48 bytes as they are stored.
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.append(Self.magic)
+        writer.number(Self.version)
+        writer.identifier(vault)
+        writer.identifier(pack)
+        writer.number(UInt32(0))
+        return writer.finish()
+    }
+
+    /// Reads a header.
+    ///
+    /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
+    package init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        guard try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
+        let version = try cursor.number(UInt32.self, from: bytes)
+        guard version == Self.version else {
+            throw version > Self.version
+                ? .newerVersion(found: version, supported: Self.version) : .invalid(field: "version")
+        }
+        vault = try cursor.identifier(VaultID.self, from: bytes)
+        pack = try cursor.identifier(PackID.self, from: bytes)
+        guard try cursor.number(UInt32.self, from: bytes) == 0 else { throw .invalid(field: "reserved") }
+    }
+}

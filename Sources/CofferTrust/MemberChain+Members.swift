@@ -1,0 +1,22 @@
+package import CofferFormat
+
+// What a list of members and an admission ask the member chain.
+extension TrustChain where State == MemberLedger {
+    /// Whether a link admits somebody by an invite.
+    package func hasUsed(_ invite: InviteID) -> Bool { state.usedInvites.contains(invite) }
+
+    /// Whether somebody is a member or ever was one.
+    package func hasKnown(_ identity: IdentityID) -> Bool { state.standings[identity] != nil }
+
+    /// Who signed a link; nil without that link.
+    package func signer(ofLink sequence: UInt64) -> IdentityID? {
+        guard sequence < nextSequence else { return nil }
+        let key = links[Int(sequence)].signer
+        return state.standings.first { $0.value.contains { $0.signing == key } }?.key
+    }
+
+    /// Whether a member is the only owner whose keys are valid, and so leaves only with a successor.
+    package func isLastOwner(_ identity: IdentityID) -> Bool {
+        state.owners.count == 1 && state.owners.first?.identity == identity
+    }
+}
