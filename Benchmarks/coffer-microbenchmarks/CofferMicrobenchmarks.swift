@@ -22,7 +22,9 @@ internal import Glibc
         let loop = Loop(filter: filter)
         try CipherBenchmarks(loop: loop).run()
         try inTemporaryDirectory { try IndexBenchmarks(loop: loop, directory: $0).run() }
+        try inTemporaryDirectory { try FactBenchmarks(loop: loop, directory: $0).run() }
         try inTemporaryDirectory { try VaultBenchmarks(loop: loop, directory: $0).run() }
+        try inTemporaryDirectory { try ExchangeBenchmarks(loop: loop, directory: $0).run() }
         if let mount { try RoundTripBenchmarks(loop: loop, directory: mount).run() }
     }
 

@@ -1,6 +1,7 @@
 internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
+internal import CofferTrust
 internal import CofferVault
 
 /// A vault without FUSE: what a request costs once it is in the process.
@@ -13,7 +14,7 @@ struct VaultBenchmarks {
         let storage = try POSIXStorageDirectory(path: directory)
         let id = VaultID(low: 3, high: 4)
         let store = SymmetricKey<StoreRole>.random()
-        let key = ContentKeys.VaultKey(epoch: .first, key: .random())
+        let key = EpochKey(vault: id, epoch: .first, key: .random())
         guard let keys = ContentKeys(vault: id, [key]) else { throw IndexBenchmarks.Wrong() }
         let caller = Caller(user: 0, group: 0, umask: 0)
         try Vault.create(in: storage, id: id, store: store, owner: caller)

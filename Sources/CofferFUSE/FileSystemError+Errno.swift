@@ -29,6 +29,9 @@ extension FileSystemError {
         case .beyondEnd: ENXIO
         case .stale: ESTALE
         case .damaged: EIO
+        case .unreachable: EIO
+        case .timedOut: ETIMEDOUT
+        case .keyMissing: EIO
         case .store: EIO
         }
     }

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import CofferFormat
 internal import CofferSystem
 
 /// One connection of SQLite; for one thread at a time.
@@ -58,6 +59,9 @@ final class Database {
 
     /// The number of the row that was inserted last.
     var lastInsertedRow: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+
+    /// How many rows the last statement that changes rows did change.
+    var changedRowCount: Int { Int(unsafe sqlite3_changes64(handle)) }
 
     /// Makes SQLite leave `count` bytes at the end of each page of a new database to us.
     func reserve(bytesPerPage count: Int) throws(StoreError) {
@@ -154,6 +158,19 @@ final class Statement {
         unsafe coffer_sqlite_bind_blob(handle, index, bytes, Int32(bytes.count))
     }
 
+    func bindNull(_ index: Int32) {
+        unsafe sqlite3_bind_null(handle, index)
+    }
+
+    /// Binds an identifier, byte 15 first: so identifiers sort as they compare.
+    func bind<Kind>(_ index: Int32, _ identifier: Identifier<Kind>) {
+        let words = (identifier.high.bigEndian, identifier.low.bigEndian)
+        // SAFETY: SQLite copies the bytes before the call returns.
+        unsafe withUnsafeBytes(of: words) { bytes in
+            _ = unsafe coffer_sqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
+        }
+    }
+
     @inline(__always)
     func integer(_ column: Int32) -> Int64 {
         unsafe sqlite3_column_int64(handle, column)
@@ -168,5 +185,37 @@ final class Statement {
         guard count > 0, let start = unsafe sqlite3_column_blob(handle, column) else { return [] }
         // SAFETY: SQLite keeps the column until the next step; it is copied here.
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// What a column of any type holds.
+    enum Value {
+        case null
+        case integer(Int64)
+        case bytes([UInt8])
+    }
+
+    var columnCount: Int32 { unsafe sqlite3_column_count(handle) }
+
+    func value(_ column: Int32) -> Value {
+        switch unsafe sqlite3_column_type(handle, column) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(integer(column))
+        default: .bytes(bytes(column))
+        }
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    /// An identifier as `bind` stores it; nil if the column has no 16 bytes.
+    func identifier<Kind>(_ column: Int32, _ type: Identifier<Kind>.Type) -> Identifier<Kind>? {
+        guard unsafe sqlite3_column_bytes(handle, column) == Int32(Identifier<Kind>.byteCount),
+            let start = unsafe sqlite3_column_blob(handle, column)
+        else { return nil }
+        // SAFETY: SQLite keeps the column until the next step; it has 16 bytes, as was just asked.
+        let high = unsafe start.loadUnaligned(as: UInt64.self)
+        let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        return Identifier(low: UInt64(bigEndian: low), high: UInt64(bigEndian: high))
     }
 }

@@ -21,13 +21,17 @@ package struct ExtentRow: Equatable, Sendable {
     package var prefix: NoncePrefix
     /// The epoch that the extent is sealed under.
     package var epoch: Epoch
+    /// The row of `remote_extents` that says where on a remote the sealed extent stands; 0 if nowhere.
+    package var remote: Int64
 
     /// Where a sealed extent is kept.
-    package enum Place: Equatable, Sendable {
+    package enum Place: Hashable, Sendable {
         /// In the pack with this number, from this byte on.
         case pack(Int64, position: Int64)
         /// In the row of `contents` with this number.
         case row(Int64)
+        /// On a remote only.
+        case remote
     }
 
     /// Where the range ends in the item: the offset behind its last byte.
@@ -45,9 +49,38 @@ package struct ExtentRow: Equatable, Sendable {
         self.place = place
         self.prefix = prefix
         self.epoch = epoch
+        remote = 0
     }
 
-    static let columns = #"item, "offset", length, base, total, pack, position, prefix, epoch"#
+    /// The row of what another device told of, as yet on the remote alone.
+    ///
+    /// - Parameter remote: The number of its row in `remote_extents`.
+    package init(item: Int64, _ entry: ContentEntry, remote: Int64) {
+        self.item = item
+        offset = entry.offset
+        length = entry.length
+        base = entry.base
+        total = entry.total
+        place = .remote
+        prefix = NoncePrefix(low: entry.prefixLow, high: entry.prefixHigh)
+        epoch = entry.epoch
+        self.remote = remote
+    }
+
+    /// What other devices are told of the range.
+    package func entry(at place: SealedPlace) -> ContentEntry {
+        ContentEntry(
+            offset: offset, length: length, base: base, total: total, place: place, prefixLow: prefix.low,
+            prefixHigh: prefix.high, epoch: epoch)
+    }
+
+    /// Whether a range is of the same sealed extent of the same item.
+    package func isOfSameExtent(as other: ExtentRow) -> Bool {
+        item == other.item && prefix == other.prefix && base == other.base && total == other.total
+            && epoch == other.epoch
+    }
+
+    static let columns = #"item, "offset", length, base, total, pack, position, prefix, epoch, remote"#
 
     init(_ row: Statement) {
         item = row.integer(0)
@@ -56,18 +89,21 @@ package struct ExtentRow: Equatable, Sendable {
         base = row.integer(3)
         total = row.integer(4)
         let pack = row.integer(5)
-        place = pack == 0 ? .row(row.integer(6)) : .pack(pack, position: row.integer(6))
+        let position = row.integer(6)
+        place = pack != 0 ? .pack(pack, position: position) : position != 0 ? .row(position) : .remote
         let bytes = row.bytes(7)
         prefix =
             bytes.count == NoncePrefix.byteCount
             ? unsafe NoncePrefix(bytes.span.bytes, at: 0) : NoncePrefix(low: 0, high: 0)
         epoch = Epoch(UInt32(truncatingIfNeeded: row.integer(8)))
+        remote = row.integer(9)
     }
 
     private var placeColumns: (pack: Int64, position: Int64) {
         switch place {
         case .pack(let pack, let position): (pack, position)
         case .row(let number): (0, number)
+        case .remote: (0, 0)
         }
     }
 
@@ -88,6 +124,7 @@ package struct ExtentRow: Equatable, Sendable {
         statement.bind(7, placeColumns.position)
         statement.bind(8, prefixBytes)
         statement.bind(9, Int64(epoch.number))
+        statement.bind(10, remote)
     }
 
     func digest(into writer: inout ByteWriter) {
@@ -97,5 +134,6 @@ package struct ExtentRow: Equatable, Sendable {
         writer.number(prefix.low)
         writer.number(prefix.high)
         writer.number(epoch.number)
+        writer.number(remote)
     }
 }

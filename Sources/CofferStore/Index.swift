@@ -9,7 +9,10 @@ package import CofferSystem
 package final class Index {
     let database: Database
     let statements: IndexStatements
+    let factStatements: FactStatements
     var digest: RowDigest
+    /// The number of the journal's next record, once it is known.
+    var nextJournalNumber: Int64?
     private let fileSystem: IndexFileSystem
     private let logFile: any StorageFile
     /// The next number of an item, cookie of an entry, number of a pack.
@@ -69,13 +72,14 @@ package final class Index {
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
-        guard version == IndexSchema.version else {
+        guard version == IndexSchema.version || version == FactSchema.version else {
             throw .format(
-                version > IndexSchema.version
-                    ? .newerVersion(found: UInt32(clamping: version), supported: UInt32(IndexSchema.version))
+                version > FactSchema.version
+                    ? .newerVersion(found: UInt32(clamping: version), supported: UInt32(FactSchema.version))
                     : .notThisKind, place: "the index of vault \(vault)")
         }
         statements = try IndexStatements(database)
+        factStatements = FactStatements(database)
         let state = try database.prepare(
             "SELECT next_item, next_cookie, next_pack, commits, digests FROM state"
         )
@@ -94,6 +98,9 @@ package final class Index {
         counters = state.0
         committedCounters = state.0
         digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
+        guard digest.hasFacts == (version == FactSchema.version) else {
+            throw .damaged(place: "the state row of the index")
+        }
         base = IndexBase(commits: state.0.commits, digests: digest.bytes)
         database.countLogFrames()
         try database.execute("BEGIN IMMEDIATE")
@@ -214,6 +221,11 @@ package final class Index {
     /// The index as of the last commit, to be checked without the vault's lock.
     package func makeReader() throws(StoreError) -> IndexReader {
         try IndexReader(fileSystem, digest.startingAnew())
+    }
+
+    /// The contents as of the last commit, to be sent without the vault's lock.
+    package func makeContentReader() throws(StoreError) -> ContentReader {
+        try ContentReader(fileSystem)
     }
 
     /// A fresh number for an item.

@@ -18,14 +18,15 @@ final class IndexFileSystem: @unchecked Sendable {
 
     init(_ files: IndexFiles) {
         self.files = files
-        let name = "coffer-\(files.vault)"
+        unsafe vfs = .allocate(capacity: 1)
+        unsafe methods = .allocate(capacity: 1)
+        // Two stores of one vault may be open at once, in tests.
+        let name = unsafe "coffer-\(files.vault)-\(UInt(bitPattern: vfs))"
         self.name = name
         let utf8 = name.utf8CString
         unsafe cName = .allocate(capacity: utf8.count)
         for (index, byte) in utf8.enumerated() { unsafe cName[index] = byte }
-        unsafe methods = .allocate(capacity: 1)
         unsafe methods.initialize(to: IndexFileMethods.make())
-        unsafe vfs = .allocate(capacity: 1)
         guard let original = unsafe sqlite3_vfs_find(nil) else {
             preconditionFailure("SQLite has no file system")
         }

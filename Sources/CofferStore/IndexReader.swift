@@ -4,8 +4,16 @@ internal import CofferSystem
 
 /// The index as of one commit, for checks that take their time; others go on changing it.
 package final class IndexReader {
-    private let database: Database
+    let database: Database
     private let digest: RowDigest
+    private lazy var names = Result { () throws(StoreError) in
+        try database.prepare(
+            """
+            SELECT \(ItemRow.columns), entry FROM items JOIN
+            (SELECT name AS entry, item AS entry_item FROM entries WHERE parent = ?1 AND name > ?2
+            ORDER BY name LIMIT ?3) ON number = entry_item ORDER BY entry
+            """)
+    }
 
     init(_ fileSystem: IndexFileSystem, _ digest: consuming RowDigest) throws(StoreError) {
         self.digest = digest
@@ -35,6 +43,37 @@ package final class IndexReader {
         return components.reversed().joined(separator: "/")
     }
 
+    /// Has the reader see the index as it is now, rather than as it is when it is first asked.
+    package func begin() throws(StoreError) {
+        _ = try database.prepare("SELECT commits FROM state").first({ _ in }, { $0.integer(0) })
+    }
+
+    /// An item.
+    package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
+        try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")
+            .first({ $0.bind(1, number) }, { ItemRow($0) })
+    }
+
+    /// Names in a directory and the items they lead to, from behind `name` on; by ascending name.
+    package func names(
+        in parent: Int64, after name: [UInt8], limit: Int
+    ) throws(StoreError) -> [(name: [UInt8], item: ItemRow)] {
+        var found: [(name: [UInt8], item: ItemRow)] = []
+        try names.get().each(
+            {
+                $0.bind(1, parent)
+                $0.bind(2, name)
+                $0.bind(3, Int64(limit))
+            },
+            { row throws(StoreError) in
+                let item = ItemRow(row)
+                guard item.isPossible else { throw .damaged(place: "an item in directory \(parent)") }
+                found.append((row.bytes(ItemRow.columnCount), item))
+                return true
+            })
+        return found
+    }
+
     /// Everything that is wrong with the index by itself, as sentences; empty if it is sound.
     package func problems() throws(StoreError) -> [String] {
         var problems: [String] = []
@@ -45,9 +84,11 @@ package final class IndexReader {
         }
         guard problems.isEmpty else { return problems }
         problems += try digestProblems()
-        for rule in Self.rules {
+        let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) })
+        let rules = version == FactSchema.version ? Self.rules + FactRules.all : Self.rules
+        for rule in rules {
             try database.prepare(rule.query).each({ _ in }) { row throws(StoreError) in
-                problems.append("\(rule.text) \(row.integer(0)).")
+                problems.append("\(rule.text) \(row.text(0)).")
                 return problems.count < 100
             }
         }
@@ -60,7 +101,7 @@ package final class IndexReader {
             { _ in }, { RowDigest.sums($0.bytes(0)) })
         guard let stored, let stored else { return ["The state row of the index is missing."] }
         var problems: [String] = []
-        for table in RowDigest.Table.allCases {
+        for table in RowDigest.Table.allCases.prefix(stored.count) {
             var sum = RowDigest.Sum()
             try database.prepare(table.query).each({ _ in }) { row throws(StoreError) in
                 sum.add(table.hash(row, digest))
@@ -152,6 +193,28 @@ package final class IndexReader {
             ON c.position = t.number WHERE t.live <> coalesce(c.n, 0)
             """
         ),
+        (
+            "The live bytes are counted wrong: extent on a remote",
+            """
+            SELECT r.number FROM remote_extents r LEFT JOIN
+            (SELECT remote, sum(length) AS n FROM extents WHERE remote > 0 GROUP BY remote) c
+            ON c.remote = r.number WHERE r.live <> coalesce(c.n, 0)
+            """
+        ),
+        (
+            "Nobody knows where on a remote content is: item",
+            """
+            SELECT DISTINCT item FROM extents WHERE remote > 0
+            AND remote NOT IN (SELECT number FROM remote_extents)
+            """
+        ),
+        (
+            "Pages belong to an item that does not know of them: item",
+            """
+            SELECT DISTINCT p.item FROM remote_pages p LEFT JOIN items i ON i.number = p.item
+            WHERE i.number IS NULL OR i.flags & 16 = 0
+            """
+        ),
     ]
 }
 
@@ -166,6 +229,16 @@ extension RowDigest.Table {
         case .packs: "SELECT \(PackRow.columns) FROM packs"
         case .contents: "SELECT number, live FROM contents"
         case .orphans: "SELECT item FROM orphans"
+        case .remoteExtents: "SELECT \(RemoteExtentRow.columns) FROM remote_extents"
+        case .remotePages: "SELECT \(RemotePageRow.columns) FROM remote_pages"
+        case .factItems: "SELECT \(FactItemRow.columns) FROM fact_items"
+        case .factEntries: "SELECT \(FactEntryRow.columns) FROM fact_entries"
+        case .factAttributes: "SELECT item, name, facts FROM fact_attributes"
+        case .logs: "SELECT id, sequence, label FROM logs"
+        case .factState: "SELECT one, clock, hash, journal FROM fact_state"
+        case .journal: "SELECT seq, record FROM journal"
+        case .unsent: "SELECT item FROM unsent"
+        case .kept: "SELECT kind, id, number, value FROM kept"
         }
     }
 
@@ -178,6 +251,10 @@ extension RowDigest.Table {
         case .attributes: digest.attribute(row.integer(0), row.bytes(1), row.bytes(2))
         case .contents: digest.content(row.integer(0), row.integer(1))
         case .orphans: digest.orphan(row.integer(0))
+        case .remoteExtents: digest.hash(self) { RemoteExtentRow(row).digest(into: &$0) }
+        case .remotePages: digest.hash(self) { RemotePageRow(row).digest(into: &$0) }
+        case .factItems, .factEntries, .factAttributes, .logs, .factState, .journal, .unsent, .kept:
+            digest.hash(HashedColumns(self, row))
         }
     }
 }

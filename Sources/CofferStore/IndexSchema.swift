@@ -1,6 +1,6 @@
 /// The tables of an index (docs/format.md, "Index").
 enum IndexSchema {
-    /// In the database's user_version.
+    /// In the database's user_version, unless there are facts (`FactSchema`).
     static let version: Int64 = 1
     /// In the database's application_id: "Cofr".
     static let applicationID: Int64 = 0x436f_6672
@@ -17,7 +17,8 @@ enum IndexSchema {
             user INTEGER NOT NULL, "group" INTEGER NOT NULL, size INTEGER NOT NULL,
             allocated INTEGER NOT NULL, device INTEGER NOT NULL, accessed INTEGER NOT NULL,
             modified INTEGER NOT NULL, changed INTEGER NOT NULL, born INTEGER NOT NULL,
-            parent INTEGER NOT NULL, flags INTEGER NOT NULL, unsent INTEGER NOT NULL, target BLOB NOT NULL);
+            parent INTEGER NOT NULL, flags INTEGER NOT NULL, unsent INTEGER NOT NULL, origin BLOB NOT NULL,
+            target BLOB NOT NULL);
         CREATE TABLE entries (
             parent INTEGER NOT NULL, name BLOB NOT NULL, item INTEGER NOT NULL, type INTEGER NOT NULL,
             cookie INTEGER NOT NULL, unsent INTEGER NOT NULL, PRIMARY KEY (parent, name)) WITHOUT ROWID;
@@ -25,7 +26,7 @@ enum IndexSchema {
         CREATE TABLE extents (
             item INTEGER NOT NULL, "offset" INTEGER NOT NULL, length INTEGER NOT NULL, base INTEGER NOT NULL,
             total INTEGER NOT NULL, pack INTEGER NOT NULL, position INTEGER NOT NULL, prefix BLOB NOT NULL,
-            epoch INTEGER NOT NULL, PRIMARY KEY (item, "offset")) WITHOUT ROWID;
+            epoch INTEGER NOT NULL, remote INTEGER NOT NULL, PRIMARY KEY (item, "offset")) WITHOUT ROWID;
         CREATE TABLE contents (
             number INTEGER PRIMARY KEY, live INTEGER NOT NULL, sealed BLOB NOT NULL);
         CREATE TABLE attributes (
@@ -34,6 +35,13 @@ enum IndexSchema {
         CREATE TABLE packs (
             number INTEGER PRIMARY KEY, id BLOB NOT NULL, written INTEGER NOT NULL, live INTEGER NOT NULL);
         CREATE TABLE orphans (item INTEGER PRIMARY KEY);
+        CREATE TABLE remote_extents (
+            number INTEGER PRIMARY KEY, pack BLOB NOT NULL, position INTEGER NOT NULL, hash BLOB NOT NULL,
+            live INTEGER NOT NULL);
+        CREATE TABLE remote_pages (
+            item INTEGER NOT NULL, level INTEGER NOT NULL, "index" INTEGER NOT NULL, plain BLOB NOT NULL,
+            pack BLOB NOT NULL, position INTEGER NOT NULL, length INTEGER NOT NULL, epoch INTEGER NOT NULL,
+            hash BLOB NOT NULL, PRIMARY KEY (item, level, "index")) WITHOUT ROWID;
         """
 
     /// How each connection is set up.

@@ -12,6 +12,9 @@ struct IndexStatements {
     let packs: Statement, putPack: Statement, removePack: Statement
     let orphans: Statement, insertOrphan: Statement, removeOrphan: Statement
     let contentsAfter: Statement
+    let remoteExtent: Statement, insertRemoteExtent: Statement, putRemoteLive: Statement,
+        removeRemoteExtent: Statement, moveRemoteExtent: Statement
+    let pages: Statement, page: Statement, putPage: Statement, removePage: Statement
 
     init(_ database: Database) throws(StoreError) {
         updateState = try database.prepare(
@@ -22,9 +25,9 @@ struct IndexStatements {
         // What is new is inserted only: if an old page was put back, and with it an old counter, the number may
         // be another item's.
         insertItem = try database.prepare(
-            "INSERT INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+            "INSERT INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         putItem = try database.prepare(
-            "INSERT OR REPLACE INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+            "INSERT OR REPLACE INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         removeItem = try database.prepare("DELETE FROM items WHERE number = ?")
         entry = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE parent = ? AND name = ?")
         putEntry = try database.prepare(
@@ -53,7 +56,7 @@ struct IndexStatements {
             ORDER BY item, "offset" LIMIT ?
             """)
         putExtent = try database.prepare(
-            "INSERT INTO extents (\(ExtentRow.columns)) VALUES (?,?,?,?,?,?,?,?,?)")
+            "INSERT INTO extents (\(ExtentRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?)")
         removeExtent = try database.prepare(#"DELETE FROM extents WHERE item = ? AND "offset" = ?"#)
         content = try database.prepare("SELECT sealed FROM contents WHERE number = ?")
         contentLive = try database.prepare("SELECT live FROM contents WHERE number = ?")
@@ -78,5 +81,23 @@ struct IndexStatements {
         orphans = try database.prepare("SELECT item FROM orphans")
         insertOrphan = try database.prepare("INSERT OR IGNORE INTO orphans (item) VALUES (?)")
         removeOrphan = try database.prepare("DELETE FROM orphans WHERE item = ?")
+        remoteExtent = try database.prepare(
+            "SELECT \(RemoteExtentRow.columns) FROM remote_extents WHERE number = ?")
+        insertRemoteExtent = try database.prepare(
+            "INSERT INTO remote_extents (pack, position, hash, live) VALUES (?,?,?,?)")
+        putRemoteLive = try database.prepare("UPDATE remote_extents SET live = ? WHERE number = ?")
+        moveRemoteExtent = try database.prepare(
+            "UPDATE remote_extents SET pack = ?, position = ? WHERE number = ?")
+        removeRemoteExtent = try database.prepare("DELETE FROM remote_extents WHERE number = ?")
+        pages = try database.prepare("SELECT \(RemotePageRow.columns) FROM remote_pages WHERE item = ?")
+        page = try database.prepare(
+            """
+            SELECT \(RemotePageRow.columns) FROM remote_pages
+            WHERE item = ? AND level = ? AND "index" = ?
+            """)
+        putPage = try database.prepare(
+            "INSERT INTO remote_pages (\(RemotePageRow.columns)) VALUES (?,?,?,?,?,?,?,?,?)")
+        removePage = try database.prepare(
+            #"DELETE FROM remote_pages WHERE item = ? AND level = ? AND "index" = ?"#)
     }
 }

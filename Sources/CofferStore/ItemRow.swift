@@ -34,6 +34,8 @@ package struct ItemRow: Equatable, Sendable {
     package var flags: Flags
     /// What changed since it was last sent to a remote.
     package var unsent: Aspects
+    /// The item under whose id the content is sealed: its own, or that of the item that it was split from.
+    package var origin: ItemID
     /// Of a symbolic link; else empty.
     package var target: [UInt8]
 
@@ -49,6 +51,8 @@ package struct ItemRow: Equatable, Sendable {
         package static let hasAccessList = Flags(rawValue: 4)
         /// One of them is a default ACL.
         package static let hasDefaultList = Flags(rawValue: 8)
+        /// It has rows of pages that were sent.
+        package static let hasPages = Flags(rawValue: 16)
     }
 
     /// The parts of an item that are sent on their own.
@@ -85,12 +89,15 @@ package struct ItemRow: Equatable, Sendable {
         parent = 0
         flags = []
         unsent = .existence
+        origin = id
         target = []
     }
 
+    /// How many `columns` there are.
+    static let columnCount: Int32 = 18
     static let columns = """
         number, id, mode, links, user, "group", size, allocated, device, accessed, modified, changed, born, \
-        parent, flags, unsent, target
+        parent, flags, unsent, origin, target
         """
 
     init(_ row: Statement) {
@@ -110,7 +117,9 @@ package struct ItemRow: Equatable, Sendable {
         parent = row.integer(13)
         flags = Flags(rawValue: UInt32(truncatingIfNeeded: row.integer(14)))
         unsent = Aspects(rawValue: UInt32(truncatingIfNeeded: row.integer(15)))
-        target = row.bytes(16)
+        let origin = row.bytes(16)
+        self.origin = origin.isEmpty ? id : ItemID(bytes: origin) ?? ItemID(low: 0, high: 0)
+        target = row.bytes(17)
     }
 
     func bind(to statement: Statement) {
@@ -130,12 +139,13 @@ package struct ItemRow: Equatable, Sendable {
         statement.bind(14, parent)
         statement.bind(15, Int64(flags.rawValue))
         statement.bind(16, Int64(unsent.rawValue))
-        statement.bind(17, target)
+        statement.bind(17, origin == id ? [] : origin.bytes)
+        statement.bind(18, target)
     }
 
     /// The fields of the row one after the other, as they go into the row digest.
     package var fields: [UInt8] {
-        var writer = ByteWriter(capacity: 128 + target.count)
+        var writer = ByteWriter(capacity: 144 + target.count)
         digest(into: &writer)
         return writer.finish()
     }
@@ -161,6 +171,7 @@ package struct ItemRow: Equatable, Sendable {
         parent = try cursor.number(Int64.self, from: fields)
         flags = Flags(rawValue: try cursor.number(UInt32.self, from: fields))
         unsent = Aspects(rawValue: try cursor.number(UInt32.self, from: fields))
+        origin = try cursor.identifier(ItemID.self, from: fields)
         target = try cursor.bytes(fields.byteCount - cursor.offset, from: fields)
     }
 
@@ -174,6 +185,7 @@ package struct ItemRow: Equatable, Sendable {
         for value in [accessed, modified, changed, born, parent] { writer.number(value) }
         writer.number(flags.rawValue)
         writer.number(unsent.rawValue)
+        writer.identifier(origin)
         writer.append(target)
     }
 }

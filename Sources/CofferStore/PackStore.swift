@@ -38,6 +38,8 @@ package final class PackStore {
     private var tailStart = 0
     /// The extents in the tail.
     package private(set) var pending: [PendingExtent] = []
+    /// Reads so far.
+    private var useCount = 0
     /// Bytes that were handed to files since the last `takeDirtyFiles`.
     private var dirtyByteCount = 0
 
@@ -65,6 +67,8 @@ package final class PackStore {
         var isDirty = false
         /// Large extents that may not be in the file yet.
         var inFlight = 0
+        /// Which read used it last; 0 for none since the store was opened.
+        var lastUse = 0
     }
 
     /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
@@ -287,6 +291,15 @@ package final class PackStore {
             throw StoreError(error)
         }
     }
+
+    /// Notes that a pack is read.
+    package func noteUse(of number: Int64) {
+        useCount += 1
+        packs[number]?.lastUse = useCount
+    }
+
+    /// The higher, the later a pack was read; 0 if it was not since the store was opened.
+    package func lastUse(of number: Int64) -> Int { packs[number]?.lastUse ?? 0 }
 
     private func closeSomeFiles() {
         for (number, pack) in packs

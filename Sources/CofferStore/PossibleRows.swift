@@ -29,8 +29,24 @@ extension ExtentRow {
         guard (0...fileByteCountMax).contains(offset), (1...Int64(ExtentLayout.byteCountMax)).contains(total),
             (1...total).contains(length), (0...offset).contains(base), end - base <= total
         else { return false }
-        if case .pack(_, let position) = place { return (0..<packByteCountMax).contains(position) }
-        return true
+        switch place {
+        case .pack(_, let position): return (0..<packByteCountMax).contains(position) && remote >= 0
+        case .row: return remote >= 0
+        case .remote: return remote > 0
+        }
+    }
+}
+
+extension RemoteExtentRow {
+    var isPossible: Bool {
+        place.isPossible(for: 1) && (0..<fileByteCountMax).contains(live)
+    }
+}
+
+extension RemotePageRow {
+    var isPossible: Bool {
+        node.level <= ContentNode.levelMax && node.index < UInt64(fileByteCountMax)
+            && reference.place.isPossible(for: Int(reference.length))
     }
 }
 

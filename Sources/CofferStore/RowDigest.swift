@@ -17,6 +17,19 @@ struct RowDigest: ~Copyable {
         case packs = 5
         case contents = 6
         case orphans = 7
+        case remoteExtents = 8
+        case remotePages = 9
+        case factItems = 10
+        case factEntries = 11
+        case factAttributes = 12
+        case logs = 13
+        case factState = 14
+        case journal = 15
+        case unsent = 16
+        case kept = 17
+
+        /// How many of them, the first ones, every index has.
+        static let alwaysCount = 9
     }
 
     private let key: SymmetricKey<RowDigestRole>
@@ -42,7 +55,15 @@ struct RowDigest: ~Copyable {
 
     init(key: consuming SymmetricKey<RowDigestRole>, sums: [Sum]? = nil) {
         self.key = key
-        self.sums = sums ?? Table.allCases.map { _ in Sum() }
+        self.sums = sums ?? Table.allCases.prefix(Table.alwaysCount).map { _ in Sum() }
+    }
+
+    /// Whether it sums the tables of facts too.
+    var hasFacts: Bool { sums.count == Table.allCases.count }
+
+    /// Begins to sum the tables of facts, which are empty.
+    mutating func addFacts() {
+        while !hasFacts { sums.append(Sum()) }
     }
 
     /// The hash of one row: keyed BLAKE2b-128 of the table's number and the row's fields.
@@ -50,8 +71,14 @@ struct RowDigest: ~Copyable {
         var writer = ByteWriter(capacity: 192)
         writer.number(table.rawValue)
         fields(&writer)
+        return hash(writer.finish())
+    }
+
+    /// The hash of one row, of which the columns are written.
+    func hash(_ columns: consuming HashedColumns) -> Sum { hash(columns.writer.finish()) }
+
+    private func hash(_ input: [UInt8]) -> Sum {
         var output: [UInt8] = .init(repeating: 0, count: 16)
-        let input = writer.finish()
         output.withMutableRawSpan { unsafe Blake2b.hash(input.span.bytes, key: key, into: &$0) }
         return unsafe Sum(
             low: output.span.bytes.littleEndian(at: 0, as: UInt64.self),
@@ -64,6 +91,11 @@ struct RowDigest: ~Copyable {
 
     mutating func subtract(_ table: Table, _ hash: Sum) {
         sums[Int(table.rawValue) - 1].subtract(hash)
+    }
+
+    /// Takes all rows of a table away, as the table is empty now.
+    mutating func forget(_ table: Table) {
+        sums[Int(table.rawValue) - 1] = Sum()
     }
 
     /// A digest of no rows under the same key, to count them anew.
@@ -82,8 +114,9 @@ struct RowDigest: ~Copyable {
     }
 
     static func sums(_ bytes: [UInt8]) -> [Sum]? {
-        guard bytes.count == 16 * Table.allCases.count else { return nil }
-        return (0..<Table.allCases.count).map {
+        let counts = [Table.alwaysCount, Table.allCases.count]
+        guard counts.contains(bytes.count / 16), bytes.count % 16 == 0 else { return nil }
+        return (0..<bytes.count / 16).map {
             unsafe Sum(
                 low: bytes.span.bytes.littleEndian(at: 16 * $0, as: UInt64.self),
                 high: bytes.span.bytes.littleEndian(at: 16 * $0 + 8, as: UInt64.self))

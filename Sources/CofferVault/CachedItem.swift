@@ -5,6 +5,9 @@ final class CachedItem {
     var row: ItemRow
     /// The hash of the row that the index has; nil if it has none yet.
     var stored: RowHash?
+    /// Whether what is unsent of it is noted already: in the index's table, or by a record of the journal that
+    /// says that it was made.
+    var isMarked = false
 
     init(_ row: ItemRow, stored: RowHash?) {
         self.row = row

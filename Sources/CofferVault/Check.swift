@@ -12,6 +12,8 @@ extension Vault {
         package var blocks = 0
         /// Bytes of content that were read.
         package var bytes = 0
+        /// Bytes of content that are on a remote only, and were not read.
+        package var missingBytes = 0
         /// All that is hurt; empty if nothing is.
         package var damage: [Damage] = []
 
@@ -132,11 +134,13 @@ private struct CheckWalk {
             offset = start
             while offset < end {
                 let count = Int(min(Int64(ExtentLayout.byteCountMax), end - offset))
-                readRange(of: number, offset..<offset + Int64(count), path)
+                let missing = readPresent(of: number, offset..<offset + Int64(count), path)
                 offset += Int64(count)
-                result.blocks += ExtentLayout.blockCount(count)
-                result.bytes += count
-                progress(result.bytes, max(total, result.bytes))
+                result.blocks += ExtentLayout.blockCount(count - missing)
+                result.bytes += count - missing
+                result.missingBytes += missing
+                let done = result.bytes + result.missingBytes
+                progress(done, max(total, done))
             }
         }
     }
@@ -148,6 +152,21 @@ private struct CheckWalk {
             if case .beyondEnd = error { return nil }
             throw error
         }
+    }
+
+    /// Reads those parts of a range that are on this device.
+    ///
+    /// - Returns: Bytes of the others.
+    private mutating func readPresent(of number: Int64, _ range: Range<Int64>, _ path: String) -> Int {
+        var count = 0
+        var start = range.lowerBound
+        for missing in (try? vault.missingRanges(of: number, range)) ?? [] {
+            if start < missing.lowerBound { readRange(of: number, start..<missing.lowerBound, path) }
+            count += missing.count
+            start = missing.upperBound
+        }
+        if start < range.upperBound { readRange(of: number, start..<range.upperBound, path) }
+        return count
     }
 
     /// Reads a range; where that fails, block by block, to name the bytes that are hurt.

@@ -63,7 +63,7 @@ extension Vault {
             for row in rows {
                 place = row.offset
                 let joins = run.last.map { $0.end == row.offset } ?? true
-                let isSmall = row.length < Compaction.smallByteCount
+                let isSmall = row.length < Compaction.smallByteCount && row.place != .remote
                 if isSmall { small += 1 }
                 let length = run.reduce(row.length) { $0 + $1.length }
                 if !joins || !isSmall || length > Int64(ExtentLayout.byteCountMax) {
@@ -99,42 +99,55 @@ extension Vault {
             for row in rows {
                 place = (row.item, row.offset)
                 guard case .pack(let pack, _) = row.place, sparse.contains(pack) else { continue }
-                try rewrite([row])
+                if row.remote != 0 { try move(row) } else { try rewrite([row]) }
             }
             if rows.count < Compaction.batchCount { break }
         }
     }
 
     /// Seals adjacent ranges anew as one extent, unless they were changed meanwhile.
-    private func rewrite(_ rows: [ExtentRow]) throws(FileSystemError) {
-        guard let first = rows.first, let last = rows.last else { return }
+    ///
+    /// - Parameter aspects: What of the item is to be sent because of that.
+    /// - Returns: Whether it was done; not if they cannot be read.
+    @discardableResult
+    func rewrite(
+        _ rows: [ExtentRow], marking aspects: ItemRow.Aspects = []
+    ) throws(FileSystemError) -> Bool {
+        guard let first = rows.first, let last = rows.last else { return false }
         let range = first.offset..<last.end
         let buffer = AlignedBuffer(count: range.count)
         let number = first.item
         let id: ItemID
         do throws(FileSystemError) {
-            id = try reading { state throws(FileSystemError) in try state.peek(number).id }
+            id = try reading { state throws(FileSystemError) in try state.peek(number).origin }
             guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count
             else {
-                return
+                return false
             }
         } catch {
             // A damaged or vanished file is left as it is; reading it tells.
-            return
+            return false
         }
+        var isDone = false
         try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
             try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
+                guard try state.row(number)?.origin == id else { return false }
+                // Reading may have brought them here from a remote.
+                return try storing { () throws(StoreError) in
                     try state.index.extents(of: number, overlapping: range)
-                } == rows
+                }.elementsEqual(rows) {
+                    $0.offset == $1.offset && $0.length == $1.length && $0.isOfSameExtent(as: $1)
+                }
             } refer: { row, state throws(FileSystemError) in
+                isDone = true
                 let item = try state.item(number)
                 try self.removeContent(of: item, range, state)
                 try storing { () throws(StoreError) in try state.index.insert(row) }
                 item.row.allocated += row.length
-                state.touch(item, [])
+                state.touch(item, aspects)
             }
         }
         upkeep.pause()
+        return isDone
     }
 }

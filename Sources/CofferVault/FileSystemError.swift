@@ -1,3 +1,4 @@
+package import CofferFormat
 package import CofferStore
 
 /// Why an operation on a vault failed, as a fact; CofferFUSE turns each into its errno.
@@ -25,6 +26,12 @@ package enum FileSystemError: Error {
     case stale
     /// Bytes on disk are not what was written; `place` names them.
     case damaged(place: String)
+    /// What is on a remote alone cannot be had from there for now.
+    case unreachable(reason: String)
+    /// A remote did not answer in time.
+    case timedOut
+    /// It is sealed under an epoch whose keys this device does not have, or not yet.
+    case keyMissing(Epoch)
     /// The disk or the index failed.
     case store(StoreError)
 
@@ -33,6 +40,10 @@ package enum FileSystemError: Error {
         switch self {
         case .damaged(let place): "\(place) is damaged"
         case .store(let error): "\(error)"
+        case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"
+        case .timedOut: "it is not on this device, and the remote does not answer"
+        case .keyMissing(let epoch):
+            "it is sealed with keys of epoch \(epoch.number) that this device does not have"
         case .readOnly: "the vaults can only be read: they are mounted so, or writing has stopped"
         case .noSpace: "no space left on the disk that holds the profile"
         default: "\(self)"

@@ -146,8 +146,9 @@ final class ReadAhead: Sendable {
         let buffer = AlignedBuffer(count: pending.range.count)
         do throws(FileSystemError) {
             let count = try vault.read(
-                pending.item, at: pending.range.lowerBound, count: pending.range.count,
-                into: buffer)
+                pending.item, at: pending.range.lowerBound, count: pending.range.count, into: buffer,
+                isScattered: false, later: { pending.request })
+            guard let count else { return }
             pending.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
         } catch {
             pending.request.fail(error)

@@ -1,18 +1,26 @@
+internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
 /// A range of an item's content, and where its sealed bytes are to be had.
 struct SealedExtent: Sendable {
     let row: ExtentRow
-    let source: Source
+    var source: Source
 
     enum Source: Sendable {
         /// In memory, from the sealed extent's first byte on.
         case bytes([UInt8])
         /// In a pack's file; scattered reads go past the page cache.
         case file(PackFile, isScattered: Bool)
+        /// On a remote only.
+        case remote(SealedPlace)
         /// In a buffer that has the sealed extent's byte `from` at `place`.
         case buffer(AlignedBuffer, place: Int, from: Int)
+    }
+
+    /// Where it is to be had, if that is a remote.
+    var remotePlace: SealedPlace? {
+        if case .remote(let place) = source { place } else { nil }
     }
 }
 

@@ -141,6 +141,7 @@ extension Vault {
                     }
                 }
                 try moveLog()
+                try evictIfDue()
                 if try compact() { upkeep.noteUpkeep(isUrgent: false) }
             } catch {
                 problems.add("Tidying up failed: \(error.summary)")

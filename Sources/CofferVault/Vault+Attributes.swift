@@ -10,7 +10,8 @@ extension Vault {
     package func setAttributes(
         of number: Int64, _ changes: AttributeChanges
     ) throws(FileSystemError) -> Attributes {
-        try changing { state throws(FileSystemError) in
+        try ensureChangeable()
+        return try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             let time = Clock.realTime
             if let size = changes.size { try self.resize(item, to: size, time, state) }
@@ -37,7 +38,7 @@ extension Vault {
         }
     }
 
-    private func changeMode(
+    func changeMode(
         of item: CachedItem, to mode: UInt32, _ state: VaultState
     ) throws(FileSystemError) {
         item.row.mode = item.row.mode & ~ModeBits.permissions | mode & ModeBits.permissions

@@ -35,10 +35,14 @@ extension Vault {
         state.withLock { $0.packs.unsyncedByteCount }
     }
 
-    func commitAlone(_ intents: IntentLog) throws(FileSystemError) {
+    /// - Parameter body: Runs right behind the commit, with the vault's lock; if given, there is a commit in
+    ///   any case.
+    func commitAlone(
+        _ intents: IntentLog, then body: ((VaultState) throws(FileSystemError) -> Void)? = nil
+    ) throws(FileSystemError) {
         let (hasChanges, stopped, base) = state.withLock { ($0.hasChanges, $0.stopped, $0.index.base) }
         if let stopped { throw .store(.stopped(reason: stopped)) }
-        guard hasChanges else {
+        guard hasChanges || body != nil else {
             if !log.isWritten || intents.base != base { try syncLog(for: intents) }
             giveBack()
             return
@@ -46,7 +50,10 @@ extension Vault {
         intents.suspend()
         try syncPacks()
         do throws(FileSystemError) {
-            try state.withLock { state throws(FileSystemError) in try commit(state) }
+            try state.withLock { state throws(FileSystemError) in
+                try commit(state)
+                try body?(state)
+            }
         } catch {
             // Without room for the tail nothing was committed, and nothing is lost: the next commit tries
             // again. After any other failure the transaction may not be what it should be.
@@ -241,6 +248,7 @@ extension Vault {
     }
 
     private func closeStore() throws(FileSystemError) {
+        remoteReads.stop()
         readAhead.stop()
         upkeep.stop()
         defer { writer.stop() }

@@ -37,7 +37,7 @@ extension Vault {
         try Self.validate(name)
         guard let type = FileType(mode: new.mode) else { throw .invalidArgument }
         guard new.target.count <= Self.targetByteCountMax else { throw .nameTooLong }
-        return try changing { state throws(FileSystemError) in
+        return try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
             guard try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) }) == nil
             else { throw .alreadyExists }
@@ -62,7 +62,9 @@ extension Vault {
             try self.inheritAccessLists(&row, from: directory.row, umask: caller.umask, state)
             try self.insertEntry(name, in: directory, to: row.number, type, time, state)
             if type == .directory { directory.row.links += 1 }
-            return Attributes(state.add(row).row)
+            let item = state.add(row)
+            try state.noteMade(item, name, in: directory)
+            return Attributes(item.row)
         }
     }
 
@@ -75,7 +77,7 @@ extension Vault {
         _ number: Int64, as name: [UInt8], in parent: Int64
     ) throws(FileSystemError) -> Attributes {
         try Self.validate(name)
-        return try changing { state throws(FileSystemError) in
+        return try changingNames { state throws(FileSystemError) in
             let item = try state.item(number)
             guard let type = item.type, type != .directory else { throw .notPermitted }
             let directory = try state.directory(parent)
@@ -89,6 +91,7 @@ extension Vault {
             item.row.links += 1
             item.row.changed = time
             state.touch(item, [])
+            try state.noteLinked(item, name, in: directory)
             return Attributes(item.row)
         }
     }

@@ -7,13 +7,28 @@ enum ExtendedAttributeName {
     static let accessList = Array("system.posix_acl_access".utf8)
     static let defaultList = Array("system.posix_acl_default".utf8)
 
+    /// What is known of an item, and nobody can set; not among the names, so that no copy takes it along.
+    static let state = Array("user.coffer.state".utf8)
+
+    private static let reserved = Array("user.coffer.".utf8)
     private static let prefixes = ["user.", "trusted.", "security."].map { Array($0.utf8) }
+
+    private static let user = Array("user.".utf8)
+
+    /// Whether attributes of this name are sent to other devices.
+    static func isSent(_ name: [UInt8]) -> Bool {
+        name.starts(with: user) && name.count > user.count && !name.starts(with: reserved)
+    }
 
     /// Whether attributes of this name are kept.
     static func isKept(_ name: [UInt8]) -> Bool {
-        name == accessList || name == defaultList
-            || prefixes.contains { name.starts(with: $0) && name.count > $0.count }
+        if name == accessList || name == defaultList { return true }
+        return !name.starts(with: reserved)
+            && prefixes.contains { name.starts(with: $0) && name.count > $0.count }
     }
+
+    /// Whether attributes of this name are Coffer's own.
+    static func isReserved(_ name: [UInt8]) -> Bool { name.starts(with: reserved) }
 
     static func flag(_ name: [UInt8]) -> ItemRow.Flags {
         switch name {
@@ -37,9 +52,15 @@ extension Vault {
 
     /// The value of an attribute.
     ///
+    /// In vaults whose changes are kept for a remote each item has `user.coffer.state`, a `ContentState`.
+    ///
     /// - Throws: `.attributeNotFound`.
     package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
-        try reading { state throws(FileSystemError) in
+        if name == ExtendedAttributeName.state {
+            guard isTracking else { throw .attributeNotFound }
+            return Array(try contentState(of: number).rawValue.utf8)
+        }
+        return try reading { state throws(FileSystemError) in
             let row = try state.peek(number)
             guard row.flags.contains(.hasAttributes) else { throw .attributeNotFound }
             let value = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
@@ -70,6 +91,7 @@ extension Vault {
     ) throws(FileSystemError) {
         guard value.count <= Self.valueByteCountMax else { throw .attributeTooLarge }
         guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
+        try ensureChangeable()
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             let old = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
@@ -94,8 +116,10 @@ extension Vault {
 
     /// Removes an attribute.
     ///
-    /// - Throws: `.attributeNotFound`.
+    /// - Throws: `.attributeNotFound`, `.notSupported` for one of Coffer's own.
     package func removeExtendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) {
+        try ensureChangeable()
+        if ExtendedAttributeName.isReserved(name) { throw .notSupported }
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             try self.removeAttribute(name, of: item, state)
@@ -118,6 +142,17 @@ extension Vault {
         }
         item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
         state.touch(item, .attributes)
+    }
+
+    /// Sets an attribute that another device has; where there is no room for its name, it is left out.
+    func setAttributeFromElsewhere(
+        _ name: [UInt8], of item: CachedItem, to value: [UInt8], _ state: VaultState
+    ) throws(FileSystemError) {
+        do throws(FileSystemError) {
+            try setAttribute(name, of: item, to: value, state)
+        } catch {
+            guard case .noSpace = error else { throw error }
+        }
     }
 
     func removeAttribute(

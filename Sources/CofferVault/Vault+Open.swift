@@ -7,24 +7,44 @@ internal import CofferSystem
 extension Vault {
     /// Opens a range of an item into a buffer; what no extent covers is zeros.
     ///
-    /// Takes the vault's lock for a message only.
+    /// Takes the vault's lock for a message only. Waits for the remote where extents are there only.
     ///
-    /// - Throws: `.damaged` if a block does not open.
+    /// - Throws: `.damaged` if a block does not open, `.keyMissing`, `.stale` if an extent came to this device or was replaced
+    ///   after it was looked up, `.unreachable`, `.timedOut`.
     func fill(
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
         from extents: [SealedExtent]
     ) throws(FileSystemError) {
+        var fetched: [Int64: [UInt8]] = [:]
         let buffers = buffers.take()
         defer { self.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound
         var done = range.lowerBound
-        for extent in extents {
+        for (index, extent) in extents.enumerated() {
+            var extent = extent
+            if extent.remotePlace != nil {
+                if fetched[extent.row.remote] == nil { fetched = try bring(extents[index...]) }
+                guard let sealed = fetched[extent.row.remote] else { throw .stale }
+                extent.source = .bytes(sealed)
+            }
             let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
             zero(buffer, start + done, start + wanted.lowerBound)
             try open(extent, id, wanted, buffers, into: buffer, at: Int(start + wanted.lowerBound))
             done = wanted.upperBound
         }
         zero(buffer, start + done, start + range.upperBound)
+    }
+
+    /// Fetches the extents that come next, as many as memory is spent on.
+    private func bring(_ extents: ArraySlice<SealedExtent>) throws(FileSystemError) -> [Int64: [UInt8]] {
+        var next: [SealedExtent] = []
+        var count = 0
+        for extent in extents where extent.remotePlace != nil {
+            count += extent.sealedByteCount
+            if !next.isEmpty, count > RemoteReads.runByteCountMax { break }
+            next.append(extent)
+        }
+        return try remoteReads.bring(next, in: self)
     }
 
     private func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
@@ -39,8 +59,10 @@ extension Vault {
         let row = extent.row
         let total = Int(row.total)
         guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
-            row.end - row.base <= row.total, keys.has(row.epoch)
+            row.end - row.base <= row.total
         else { throw .damaged(place: "the reference to an extent") }
+        let keys = keys
+        guard keys.has(row.epoch) else { throw .keyMissing(row.epoch) }
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
         let blocks =
             inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
@@ -105,6 +127,7 @@ extension Vault {
         case .buffer(let buffer, let place, let from):
             meanwhile()
             return (buffer, place + start - from)
+        case .remote: throw .damaged(place: describe(extent))
         case .bytes(let sealed):
             meanwhile()
             guard sealed.count >= end else { throw .damaged(place: describe(extent)) }
@@ -137,6 +160,7 @@ extension Vault {
     private func describe(_ extent: SealedExtent) -> String {
         switch extent.row.place {
         case .row(let number): "row \(number) of the index's contents"
+        case .remote: "extent \(extent.row.remote) on the remote"
         case .pack(let pack, let position):
             "byte \(position) of pack \(state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))"
         }

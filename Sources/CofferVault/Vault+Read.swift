@@ -7,6 +7,8 @@ extension Vault {
     /// Plaintext bytes of an extent from which on it is worth a read past the page cache: extents of small
     /// files lie in the order in which they are likely to be read.
     private static let scatteredExtentMin: Int64 = 64 << 10
+    /// How often a read looks again for what was moved or replaced meanwhile.
+    private static let attemptCount = 5
     /// Bytes that are looked up at a time for a stream.
     private static let planByteCount: Int64 = 4 << 20
 
@@ -24,13 +26,15 @@ extension Vault {
         guard offset >= 0, count > 0 else { return 0 }
         let range = offset..<offset + Int64(count)
         let pattern = readAhead.note(number, range)
+        remoteReads.note(number, range, isMissing: false, in: self)
         if pattern == .sequential, plan(range, of: number),
             readAhead.answer(number, range, in: self, request)
         {
             return nil
         }
         return try read(
-            number, at: offset, count: count, into: buffer, isScattered: pattern == .scattered)
+            number, at: offset, count: count, into: buffer, isScattered: pattern == .scattered,
+            later: request)
     }
 
     /// Reads into `buffer`.
@@ -40,15 +44,30 @@ extension Vault {
     /// - Parameters:
     ///   - place: Where in the buffer the bytes go.
     ///   - isScattered: Whether it is a small read away from others.
-    /// - Returns: Bytes that were read: fewer than asked for only at the end of the file.
-    /// - Throws: `.damaged` if a byte of them is not what was written; the problem log then names the file.
+    /// - Returns: Bytes that were read: fewer than asked for only at the end of the file. Waits for the remote
+    ///   where they are there only.
+    /// - Throws: `.damaged` if a byte of them is not what was written, `.unreachable` or `.timedOut` if one is
+    ///   not here and cannot be fetched, `.keyMissing`; the problem log then names the file.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
         isScattered: Bool = false
     ) throws(FileSystemError) -> Int {
+        try read(
+            number, at: offset, count: count, into: buffer, place: place, isScattered: isScattered,
+            later: { nil }
+        ) ?? 0
+    }
+
+    /// Reads into `buffer`, or leaves a request that has to wait for the remote to those who may.
+    ///
+    /// - Parameter request: Made where there is something to wait for; nil if the caller may wait.
+    func read(
+        _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
+        isScattered: Bool, later request: () -> (any ReadRequest)?
+    ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let wanted = offset..<offset + Int64(count)
-        for attempt in 0..<3 {
+        for attempt in 0..<Self.attemptCount {
             let (id, size, extents): (ItemID, Int64, [SealedExtent])
             do throws(FileSystemError) {
                 (id, size, extents) = try lookUp(wanted, of: number, isScattered)
@@ -57,15 +76,26 @@ extension Vault {
                 throw error
             }
             guard offset < size else { return 0 }
+            if extents.contains(where: { $0.remotePlace != nil }), let request = request() {
+                remoteReads.note(number, wanted, isMissing: true, in: self)
+                remoteReads.answer(number, wanted, request, in: self)
+                return nil
+            }
             let range = wanted.clamped(to: 0..<size)
             do throws(FileSystemError) {
                 try fill(buffer, at: place, with: range, of: id, from: extents)
                 return range.count
             } catch {
                 // A range that was replaced meanwhile may have lost its bytes to compaction: look again.
-                guard case .damaged = error else { throw error }
+                switch error {
+                case .damaged: break
+                case .stale: continue
+                default:
+                    note(error, number, range)
+                    throw error
+                }
                 let again = try lookUp(wanted, of: number, isScattered).extents
-                if attempt < 2, again.map(\.row) != extents.map(\.row) { continue }
+                if attempt < Self.attemptCount - 1, again.map(\.row) != extents.map(\.row) { continue }
                 note(error, number, range)
                 throw error
             }
@@ -74,11 +104,14 @@ extension Vault {
     }
 
     /// Puts damage that a reader met into the problem log.
-    private func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>) {
-        guard case .damaged(let place) = error else { return }
-        problems.add(
-            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(place) is damaged"
-        )
+    func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>) {
+        switch error {
+        case .damaged, .unreachable, .timedOut, .keyMissing:
+            problems.add(
+                "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(error.summary)"
+            )
+        default: return
+        }
     }
 
     // MARK: Looking up
@@ -92,10 +125,10 @@ extension Vault {
             guard FileType(mode: row.mode) == .regular else {
                 throw FileType(mode: row.mode) == .directory ? .isDirectory : .invalidArgument
             }
-            guard range.lowerBound < row.size else { return (row.id, row.size, []) }
+            guard range.lowerBound < row.size else { return (row.origin, row.size, []) }
             let extents = try self.extents(
                 of: number, overlapping: range.clamped(to: 0..<row.size), isScattered, state)
-            return (row.id, row.size, extents)
+            return (row.origin, row.size, extents)
         }
     }
 
@@ -115,12 +148,15 @@ extension Vault {
         _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
     ) throws(StoreError) -> SealedExtent {
         switch row.place {
+        case .remote:
+            return SealedExtent(row: row, source: .remote(try state.index.remoteExtent(row.remote).place))
         case .row(let number):
             guard let sealed = try state.index.content(number) else {
                 throw .damaged(place: "row \(number) of the index's contents")
             }
             return SealedExtent(row: row, source: .bytes(sealed))
         case .pack(let pack, let position):
+            state.packs.noteUse(of: pack)
             let count = ExtentLayout.sealedByteCount(Int(row.total))
             if let sealed = state.packs.unwrittenBytes(pack, at: Int(position), count: count) {
                 return SealedExtent(row: row, source: .bytes(sealed))
@@ -150,7 +186,13 @@ extension Vault {
                 guard FileType(mode: row.mode) == .regular,
                     row.size - range.upperBound >= ReadStream.pieceByteCount
                 else { return false }
-                let stream = ReadStream(item: number, id: row.id, size: row.size, at: range.lowerBound)
+                let next = range.upperBound..<range.upperBound + Int64(ReadStream.pieceByteCount)
+                if try self.extents(of: number, overlapping: next, false, state).contains(where: {
+                    $0.remotePlace != nil
+                }) {
+                    return false
+                }
+                let stream = ReadStream(item: number, id: row.origin, size: row.size, at: range.lowerBound)
                 guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
                 try self.plan(unplanned, of: stream, state)
                 return true
@@ -167,6 +209,8 @@ extension Vault {
     ) throws(FileSystemError) {
         let range = unplanned.clamped(to: unplanned.lowerBound..<unplanned.lowerBound + Self.planByteCount)
         let extents = try extents(of: stream.item, overlapping: range, false, state)
+        // What has to be fetched is not waited for in a stream.
+        if extents.contains(where: { $0.remotePlace != nil }) { throw .stale }
         let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))
         readAhead.add(
             ReadStream.plan(extents, from: range.lowerBound), for: range.lowerBound..<end, to: stream)

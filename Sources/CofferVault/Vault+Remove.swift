@@ -17,7 +17,7 @@ extension Vault {
     package func unlink(
         _ name: [UInt8], in parent: Int64
     ) throws(FileSystemError) -> (number: Int64, isLast: Bool) {
-        try changing { state throws(FileSystemError) in
+        try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
             guard
                 let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
@@ -29,6 +29,7 @@ extension Vault {
             try storing { () throws(StoreError) in try state.index.remove(entry) }
             self.stamp(directory, time, state)
             self.dropName(of: item, time, state)
+            try state.noteRemoved(name, in: directory)
             return (entry.item, item.row.links == 0)
         }
     }
@@ -42,7 +43,7 @@ extension Vault {
     package func removeDirectory(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Int64 {
         if name == [46] { throw .invalidArgument }
         if name == [46, 46] { throw .directoryNotEmpty }
-        return try changing { state throws(FileSystemError) in
+        return try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
             guard
                 let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
@@ -58,6 +59,7 @@ extension Vault {
             directory.row.links -= 1
             self.stamp(directory, time, state)
             self.dropDirectory(item, time, state)
+            try state.noteRemoved(name, in: directory)
             return entry.item
         }
     }
@@ -123,6 +125,7 @@ extension Vault {
                 }
             }
         }
+        if item.row.flags.contains(.hasPages) { try forgetPages(of: item, state) }
         try state.erase(item)
     }
 

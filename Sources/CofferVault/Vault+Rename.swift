@@ -29,7 +29,7 @@ extension Vault {
     ) throws(FileSystemError) -> Int64? {
         guard ![[46], [46, 46]].contains(name), ![[46], [46, 46]].contains(newName) else { throw .busy }
         try Self.validate(newName)
-        return try changing { state throws(FileSystemError) in
+        return try changingNames { state throws(FileSystemError) in
             var source = End(directory: try state.directory(parent), name: name)
             var target = End(directory: try state.directory(newParent), name: newName)
             source.entry = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
@@ -95,6 +95,7 @@ extension Vault {
         }
         item.row.changed = time
         state.touch(item, [])
+        try state.noteMoved(source.name, in: source.directory, to: target.name, in: target.directory)
     }
 
     private func exchange(_ source: End, _ target: End, _ state: VaultState) throws(FileSystemError) -> Int64?
@@ -118,6 +119,7 @@ extension Vault {
         try insertEntry(source.name, in: source.directory, to: other.item, secondType, time, state)
         settle(first, movedFrom: source, to: target, time, state)
         settle(second, movedFrom: target, to: source, time, state)
+        try state.noteExchanged(source.name, in: source.directory, target.name, in: target.directory)
         return nil
     }
 

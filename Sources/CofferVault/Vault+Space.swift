@@ -31,6 +31,7 @@ extension Vault {
         _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, by caller: Caller
     ) throws(FileSystemError) {
         guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
+        try ensureChangeable()
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             guard item.type == .regular else { throw item.type == .directory ? .isDirectory : .notSupported }
@@ -152,6 +153,12 @@ extension Vault {
         var done = 0
         while done < min(count, Self.copyByteCountMax) {
             let wanted = min(ExtentLayout.byteCountMax, count - done)
+            let from = max(0, offset + Int64(done))
+            // Whoever copies byte by byte can wait for the remote; here others would.
+            if try !missingExtents(of: source, from..<from + Int64(wanted)).isEmpty {
+                if done > 0 { break }
+                throw .notSupported
+            }
             let got = try read(source, at: offset + Int64(done), count: wanted, into: buffer)
             if got == 0 { break }
             try buffer.withBytes(0..<got) { bytes throws(FileSystemError) in

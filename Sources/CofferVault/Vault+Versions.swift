@@ -1,3 +1,4 @@
+internal import CofferFacts
 internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -33,8 +34,8 @@ extension Vault {
         of number: Int64, names: [Name], with bytes: RawSpan, modified: Int64
     ) throws(FileSystemError) -> Int64 {
         guard bytes.byteCount <= ExtentLayout.byteCountMax else { throw .fileTooLarge }
-        let (id, version) = try changing { state throws(FileSystemError) in
-            (try state.peek(number).id, state.index.nextItemNumber())
+        let (origin, version) = try changing { state throws(FileSystemError) in
+            (try state.peek(number).origin, state.index.nextItemNumber())
         }
         return try changeElsewhere { changes throws(FileSystemError) in
             if bytes.byteCount == 0 {
@@ -42,7 +43,7 @@ extension Vault {
                     try self.supersede(number, by: version, names, state).row.modified = modified
                 }
             } else {
-                try store(bytes, of: id, version, at: 0) { row, state throws(FileSystemError) in
+                try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
                     let item = try self.supersede(number, by: version, names, state)
                     try storing { () throws(StoreError) in try state.index.insert(row) }
                     item.row.size = row.length
@@ -96,6 +97,7 @@ extension Vault {
         row.allocated = 0
         row.changed = Clock.realTime
         row.unsent.remove(.content)
+        row.flags.remove(.hasPages)
         old.row.links -= row.links
         old.row.changed = row.changed
         state.touch(old, [])
@@ -120,19 +122,37 @@ extension Vault {
         let directory = try home(of: place, state)
         let parent = directory.row.number
         let time = Clock.realTime
-        let name = try ConflictName.first(for: place.name, at: time) { name throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.entry(name, in: parent) } == nil
-        }
+        let name = try conflictName(for: place.name, in: parent, at: time, state)
         try insertEntry(name, in: directory, to: number, .regular, time, state)
         item.row.links = 1
         item.row.changed = time
+        // The new version is the item that others know; its extents stay sealed for that.
+        item.row.id = .random()
         state.touch(item, [.existence, .mode, .times, .content, .attributes])
+        try state.noteMade(item, name, in: directory)
         state.orphans.remove(number)
         state.outdated[number] = nil
         let sink = sink.withLock { $0 }
         sink?.noteAtOnce(.entry(Name(name, in: parent)), in: self)
         sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
     }
+
+    /// The first name by rule that is free: `name (conflict, 2026-11-20).ext`, then with a number.
+    func conflictName(
+        for name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
+    ) throws(FileSystemError) -> [UInt8] {
+        guard let name = EntryName(name) else { throw .invalidArgument }
+        let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, time / 1_000_000)))
+        for number in 1...Self.conflictNumberMax {
+            let numbered = ConflictName.numbered(wanted, number).bytes
+            let other = try storing { () throws(StoreError) in try state.index.entry(numbered, in: parent) }
+            if other == nil { return numbered }
+        }
+        throw .alreadyExists
+    }
+
+    /// Names by rule with higher numbers are not tried.
+    private static var conflictNumberMax: Int { 1000 }
 
     /// The directory that an outdated version had its name in, or the root, if that was removed.
     private func home(of place: Name, _ state: VaultState) throws(FileSystemError) -> CachedItem {

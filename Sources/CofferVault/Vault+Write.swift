@@ -18,19 +18,18 @@ extension Vault {
         guard offset >= 0, offset <= Self.fileByteCountMax - Int64(bytes.byteCount) else {
             throw .fileTooLarge
         }
-        if isReadOnly { throw .readOnly }
-        let id = try reading { state throws(FileSystemError) in
-            try state.ensureWritable()
-            let item = try state.item(number)
-            guard item.type == .regular else { throw .invalidArgument }
-            return item.row.id
-        }
+        try ensureChangeable()
+        var origin = try origin(ofWritable: number)
         var done = 0
         while done < bytes.byteCount {
             let count = min(ExtentLayout.byteCountMax, bytes.byteCount - done)
             let isLast = done + count == bytes.byteCount
-            try store(bytes.extracting(done..<done + count), of: id, number, at: offset + Int64(done)) {
-                row, state throws(FileSystemError) in
+            var isStored = false
+            try store(
+                bytes.extracting(done..<done + count), of: origin, number, at: offset + Int64(done),
+                isWanted: { state throws(FileSystemError) in try state.item(number).row.origin == origin }
+            ) { row, state throws(FileSystemError) in
+                isStored = true
                 try self.keepIfOutdated(try state.item(number), state)
                 let changes = state.index.changes
                 try self.refer(to: row, state)
@@ -45,7 +44,18 @@ extension Vault {
                 try self.dropCapability(of: item, state)
                 state.touch(item, touches ? [.content, .times] : .content)
             }
-            done += count
+            // Content of another origin has come in its place meanwhile: sealed for that it is written again.
+            if isStored { done += count } else { origin = try self.origin(ofWritable: number) }
+        }
+    }
+
+    /// Under whose id the content of an item is sealed that is to be written.
+    private func origin(ofWritable number: Int64) throws(FileSystemError) -> ItemID {
+        try reading { state throws(FileSystemError) in
+            try state.ensureWritable()
+            let item = try state.item(number)
+            guard item.type == .regular else { throw .invalidArgument }
+            return item.row.origin
         }
     }
 
@@ -70,16 +80,42 @@ extension Vault {
         isWanted: (VaultState) throws(FileSystemError) -> Bool = { _ in true },
         refer: (ExtentRow, VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
+        let length = Int64(bytes.byteCount)
+        let prefix = NoncePrefix.random()
+        // Taken once: an epoch may begin at any moment.
+        let keys = keys
+        try place(of: number, base: offset, total: length, isWanted: isWanted) {
+            target, buffers throws(FileSystemError) in
+            try self.seal(bytes, of: id, at: Int(offset), prefix, keys, buffers, into: target)
+        } use: { place, state throws(FileSystemError) in
+            try refer(
+                ExtentRow(
+                    item: number, offset: offset, length: length, place: place, prefix: prefix,
+                    epoch: keys.current),
+                state)
+        }
+    }
+
+    /// Gets a sealed extent into a buffer, without the lock, and then, with it, gives the extent a place in a
+    /// pack and has `use` make rows refer to it.
+    ///
+    /// - Parameters:
+    ///   - isWanted: Whether it is still to be stored.
+    ///   - fill: Puts the sealed bytes at the beginning of the buffer.
+    func place(
+        of number: Int64, base offset: Int64, total length: Int64,
+        isWanted: (VaultState) throws(FileSystemError) -> Bool,
+        fill: (AlignedBuffer, ContentBuffers) throws(FileSystemError) -> Void,
+        use: (ExtentRow.Place, VaultState) throws(FileSystemError) -> Void
+    ) throws(FileSystemError) {
         let buffers = buffers.take()
         defer { self.buffers.giveBack(buffers) }
-        let length = Int64(bytes.byteCount)
-        let count = ExtentLayout.sealedByteCount(bytes.byteCount)
+        let count = ExtentLayout.sealedByteCount(Int(length))
         let isLarge = count > PackStore.tailPieceMax
         let target = isLarge ? try takeWriteBuffer() : buffers.sealed
         var isHandedOver = false
         defer { if isLarge, !isHandedOver { writer.giveBack(target) } }
-        let prefix = NoncePrefix.random()
-        try seal(bytes, of: id, at: Int(offset), prefix, buffers, into: target)
+        try fill(target, buffers)
         // A buffer for the tail is not waited for under the lock: those who have one may wait for that.
         var spare: AlignedBuffer?
         defer { if let spare { writer.giveBack(spare) } }
@@ -109,13 +145,9 @@ extension Vault {
                             bytes, item: number, base: offset, total: length, newPack: state.newPack)
                     }
                 }
-                let row = ExtentRow(
-                    item: number, offset: offset, length: length,
-                    place: .pack(place.pack, position: Int64(place.position)), prefix: prefix,
-                    epoch: keys.current)
                 let changes = state.index.changes
                 do throws(FileSystemError) {
-                    try refer(row, state)
+                    try use(.pack(place.pack, position: Int64(place.position)), state)
                 } catch {
                     if state.index.changes == changes {
                         state.packs.drop(place.pack, at: place.position, length)
@@ -139,9 +171,9 @@ extension Vault {
     }
 
     /// Seals an extent block by block.
-    private func seal(
-        _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ buffers: ContentBuffers,
-        into target: AlignedBuffer
+    func seal(
+        _ bytes: RawSpan, of id: ItemID, at base: Int, _ prefix: NoncePrefix, _ keys: ContentKeys,
+        _ buffers: ContentBuffers, into target: AlignedBuffer
     ) throws(FileSystemError) {
         guard keys.derive(&buffers.itemKey, for: id, keys.current) else {
             throw .damaged(place: "the keyring")
@@ -209,12 +241,34 @@ extension Vault {
     }
 
     /// Counts bytes of an extent as dead.
-    private func drop(_ row: ExtentRow, _ count: Int64, _ state: VaultState) throws(FileSystemError) {
+    ///
+    /// - Parameter keepsBytes: Whether they are to stay in their pack in any case.
+    func drop(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false, _ state: VaultState
+    ) throws(FileSystemError) {
+        var isShared = keepsBytes
+        if row.remote != 0 {
+            let live = try storing { () throws(StoreError) in
+                try state.index.addLive(-count, toRemote: row.remote)
+            }
+            isShared = isShared || live > 0
+        }
+        try dropLocal(row, count, keepsBytes: isShared, state)
+    }
+
+    /// Counts bytes of an extent as dead that are on this device.
+    ///
+    /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack: only those of
+    ///   extents on a remote are shared by items.
+    func dropLocal(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool, _ state: VaultState
+    ) throws(FileSystemError) {
         switch row.place {
+        case .remote: break
         case .pack(let pack, let position):
             state.packs.drop(pack, at: Int(position), count)
             state.deadByteCount += count
-            if count == row.total, count >= Compaction.smallByteCount {
+            if !keepsBytes, count == row.total, count >= Compaction.smallByteCount {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))
                 state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
             }

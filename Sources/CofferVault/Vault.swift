@@ -2,6 +2,7 @@ package import CofferCrypto
 package import CofferFormat
 package import CofferStore
 package import CofferSystem
+internal import Synchronization
 
 /// A vault that is unlocked on this device: its tree of items, with the semantics of POSIX.
 ///
@@ -19,20 +20,31 @@ package final class Vault: Sendable {
     /// Names the vault, for all its members.
     package let id: VaultID
     let directory: any StorageDirectory
-    let keys: ContentKeys
+    let adopted: AdoptedKeys
     let state: Condition<VaultState>
     /// Taken before `state`, for as long as a commit lasts; with it comes the intent log.
     let committing: Condition<IntentLog>
+    /// Taken before `committing`: one at a time sends changes, or takes those of others in.
+    let exchanging = Condition(())
     let log: IndexLog
     let buffers = BufferPool()
     let upkeep = Upkeep()
     let writer: PackWriter
     let readAhead = ReadAhead()
+    let remoteReads = RemoteReads()
+    /// Under no other lock.
+    let cache = Condition(CacheLimit())
+    /// One at a time gives up contents; taken under no other lock, before `committing`.
+    let evicting = Condition(())
+    /// Where sealing anew under the newest epoch goes on.
+    let resealing = Condition(Reencryption.Place())
     let problems: ProblemLog
     /// Who shows the vault to programs; may be taken under `state`.
     let sink = Condition<(any ChangeSink)?>(nil)
     /// Whether nothing may be changed through this mount.
     package let isReadOnly: Bool
+    /// Whether programs may change nothing, as the person may only read the vault.
+    private let isForReading = Atomic(false)
 
     /// Makes the local store of a new vault in `directory`, with an empty root.
     ///
@@ -48,8 +60,9 @@ package final class Vault: Sendable {
         }
         try Index.create(in: directory, vault: id, key: store)
         let index = try Index(in: directory, vault: id, key: store)
+        // The same on all devices.
         var root = ItemRow(
-            number: index.nextItemNumber(), id: ItemID(low: Random.number(), high: Random.number()),
+            number: index.nextItemNumber(), id: ItemID(low: id.low, high: id.high),
             mode: FileType.directory.modeBits | 0o755, user: owner.user, group: owner.group,
             time: Clock.realTime)
         root.links = 2
@@ -61,7 +74,7 @@ package final class Vault: Sendable {
     /// Opens the local store of a vault.
     ///
     /// - Parameters:
-    ///   - epochs: The vault keys by epoch; new data is sealed under the highest.
+    ///   - keys: Those of all epochs that this device has; new data is sealed under the newest.
     ///   - problems: Hears of damage that is met.
     package init(
         in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
@@ -69,7 +82,7 @@ package final class Vault: Sendable {
     ) throws(StoreError) {
         self.id = id
         self.directory = directory
-        self.keys = keys
+        adopted = AdoptedKeys(keys)
         self.problems = problems
         self.isReadOnly = isReadOnly
         let index = try Index(in: directory, vault: id, key: store)
@@ -85,7 +98,9 @@ package final class Vault: Sendable {
         writer = packs.writer
         log = try index.makeLog()
         committing = Condition(IntentLog(in: directory, vault: id, key: store))
-        state = Condition(VaultState(index: index, packs: packs, orphans: try index.orphans()))
+        let vaultState = VaultState(index: index, packs: packs, orphans: try index.orphans())
+        if try index.tracking() == .on { vaultState.journal = JournalWriter() }
+        state = Condition(vaultState)
         if index.droppedFrameCount > 0 {
             problems.add(
                 """
@@ -143,6 +158,37 @@ package final class Vault: Sendable {
         } catch {
             report(error)
             throw error
+        }
+    }
+
+    /// Says whether programs may change anything; what comes from elsewhere is taken in all the same.
+    package func setForReading(_ isForReading: Bool) {
+        self.isForReading.store(isForReading, ordering: .relaxed)
+    }
+
+    /// Refuses what a program wants to change where it may not.
+    func ensureChangeable() throws(FileSystemError) {
+        if isReadOnly || isForReading.load(ordering: .relaxed) { throw .readOnly }
+    }
+
+    /// Has somebody told, soon, whenever there is something new to be sent; nil for nobody.
+    ///
+    /// - Parameter listener: Called often, under the vault's lock: it only wakes somebody.
+    package func setNewsListener(_ listener: (@Sendable () -> Void)?) {
+        state.withLock { $0.listener = listener }
+    }
+
+    /// As `changing`, for what changes names; waits while changes from elsewhere are half made.
+    func changingNames<Result>(
+        _ body: (VaultState) throws(FileSystemError) -> Result
+    ) throws(FileSystemError) -> Result {
+        try ensureChangeable()
+        while true {
+            let result = try changing { state throws(FileSystemError) in
+                state.holdsNames ? nil : Optional(try body(state))
+            }
+            if let result { return result }
+            state.wait { $0.holdsNames ? nil : () }
         }
     }
 

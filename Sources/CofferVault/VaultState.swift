@@ -7,7 +7,7 @@ internal import CofferSystem
 final class VaultState {
     let index: Index
     let packs: PackStore
-    private var items: [Int64: CachedItem] = [:]
+    private(set) var items: [Int64: CachedItem] = [:]
     private(set) var dirtyItems: Set<Int64> = []
     /// Items without a name that somebody may still use.
     var orphans: Set<Int64> = []
@@ -29,6 +29,18 @@ final class VaultState {
     var intents = PendingIntents()
     /// Bytes in packs that died since compaction last looked.
     var deadByteCount: Int64 = 0
+    /// What was done to names since the last commit; nil if nobody wants to know, as there is no remote.
+    var journal: JournalWriter?
+    /// What is in memory of the facts, while changes are exchanged.
+    var facts: IndexFactStore?
+    /// Items whose contents are being read for a remote, unless they changed since.
+    var publishing: Set<Int64> = []
+    /// Items that were too busy to be sent, and since when.
+    var busy: [Int64: Int64] = [:]
+    /// Told when there is something new to be sent.
+    var listener: (@Sendable () -> Void)?
+    /// Whether names may not be changed for now, as changes from elsewhere are half made.
+    var holdsNames = false
     /// Why nothing may be written any more.
     var stopped: String?
 
@@ -79,6 +91,7 @@ final class VaultState {
         if let cached = items[number] { return cached }
         guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
         let item = CachedItem(row, stored: index.hash(of: row))
+        item.isMarked = journal != nil && !row.unsent.isDisjoint(with: .sent)
         items[number] = item
         return item
     }
@@ -101,6 +114,8 @@ final class VaultState {
     /// Notes that an item was changed.
     func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
         item.row.unsent.formUnion(aspects)
+        if let listener, !aspects.isEmpty { listener() }
+        if !publishing.isEmpty, aspects.contains(.content) { publishing.remove(item.row.number) }
         dirtyItems.insert(item.row.number)
         intents.note(item: item.row.number)
     }
@@ -109,13 +124,17 @@ final class VaultState {
     func erase(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
         if let stored = item.stored {
-            try storing { () throws(StoreError) in try index.removeItem(number, stored) }
+            try storing { () throws(StoreError) in
+                try index.removeItem(number, stored)
+                if item.isMarked { try index.removeUnsent(number) }
+            }
         }
         items[number] = nil
         dirtyItems.remove(number)
         orphans.remove(number)
         outdated[number] = nil
         fragmented.remove(number)
+        busy[number] = nil
     }
 
     /// Forgets items in which nothing was changed, if there are many.
@@ -143,7 +162,9 @@ final class VaultState {
             item.stored = try storing { () throws(StoreError) in
                 try index.put(item.row, replacing: item.stored)
             }
+            try mark(item)
         }
+        try storeJournal()
         dirtyItems.removeAll(keepingCapacity: true)
         forgetCleanItems()
         guard orphans != storedOrphans else { return }
@@ -165,6 +186,9 @@ final class VaultState {
         stopped = stopped ?? "the disk failed to read or write the index"
         items = [:]
         dirtyItems = []
+        if journal != nil { journal = JournalWriter() }
+        publishing = []
+        facts = nil
         orphans = storedOrphans
         outdated = [:]
     }

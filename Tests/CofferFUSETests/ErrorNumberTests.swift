@@ -17,7 +17,8 @@ import Testing
         (.notSupported, EOPNOTSUPP), (.beyondEnd, ENXIO), (.stale, ESTALE), (.damaged(place: "a page"), EIO),
         (.store(.system(SystemError("read", code: EACCES))), EIO), (.store(.damaged(place: "a page")), EIO),
         (.store(.format(.truncated, place: "a pack")), EIO), (.store(.index(code: 11, message: "")), EIO),
-        (.store(.stopped(reason: "")), EIO),
+        (.store(.stopped(reason: "")), EIO), (.unreachable(reason: "no remote"), EIO), (.timedOut, ETIMEDOUT),
+        (.keyMissing(Epoch(2)), EIO),
     ]
 
     /// Fails to compile when a case is added, so that the table is completed.
@@ -26,15 +27,17 @@ import Testing
         case .notFound, .alreadyExists, .notDirectory, .isDirectory, .directoryNotEmpty, .nameTooLong,
             .invalidArgument, .notPermitted, .accessDenied, .readOnly, .crossVault, .busy, .noSpace,
             .fileTooLarge, .tooManyLinks, .attributeNotFound, .attributeTooLarge, .bufferTooSmall,
-            .notSupported, .beyondEnd, .stale:
+            .notSupported, .beyondEnd, .stale, .timedOut:
             "\(error)"
         case .damaged: "damaged"
+        case .unreachable: "unreachable"
+        case .keyMissing: "keyMissing"
         case .store: "store"
         }
     }
 
     /// Cases of `FileSystemError`; to be raised with each that `name` gets.
-    private static let caseCount = 23
+    private static let caseCount = 26
 
     @Test func everyCase() {
         for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }

@@ -178,7 +178,7 @@ import Testing
         "UPDATE packs SET written = written + 1",
         "INSERT INTO orphans SELECT max(number) + 1 FROM items",
         "UPDATE contents SET number = number + 1000 WHERE number = (SELECT max(number) FROM contents)",
-        "UPDATE state SET digests = zeroblob(112)",
+        "UPDATE state SET digests = zeroblob(144)",
         "DELETE FROM state",
     ])
     func aRowThatWasChangedAroundTheSumsIsReported(sql: String) throws {

@@ -19,6 +19,7 @@ struct IndexModel: Equatable {
     var attributes: [Int64: [[UInt8]: [UInt8]]] = [:]
     var contents: [Int64: Content] = [:]
     var packs: [Int64: PackRow] = [:]
+    var remoteExtents: [Int64: RemoteExtentRow] = [:]
     var orphans: Set<Int64> = []
 
     init() {}
@@ -32,6 +33,9 @@ struct IndexModel: Equatable {
             if !attributes.isEmpty { self.attributes[number] = Dictionary(uniqueKeysWithValues: attributes) }
             let extents = try index.extents(of: number, overlapping: 0..<Int64.max)
             if !extents.isEmpty { self.extents[number] = extents }
+            for row in extents where row.remote != 0 {
+                remoteExtents[row.remote] = try index.remoteExtent(row.remote)
+            }
             for case .row(let content) in extents.map(\.place) {
                 guard let bytes = try index.content(content) else { continue }
                 let live = extents.filter { $0.place == .row(content) }.reduce(0) { $0 + $1.length }

@@ -112,13 +112,13 @@ import Testing
         let test = try TestIndex.create()
         try {
             let index = try test.open()
-            try index.database.execute("PRAGMA user_version = 2")
+            try index.database.execute("PRAGMA user_version = 3")
             try index.close()
         }()
         #expect {
             try test.open()
         } throws: {
-            guard case .format(.newerVersion(found: 2, supported: 1), _)? = $0 as? StoreError else {
+            guard case .format(.newerVersion(found: 3, supported: 2), _)? = $0 as? StoreError else {
                 return false
             }
             return true

@@ -11,7 +11,7 @@ import Testing
     private let directory = SimulatedStorageDirectory()
     private let key = SymmetricKey<StoreRole>.random()
     private let vault = VaultID(low: 1, high: 2)
-    private let base = IndexBase(commits: 7, digests: [UInt8](repeating: 3, count: 112))
+    private let base = IndexBase(commits: 7, digests: [UInt8](repeating: 3, count: 144))
 
     private func open(
         _ directory: SimulatedStorageDirectory? = nil, vault: VaultID? = nil

@@ -74,7 +74,15 @@ struct RandomRows {
         let offset = row.size + Int64(random.below(3)) * 4096
         let prefix = NoncePrefix(low: random.next(), high: random.next())
         let place: ExtentRow.Place
-        if random.oneIn(2) {
+        var remote: Int64 = 0
+        if random.oneIn(3) {
+            let stands = SealedPlace(
+                pack: PackID(low: random.next(), high: 1), position: UInt32(48 + random.below(1 << 20)),
+                hash: ContentHash(bytes: random.bytes(32)) ?? .zero)
+            remote = try index.insertRemoteExtent(stands, live: length)
+            model.remoteExtents[remote] = RemoteExtentRow(number: remote, place: stands, live: length)
+            place = .remote
+        } else if random.oneIn(2) {
             let bytes = random.bytes(Int(length))
             let content = try index.insertContent(bytes, live: length)
             model.contents[content] = .init(bytes: bytes, live: length)
@@ -82,8 +90,9 @@ struct RandomRows {
         } else {
             place = .pack(try growPack(by: length, index), position: 32)
         }
-        let extent = ExtentRow(
+        var extent = ExtentRow(
             item: number, offset: offset, length: length, place: place, prefix: prefix, epoch: .first)
+        extent.remote = remote
         try index.insert(extent)
         model.extents[number, default: []].append(extent)
         row.size = extent.end
@@ -139,6 +148,9 @@ struct RandomRows {
         for extent in model.extents[number] ?? [] {
             try index.remove(extent)
             switch extent.place {
+            case .remote:
+                try index.addLive(-extent.length, toRemote: extent.remote)
+                model.remoteExtents[extent.remote] = nil
             case .row(let content):
                 try index.addLive(-extent.length, toContent: content)
                 model.contents[content] = nil

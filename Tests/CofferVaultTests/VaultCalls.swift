@@ -24,6 +24,7 @@ extension Vault {
         return number
     }
 
+    @discardableResult
     func makeDirectory(_ name: String, in parent: Int64 = rootNumber) throws -> Int64 {
         try create(
             NewItem(mode: Self.directoryMode), named: Array(name.utf8), in: parent, by: TestVault.owner

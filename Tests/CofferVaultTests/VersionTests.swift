@@ -48,29 +48,4 @@ import Testing
         try vault.commit()
         #expect(try vault.damage() == [])
     }
-
-    /// 2026-11-20 in UTC.
-    private static let time: Int64 = 1_795_132_800_000_000_000 + 86_399_000_000_000
-
-    @Test(arguments: [
-        ("a.txt", 1, "a (conflict, 2026-11-20).txt"), ("a.txt", 2, "a (conflict, 2026-11-20 2).txt"),
-        ("a", 1, "a (conflict, 2026-11-20)"), (".a", 1, ".a (conflict, 2026-11-20)"),
-        ("a.", 1, "a. (conflict, 2026-11-20)"), ("a.tar.gz", 1, "a.tar (conflict, 2026-11-20).gz"),
-    ])
-    func namesOfVersions(name: String, count: Int, expected: String) {
-        let made = ConflictName.make(Array(name.utf8), at: Self.time, count)
-        #expect(String(decoding: made, as: UTF8.self) == expected)
-    }
-
-    /// Cut so that they fit, between characters.
-    @Test(arguments: [0, 1, 2, 3])
-    func longNamesOfVersions(shift: Int) throws {
-        let letters = String(repeating: "x", count: shift) + String(repeating: "€", count: 80)
-        let made = ConflictName.make(Array((letters + ".txt").utf8), at: Self.time, 12)
-        #expect(made.count <= Vault.nameByteCountMax && made.count > Vault.nameByteCountMax - 3)
-        let text = try #require(String(validating: made, as: UTF8.self))
-        #expect(text.hasSuffix("€ (conflict, 2026-11-20 12).txt"))
-        let other = ConflictName.make([UInt8](repeating: 0xbf, count: 255), at: Self.time, 1)
-        #expect(other.count <= Vault.nameByteCountMax)
-    }
 }

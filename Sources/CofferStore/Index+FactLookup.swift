@@ -1,0 +1,127 @@
+package import CofferFormat
+
+// Which items and entries there are, by other keys than their own. Names of directories are as in rows.
+extension Index {
+    /// The names of an item's extended attributes of which there are facts, ascending.
+    package func attributeNames(of item: ItemID) throws(StoreError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        try factStatements[.attributeNames].each(
+            { $0.bind(1, item) },
+            { row throws(StoreError) in
+                names.append(row.bytes(0))
+                return true
+            })
+        return names
+    }
+
+    /// The directories that are shown as a part of this one, ascending.
+    package func factItems(unitedWith item: ItemID) throws(StoreError) -> [ItemID] {
+        try identifiers(.united) { $0.bind(1, item) }
+    }
+
+    /// The directories that do not lie where facts say.
+    package func putBackFactItems() throws(StoreError) -> [ItemID] {
+        try identifiers(.putBack) { _ in }
+    }
+
+    /// The entries of an item, but for its `first`.
+    package func otherFactEntries(of item: ItemID) throws(StoreError) -> [EntryID] {
+        try identifiers(.others) { $0.bind(1, item) }
+    }
+
+    /// The copies by rule of an item.
+    package func factEntries(copyOf item: ItemID) throws(StoreError) -> [EntryID] {
+        try identifiers(.copies) { $0.bind(1, item) }
+    }
+
+    /// Entries whose place is in a directory, from behind `last` on; ascending.
+    package func factEntries(
+        placedIn parent: ItemID, after last: EntryID?, limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        try identifiers(.placed) {
+            $0.bind(1, parent)
+            if let last { $0.bind(2, last) } else { $0.bind(2, []) }
+            $0.bind(3, Int64(limit))
+        }
+    }
+
+    /// Whether an active entry's place is in a directory.
+    package func hasActiveFactEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
+        try factStatements[.activePlaced].first({ $0.bind(1, parent) }, { _ in true }) ?? false
+    }
+
+    /// The entries that claim a place in an item, but have another; ascending.
+    package func orphanedFactEntries(of parent: ItemID) throws(StoreError) -> [EntryID] {
+        try identifiers(.orphans) { $0.bind(1, parent) }
+    }
+
+    /// The entries that compete for a name.
+    package func factEntries(inSlot slot: Place) throws(StoreError) -> [EntryID] {
+        try entries(.inSlot, at: slot)
+    }
+
+    /// The entries that compete for a name by rule.
+    package func factEntries(wanting name: Place) throws(StoreError) -> [EntryID] {
+        try entries(.wanting, at: name)
+    }
+
+    /// The entries that are shown at a place that is not the slot they are in.
+    package func factEntries(shownElsewhereAt place: Place) throws(StoreError) -> [EntryID] {
+        try entries(.shownElsewhere, at: place)
+    }
+
+    /// Entries shown in a directory, with names behind `last`; by ascending name.
+    package func factEntries(
+        shownIn parent: ItemID, after last: EntryName?, limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        try identifiers(.shownIn) {
+            $0.bind(1, parent)
+            $0.bind(2, last?.bytes ?? [])
+            $0.bind(3, Int64(limit))
+        }
+    }
+
+    /// Entries that are shown otherwise than when they were last taken; ascending.
+    package func changedFactEntries(limit: Int) throws(StoreError) -> [EntryID] {
+        try identifiers(.changed) { $0.bind(1, Int64(limit)) }
+    }
+
+    /// Items of which there are facts, from the first behind `last` on; ascending.
+    package func factItems(after last: ItemID?, limit: Int) throws(StoreError) -> [ItemID] {
+        try identifiers(.itemIDs) {
+            if let last { $0.bind(1, last) } else { $0.bind(1, []) }
+            $0.bind(2, Int64(limit))
+        }
+    }
+
+    /// Entries of which there are facts, from the first behind `last` on; ascending.
+    package func factEntries(after last: EntryID?, limit: Int) throws(StoreError) -> [EntryID] {
+        try identifiers(.entryIDs) {
+            if let last { $0.bind(1, last) } else { $0.bind(1, []) }
+            $0.bind(2, Int64(limit))
+        }
+    }
+
+    private func entries(_ query: FactQuery, at place: Place) throws(StoreError) -> [EntryID] {
+        try identifiers(query) {
+            $0.bind(1, place.parent)
+            $0.bind(2, place.name.bytes)
+        }
+    }
+
+    private func identifiers<Kind>(
+        _ query: FactQuery, _ bind: (Statement) -> Void
+    ) throws(StoreError) -> [Identifier<Kind>] {
+        var found: [Identifier<Kind>] = []
+        try factStatements[query].each(
+            bind,
+            { row throws(StoreError) in
+                guard let id = row.identifier(0, Identifier<Kind>.self) else {
+                    throw .damaged(place: "an identifier in the facts of the index")
+                }
+                found.append(id)
+                return true
+            })
+        return found
+    }
+}

@@ -1,0 +1,116 @@
+/// A record of the journal: a change of the tree of which no facts are made yet.
+package struct JournalRow: Equatable, Sendable {
+    /// Its place in the order of the changes; from 1 on, and never used twice.
+    package var number: Int64
+    /// What was changed, as whoever appends it likes it.
+    package var record: [UInt8]
+
+    package init(number: Int64, record: [UInt8]) {
+        self.number = number
+        self.record = record
+    }
+
+    func write(to columns: inout some ColumnSink) {
+        columns.integer(number)
+        columns.bytes(record)
+    }
+}
+
+// What was changed on this device and is not in facts yet; in indexes that have the tables of facts.
+extension Index {
+    /// Appends a record to the journal.
+    ///
+    /// - Returns: Its number.
+    @discardableResult
+    package func appendToJournal(_ record: [UInt8]) throws(StoreError) -> Int64 {
+        let number = if let next = nextJournalNumber { next } else { try readNextJournalNumber() }
+        nextJournalNumber = number + 1
+        let row = JournalRow(number: number, record: record)
+        _ = try put(
+            .journal, factStatements[.append], replacing: nil, { row.write(to: &$0) }, { row.write(to: &$0) })
+        return number
+    }
+
+    private func readNextJournalNumber() throws(StoreError) -> Int64 {
+        let last = try factStatements[.lastOfJournal].first({ _ in }, { $0.integer(0) }) ?? 0
+        let next = max(last, try factState().journal)
+        guard (0..<Int64.max - 1).contains(next) else { throw .damaged(place: "the journal in the index") }
+        return next + 1
+    }
+
+    /// Records of the journal, from behind `number` on, in order.
+    package func journal(after number: Int64, limit: Int) throws(StoreError) -> [JournalRow] {
+        var rows: [JournalRow] = []
+        try factStatements[.journal].each(
+            {
+                $0.bind(1, number)
+                $0.bind(2, Int64(limit))
+            },
+            { row throws(StoreError) in
+                rows.append(JournalRow(number: row.integer(0), record: row.bytes(1)))
+                return true
+            })
+        return rows
+    }
+
+    /// Removes the records of the journal up to and with `number`.
+    package func removeJournal(upTo number: Int64) throws(StoreError) {
+        var last: Int64 = .min
+        var removed: Int64 = 0
+        while true {
+            let page = try journal(after: last, limit: 256).filter { $0.number <= number }
+            guard let end = page.last else { break }
+            for row in page {
+                digest.subtract(.journal, hash(.journal) { row.write(to: &$0) }.sum)
+            }
+            (last, removed) = (end.number, max(removed, end.number))
+        }
+        guard removed > 0 else { return }
+        try factStatements[.removeJournal].run { $0.bind(1, number) }
+        changes += 1
+        let state = try factState()
+        var after = state
+        after.journal = max(state.journal, removed)
+        if after != state { try putFactState(after, replacing: state) }
+    }
+
+    /// Notes that an item has changes that are not in facts; noting it twice is once.
+    package func noteUnsent(_ item: Int64) throws(StoreError) {
+        try factStatements[.insertUnsent].run { $0.bind(1, item) }
+        guard database.changedRowCount > 0 else { return }
+        digest.add(.unsent, hash(.unsent) { $0.integer(item) }.sum)
+        changes += 1
+    }
+
+    /// Numbers of items that have changes that are not in facts, from behind `item` on, ascending.
+    package func unsentItems(after item: Int64, limit: Int) throws(StoreError) -> [Int64] {
+        var items: [Int64] = []
+        try factStatements[.unsent].each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, Int64(limit))
+            },
+            { row throws(StoreError) in
+                items.append(row.integer(0))
+                return true
+            })
+        return items
+    }
+
+    /// Forgets that an item has changes; one that was not noted stays so.
+    package func removeUnsent(_ item: Int64) throws(StoreError) {
+        try factStatements[.removeUnsent].run { $0.bind(1, item) }
+        guard database.changedRowCount > 0 else { return }
+        digest.subtract(.unsent, hash(.unsent) { $0.integer(item) }.sum)
+        changes += 1
+    }
+
+    /// Forgets the changes of all items up to and with `item`.
+    package func removeUnsent(upTo item: Int64) throws(StoreError) {
+        while true {
+            let page = try unsentItems(after: .min, limit: 256).filter { $0 <= item }
+            if page.isEmpty { return }
+            for number in page { try removeUnsent(number) }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import CofferFormat
+
+// What stands on a remote.
+extension Index {
+    /// Notes a sealed extent that stands on a remote.
+    ///
+    /// - Parameter live: Bytes of ranges that refer to it.
+    /// - Returns: The number of its row.
+    package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(StoreError) -> Int64 {
+        try statements.insertRemoteExtent.run {
+            $0.bind(1, place.pack.bytes)
+            $0.bind(2, Int64(place.position))
+            $0.bind(3, place.hash.bytes)
+            $0.bind(4, live)
+        }
+        let row = RemoteExtentRow(number: database.lastInsertedRow, place: place, live: live)
+        digest.add(.remoteExtents, hash(of: row))
+        changes += 1
+        return row.number
+    }
+
+    /// Where on a remote a sealed extent stands.
+    package func remoteExtent(_ number: Int64) throws(StoreError) -> RemoteExtentRow {
+        guard
+            let row = try statements.remoteExtent.first(
+                { $0.bind(1, number) }, { RemoteExtentRow($0) }),
+            row.isPossible
+        else { throw .damaged(place: "row \(number) of the index's extents on remotes") }
+        return row
+    }
+
+    /// Changes how many bytes of ranges refer to an extent on a remote; without any it is forgotten.
+    ///
+    /// - Returns: How many do now.
+    @discardableResult
+    package func addLive(_ difference: Int64, toRemote number: Int64) throws(StoreError) -> Int64 {
+        let old = try remoteExtent(number)
+        let (live, overflows) = old.live.addingReportingOverflow(difference)
+        if overflows { throw .damaged(place: "row \(number) of the index's extents on remotes") }
+        digest.subtract(.remoteExtents, hash(of: old))
+        if live > 0 {
+            try statements.putRemoteLive.run {
+                $0.bind(1, live)
+                $0.bind(2, number)
+            }
+            digest.add(
+                .remoteExtents, hash(of: RemoteExtentRow(number: number, place: old.place, live: live)))
+        } else {
+            try statements.removeRemoteExtent.run { $0.bind(1, number) }
+        }
+        changes += 1
+        return live
+    }
+
+    /// Notes that the same sealed extent stands at another place, too.
+    package func moveRemoteExtent(_ number: Int64, to place: SealedPlace) throws(StoreError) {
+        let old = try remoteExtent(number)
+        precondition(place.hash == old.place.hash)
+        try statements.moveRemoteExtent.run {
+            $0.bind(1, place.pack.bytes)
+            $0.bind(2, Int64(place.position))
+            $0.bind(3, number)
+        }
+        digest.subtract(.remoteExtents, hash(of: old))
+        digest.add(.remoteExtents, hash(of: RemoteExtentRow(number: number, place: place, live: old.live)))
+        changes += 1
+    }
+
+    private func hash(of row: RemoteExtentRow) -> RowDigest.Sum {
+        digest.hash(.remoteExtents) { row.digest(into: &$0) }
+    }
+
+    /// The pages of an item's content that stand on a remote.
+    package func pages(of item: Int64) throws(StoreError) -> [RemotePageRow] {
+        var rows: [RemotePageRow] = []
+        try statements.pages.each({ $0.bind(1, item) }) { row throws(StoreError) in
+            rows.append(try RemotePageRow.checked(row))
+            return true
+        }
+        return rows
+    }
+
+    /// The page of an item's content that is noted for a node.
+    package func page(_ node: ContentNode, of item: Int64) throws(StoreError) -> RemotePageRow? {
+        try statements.page.first(
+            {
+                $0.bind(1, item)
+                $0.bind(2, Int64(node.level))
+                $0.bind(3, Int64(bitPattern: node.index))
+            }, { RemotePageRow($0) })
+    }
+
+    /// Notes a page of whose node none is noted.
+    package func insert(_ row: RemotePageRow) throws(StoreError) {
+        try statements.putPage.run { row.bind(to: $0) }
+        digest.add(.remotePages, digest.hash(.remotePages) { row.digest(into: &$0) })
+        changes += 1
+    }
+
+    /// Forgets a page, which must be as it is stored.
+    package func remove(_ row: RemotePageRow) throws(StoreError) {
+        try statements.removePage.run {
+            $0.bind(1, row.item)
+            $0.bind(2, Int64(row.node.level))
+            $0.bind(3, Int64(bitPattern: row.node.index))
+        }
+        digest.subtract(.remotePages, digest.hash(.remotePages) { row.digest(into: &$0) })
+        changes += 1
+    }
+}
+
+extension RemotePageRow {
+    static func checked(_ statement: Statement) throws(StoreError) -> RemotePageRow {
+        let row = RemotePageRow(statement)
+        guard row.isPossible else {
+            throw .damaged(place: "a page of item \(row.item)'s content in the index")
+        }
+        return row
+    }
+}

@@ -1,0 +1,53 @@
+extension IndexReader {
+    /// Names that have some bytes in them, with the directories that they are in and the items that they lead to.
+    ///
+    /// Reads all names.
+    package func names(
+        containing part: [UInt8], limit: Int
+    ) throws(StoreError) -> [(parent: Int64, name: [UInt8], item: Int64)] {
+        var found: [(parent: Int64, name: [UInt8], item: Int64)] = []
+        try database.prepare(
+            "SELECT parent, name, item FROM entries WHERE instr(name, ?) > 0 ORDER BY parent, name LIMIT ?"
+        ).each(
+            {
+                $0.bind(1, part)
+                $0.bind(2, Int64(limit))
+            },
+            { row throws(StoreError) in
+                found.append((row.integer(0), row.bytes(1), row.integer(2)))
+                return true
+            })
+        return found
+    }
+
+    /// The item that a name in a directory leads to; nil if there is no such name.
+    package func item(named name: [UInt8], in parent: Int64) throws(StoreError) -> Int64? {
+        try database.prepare("SELECT item FROM entries WHERE parent = ? AND name = ?").first(
+            {
+                $0.bind(1, parent)
+                $0.bind(2, name)
+            }, { $0.integer(0) })
+    }
+
+    /// The names that lead from directory `root` to another one, with a slash behind each.
+    package func path(ofDirectory number: Int64, below root: Int64) throws(StoreError) -> [UInt8] {
+        let names = try database.prepare("SELECT name FROM entries WHERE parent = ? AND item = ?")
+        var path: [UInt8] = []
+        var (number, depth) = (number, 0)
+        while number != root, depth < Self.depthMax, let item = try item(number) {
+            let (parent, child) = (item.parent, number)
+            let name = try names.first(
+                {
+                    $0.bind(1, parent)
+                    $0.bind(2, child)
+                }, { $0.bytes(0) })
+            guard let name else { break }
+            path = name + [UInt8(ascii: "/")] + path
+            number = parent
+            depth += 1
+        }
+        return path
+    }
+
+    private static var depthMax: Int { 4096 }
+}

@@ -1,0 +1,88 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// How much content stays here that is on a remote, too.
+struct CacheLimit {
+    /// In bytes of content; nil to keep all.
+    var limit: Int64?
+    /// Bytes of such contents that are here, at most: counted when some were last given up, and what came since.
+    var byteCount: Int64 = 0
+    /// Bytes that are on a remote and will count once changes of their files were sent.
+    var unsentByteCount: Int64 = 0
+    /// Whether they were ever counted.
+    var isCounted = false
+
+    /// Whether there is something to count, or to give up.
+    var isDue: Bool { limit.map { !isCounted || byteCount > $0 } ?? false }
+
+    /// Whether it is so much that whoever brings more has to wait.
+    var isUrgent: Bool { limit.map { isCounted && byteCount > $0 + $0 / 4 } ?? false }
+
+    /// Whether there may be something to give up once a commit says what was sent.
+    var isDueAfterSending: Bool { limit.map { byteCount + unsentByteCount > $0 } ?? false }
+
+    /// What is kept of it: some room is left, as giving up goes through the whole index.
+    var target: Int64? { limit.map { $0 - $0 / 8 } }
+}
+
+extension Vault {
+    /// Bounds the content that is kept here although it is on a remote, too; for as long as the vault is open.
+    ///
+    /// What was used least recently is given up in the background, and fetched again when it is read. Contents
+    /// whose changes were not sent stay and do not count. While a file is read that is larger, there may be a
+    /// quarter more. Less than twice what is fetched ahead of a reader (16 MiB) makes readers fetch things twice.
+    ///
+    /// - Parameter limit: In bytes; nil to keep all, as at first.
+    package func setCacheLimit(_ limit: Int64?) {
+        cache.withLock {
+            $0.limit = limit.map { max(0, $0) }
+            $0.isCounted = false
+        }
+        upkeep.noteUpkeep(isUrgent: true)
+    }
+
+    /// Notes that content came here that can be given up; waits while there is far too much of it.
+    func noteCached(_ byteCount: Int64) {
+        let (isDue, isUrgent) = cache.withLock { cache in
+            cache.byteCount += byteCount
+            return (cache.isDue, cache.isUrgent)
+        }
+        if isUrgent {
+            // Upkeep will find what is in the way.
+            _ = try? evictIfDue()
+        } else if isDue {
+            upkeep.noteUpkeep(isUrgent: true)
+        }
+    }
+
+    /// Notes that content was brought to a remote; a commit that says so is about to be made.
+    func noteSent(_ byteCount: Int64) {
+        cache.withLock { $0.unsentByteCount += byteCount }
+    }
+
+    /// Has looked for what can be given up, soon after content was sent.
+    func evictAfterSending() {
+        let isDue = cache.withLock { cache in
+            if cache.isDueAfterSending { cache.isCounted = false }
+            return cache.isDueAfterSending
+        }
+        if isDue { upkeep.noteUpkeep(isUrgent: false) }
+    }
+
+    /// Gives up what is more than the limit.
+    func evictIfDue() throws(FileSystemError) {
+        if isReadOnly { return }
+        try evicting.withLock { _ throws(FileSystemError) in
+            let before = cache.withLock { $0 }
+            guard before.isDue, let target = before.target else { return }
+            let (left, unsent) = try giveUp(to: target)
+            cache.withLock { cache in
+                // With what came meanwhile, some of which may have been counted.
+                cache.byteCount = left + max(0, cache.byteCount - before.byteCount)
+                cache.unsentByteCount = unsent + max(0, cache.unsentByteCount - before.unsentByteCount)
+                cache.isCounted = true
+            }
+        }
+    }
+}

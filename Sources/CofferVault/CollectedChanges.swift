@@ -1,0 +1,108 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// Which changes become facts now.
+enum CollectionScope {
+    /// Names, and items that were left alone for a while, or have waited for long.
+    case settled
+    /// Everything.
+    case all
+    /// Names, and these items.
+    case items(Set<ItemID>)
+}
+
+/// Changes that become one commit: what the journal has, and items that have something to be sent.
+struct CollectedChanges {
+    /// Records of the journal, about, and items beyond which the rest waits for the next commit.
+    static let countMax = 256
+    /// Bytes of contents and attributes beyond which the rest waits for the next commit.
+    static let byteCountMax = 4 << 20
+    /// How long a file must have been left alone, in nanoseconds: a small one, and any other.
+    static let quietMin: Int64 = 200_000_000, quiet: Int64 = 2_000_000_000
+    /// Bytes of a small file.
+    static let smallByteCountMax: Int64 = 1 << 20
+    /// How long an item can be kept waiting, in nanoseconds.
+    static let patience: Int64 = 30_000_000_000
+    /// Items that are looked at under the lock.
+    private static let candidatesMax = 4096
+
+    /// What was done to names.
+    var records: [JournalRecord] = []
+    /// The last row of the journal that they come from.
+    var lastRow: Int64?
+    /// Items that were made by them.
+    var made: [Int64] = []
+    /// Items to be sent.
+    var items: [Int64] = []
+    /// Files among them whose content is to be sent.
+    var files: [Int64] = []
+
+    var isEmpty: Bool { lastRow == nil && items.isEmpty }
+
+    /// Finds out what is to be sent.
+    init(_ scope: CollectionScope, _ state: VaultState) throws(FileSystemError) {
+        try state.storeItems()
+        try readJournal(state)
+        let now = Clock.realTime
+        var looked = 0
+        func isDue(_ row: ItemRow) -> Bool {
+            switch scope {
+            case .all: return true
+            case .items(let ids): return ids.contains(row.id)
+            case .settled:
+                guard row.unsent.contains(.content) else { return true }
+                let quiet = row.size <= Self.smallByteCountMax ? Self.quietMin : Self.quiet
+                if row.changed < now - quiet || row.changed > now { return true }
+                if let since = state.busy[row.number] { return since < now - Self.patience }
+                state.busy[row.number] = now
+                return false
+            }
+        }
+        for number in made {
+            if let row = try state.row(number), row.links > 0, isDue(row) { add(row) }
+        }
+        if case .items(let ids) = scope {
+            for id in ids.sorted() {
+                if let row = try state.row(id, nil), !row.unsent.isDisjoint(with: .sent) { add(row) }
+            }
+            return
+        }
+        var last: Int64 = 0
+        while items.count < Self.countMax, looked < Self.candidatesMax {
+            let page = try storing { () throws(StoreError) in
+                try state.index.unsentItems(after: last, limit: Self.countMax)
+            }
+            for number in page where items.count < Self.countMax {
+                last = number
+                looked += 1
+                if let row = try state.row(number), isDue(row) { add(row) }
+            }
+            if page.count < Self.countMax { break }
+        }
+    }
+
+    private mutating func add(_ row: ItemRow) {
+        items.append(row.number)
+        if row.unsent.contains(.content), FileType(mode: row.mode) == .regular, row.links > 0 {
+            files.append(row.number)
+        }
+    }
+
+    private mutating func readJournal(_ state: VaultState) throws(FileSystemError) {
+        while records.count < Self.countMax {
+            let row = try storing { () throws(StoreError) in
+                try state.index.journal(after: lastRow ?? 0, limit: 1).first
+            }
+            guard let row else { break }
+            do throws(FormatError) {
+                records += try unsafe JournalRecord.records(row.record.span.bytes)
+            } catch {
+                throw .damaged(place: "the journal in the index")
+            }
+            lastRow = row.number
+        }
+        for case .make(let made, _) in records { self.made.append(made.number) }
+    }
+}

@@ -1,0 +1,95 @@
+internal import CofferFormat
+internal import CofferStore
+
+/// One file's content on its way to become a value: its ranges as entries, and these cut into pages.
+final class ContentGathering {
+    /// Ranges that are looked up at a time.
+    private static let batchCount = 256
+
+    let item: ItemRow
+    private let reader: ContentReader
+    /// Pages that the remote has, and that are not found to be the same yet.
+    private(set) var left: [ContentNode: RemotePageRow]
+    /// Pages that are new.
+    private(set) var new: [RemotePageRow] = []
+
+    init(_ item: ItemRow, _ reader: ContentReader) throws(FileSystemError) {
+        self.item = item
+        self.reader = reader
+        left = try storing { () throws(StoreError) in
+            guard item.flags.contains(.hasPages) else { return [:] }
+            return Dictionary(
+                try reader.pages(of: item.number).map { ($0.node, $0) },
+                uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// Takes a page of the tree.
+    ///
+    /// - Parameter send: Seals and sends one that the remote does not have.
+    /// - Returns: Where it stands.
+    func place(
+        _ page: ContentPage, _ node: ContentNode,
+        send: () throws(FileSystemError) -> PageReference
+    ) throws(FileSystemError) -> PageReference {
+        let bytes = page.bytes
+        let plain = RemoteHash.plainPage(unsafe bytes.span.bytes)
+        if let known = left[node], known.plain == plain {
+            left[node] = nil
+            return known.reference
+        }
+        let reference = try send()
+        new.append(RemotePageRow(item: item.number, node: node, plain: plain, reference: reference))
+        return reference
+    }
+
+    /// Goes through the file's ranges in order, and gives the extents of its value.
+    ///
+    /// - Parameters:
+    ///   - entry: What others are told of a range.
+    ///   - emit: Takes the pages of a tree.
+    func gather(
+        _ entry: (ExtentRow, SealedPlace?) throws(FileSystemError) -> ContentEntry,
+        emit: ContentTreeBuilder.Emit<FileSystemError>
+    ) throws(FileSystemError) -> ContentValue.Extents {
+        var first: [ContentEntry] = []
+        var tree: ContentTreeBuilder?
+        var count = 0
+        var after: Int64 = -1
+        while true {
+            let rows = try rows(after: after)
+            for (row, remote) in rows {
+                after = row.offset
+                count += 1
+                guard count <= ContentValue.entryCountMax else { throw .fileTooLarge }
+                let entry = try entry(row, remote)
+                if tree == nil, count > ContentValue.inlineEntryCountMax {
+                    var new = ContentTreeBuilder(lastOffset: try lastOffset())
+                    for entry in first { try new.add(entry, emit) }
+                    tree = new
+                }
+                if tree == nil { first.append(entry) } else { try tree?.add(entry, emit) }
+            }
+            if rows.count < Self.batchCount { break }
+        }
+        guard let root = try tree?.finish(emit) else { return .entries(first) }
+        return .tree(root: root, count: count)
+    }
+
+    /// Ranges from behind an offset on; what lies behind the end does not count.
+    private func rows(after offset: Int64) throws(FileSystemError) -> [ContentReader.PlacedExtent] {
+        let rows = try storing { () throws(StoreError) in
+            try reader.extents(of: item.number, after: offset, limit: Self.batchCount)
+        }
+        guard let last = rows.last, last.row.end > item.size else { return rows }
+        return rows.filter { $0.row.offset < item.size }.map { placed in
+            var placed = placed
+            placed.row.length = min(placed.row.length, item.size - placed.row.offset)
+            return placed
+        }
+    }
+
+    private func lastOffset() throws(FileSystemError) -> Int64 {
+        try storing { () throws(StoreError) in try reader.lastOffset(of: item.number, before: item.size) }
+    }
+}

@@ -1,0 +1,19 @@
+package import CofferFormat
+
+/// Why content could not be fetched from a remote, or sent to it.
+package enum TransferError: Error, Equatable {
+    /// The remote has no such pack, or fewer bytes of it than asked for.
+    case missing
+    /// The remote did not answer in time.
+    case timedOut
+    /// Anything else, as a phrase for people.
+    case failed(reason: String)
+}
+
+/// Where contents are fetched from: remote packs, by their ids.
+package protocol ContentSource: AnyObject, Sendable {
+    /// The bytes of a range of a remote pack; they may be anything, and are checked.
+    ///
+    /// Called from several threads at once, without any lock held; may take as long as it takes.
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> [UInt8]
+}

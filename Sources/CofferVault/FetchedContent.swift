@@ -1,0 +1,230 @@
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// The content of a file as another device tells of it, with all of its extents: ready to be put in place.
+package struct FetchedContent: Sendable {
+    /// What the other device says.
+    package let value: ContentValue
+    /// All extents, by offset.
+    package let entries: [ContentEntry]
+    /// The pages that were fetched.
+    let pages: [Page]
+    /// Parts of the tree that this device has rows for already.
+    let known: [ContentNode]
+
+    /// A page, but for the item whose it will be.
+    struct Page: Sendable {
+        let node: ContentNode
+        let plain: ContentHash
+        let reference: PageReference
+    }
+
+    /// A content whose extents stand in the value itself, or that has none.
+    package init?(_ value: ContentValue) {
+        guard case .entries(let entries) = value.extents else { return nil }
+        self.value = value
+        self.entries = entries
+        pages = []
+        known = []
+    }
+
+    init(_ value: ContentValue, _ entries: [ContentEntry], _ pages: [Page], known: [ContentNode]) {
+        self.value = value
+        self.entries = entries
+        self.pages = pages
+        self.known = known
+    }
+}
+
+extension Vault {
+    /// Fetches the pages of a content's tree, but for the parts that a file of this device has as well.
+    ///
+    /// Takes the vault's lock for moments only; waits for the remote.
+    ///
+    /// - Parameter number: The file that is likely to have parts of it; nil for none.
+    /// - Throws: `.damaged` if a page is missing, or is not what the value says; `.keyMissing`, `.unreachable`,
+    ///   `.timedOut`.
+    package func fetchExtents(
+        of value: ContentValue, for number: Int64?
+    ) throws(FileSystemError) -> FetchedContent {
+        if let whole = FetchedContent(value) { return whole }
+        guard case .tree(let root, let count) = value.extents else { throw .invalidArgument }
+        var here = KnownPages()
+        if let number {
+            let reader = try storing { () throws(StoreError) in
+                try state.withLock { state throws(StoreError) in try state.index.makeContentReader() }
+            }
+            if let item = try storing({ () throws(StoreError) in try reader.item(number) }),
+                item.origin == value.origin, item.flags.contains(.hasPages)
+            {
+                here = try KnownPages(item, reader)
+            }
+        }
+        var fetch = TreeFetch(vault: self, value: value, count: count, here: here)
+        try fetch.walk([root])
+        return try fetch.finish(root)
+    }
+}
+
+/// The pages that a file's rows would make now, and that are on the remote.
+private struct KnownPages {
+    private(set) var references: [ContentNode: PageReference] = [:]
+    private var entries: [ContentEntry] = []
+
+    init() {}
+
+    init(_ item: ItemRow, _ reader: ContentReader) throws(FileSystemError) {
+        let nowhere = SealedPlace(pack: PackID(low: 0, high: 0), position: 0, hash: .zero)
+        let unknown = PageReference(place: nowhere, length: 0, epoch: .first)
+        let gathering = try ContentGathering(item, reader)
+        var entries: [ContentEntry] = []
+        var references: [ContentNode: PageReference] = [:]
+        _ = try gathering.gather { row, remote throws(FileSystemError) in
+            let entry = row.entry(at: remote ?? nowhere)
+            entries.append(entry)
+            return entry
+        } emit: { node, page throws(FileSystemError) in
+            let reference = try gathering.place(page, node) { () throws(FileSystemError) in unknown }
+            if reference != unknown { references[node] = reference }
+            return reference
+        }
+        self.entries = entries
+        self.references = references
+    }
+
+    /// The entries in the range of a node.
+    func entries(in node: ContentNode) -> ArraySlice<ContentEntry> {
+        let range = node.range
+        let start = entries.partitioned { $0.offset >= range.lowerBound }
+        let end = entries.partitioned { $0.offset >= range.upperBound }
+        return entries[start..<max(start, end)]
+    }
+}
+
+extension [ContentEntry] {
+    /// The first index of which something holds that holds of all behind it, too.
+    fileprivate func partitioned(_ holds: (ContentEntry) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+/// A tree that is being fetched, from its root down, in the order of offsets.
+private struct TreeFetch {
+    /// Bytes between pages that are fetched for the sake of one request, and the most of a request.
+    private static let gapByteCountMax = 4 << 10, requestByteCountMax = 1 << 20
+
+    let vault: Vault
+    let value: ContentValue
+    let count: Int
+    let here: KnownPages
+    private var entries: [ContentEntry] = []
+    private var pages: [FetchedContent.Page] = []
+    private var known: [ContentNode] = []
+    /// Where the last entry ends.
+    private var end: Int64 = 0
+
+    init(vault: Vault, value: ContentValue, count: Int, here: KnownPages) {
+        self.vault = vault
+        self.value = value
+        self.count = count
+        self.here = here
+    }
+
+    /// Takes pages that stand beside each other in the tree, and all below them.
+    mutating func walk(_ children: [ContentPage.Child]) throws(FileSystemError) {
+        var fetched: [ContentNode: [UInt8]] = [:]
+        for (index, child) in children.enumerated() {
+            if here.references[child.node] == child.reference {
+                known.append(child.node)
+                let local = here.entries(in: child.node)
+                guard (local.first?.offset ?? 0) >= end else { throw damaged(child) }
+                try take(Array(local), of: child)
+                continue
+            }
+            if fetched[child.node] == nil { fetched = try fetch(children[index...]) }
+            guard let sealed = fetched[child.node] else { throw damaged(child) }
+            try take(sealed, of: child)
+        }
+    }
+
+    private mutating func take(_ sealed: [UInt8], of child: ContentPage.Child) throws(FileSystemError) {
+        guard unsafe RemoteHash.page(sealed.span.bytes) == child.reference.place.hash else {
+            throw damaged(child)
+        }
+        let keys = vault.keys
+        guard keys.has(child.reference.epoch) else { throw .keyMissing(child.reference.epoch) }
+        guard let plain = keys.open(page: sealed, child.node, of: value.origin, child.reference.epoch),
+            let page = unsafe try? ContentPage(plain.span.bytes, of: child.node, within: end..<value.size)
+        else { throw damaged(child) }
+        pages.append(
+            .init(
+                node: child.node, plain: unsafe RemoteHash.plainPage(plain.span.bytes),
+                reference: child.reference))
+        switch page {
+        case .leaf(let entries): try take(entries, of: child)
+        case .inner(let below):
+            let before = entries.count
+            try walk(below)
+            // Fewer would stand in a leaf: each content has one tree, and no page stands for nothing.
+            guard entries.count - before > ContentNode.entryCountMax else { throw damaged(child) }
+        }
+    }
+
+    private mutating func take(
+        _ more: [ContentEntry], of child: ContentPage.Child
+    ) throws(FileSystemError) {
+        guard entries.count + more.count <= count else { throw damaged(child) }
+        entries += more
+        end = more.last?.end ?? end
+    }
+
+    /// Fetches the first page, and with it those that stand close behind it on the remote.
+    private func fetch(
+        _ children: ArraySlice<ContentPage.Child>
+    ) throws(FileSystemError) -> [ContentNode: [UInt8]] {
+        guard let first = children.first else { return [:] }
+        var range = first.range
+        var group: [ContentPage.Child] = []
+        for child in children where child.reference.place.pack == first.reference.place.pack {
+            let next = child.range
+            guard next.lowerBound >= range.upperBound || group.isEmpty,
+                next.lowerBound - range.upperBound <= Self.gapByteCountMax,
+                next.upperBound - range.lowerBound <= Self.requestByteCountMax
+            else { break }
+            range = range.lowerBound..<next.upperBound
+            group.append(child)
+        }
+        let bytes = try vault.remoteReads.fetch(first.reference.place.pack, range)
+        var pages: [ContentNode: [UInt8]] = [:]
+        for child in group {
+            let start = child.range.lowerBound - range.lowerBound
+            pages[child.node] = Array(bytes[start..<start + child.range.count])
+        }
+        return pages
+    }
+
+    /// Checks what can be seen of the whole tree only.
+    func finish(_ root: ContentPage.Child) throws(FileSystemError) -> FetchedContent {
+        guard entries.count == count, let last = entries.last, .root(holding: last.offset) == root.node
+        else { throw damaged(root) }
+        return FetchedContent(value, entries, pages, known: known)
+    }
+
+    private func damaged(_ child: ContentPage.Child) -> FileSystemError {
+        let place = child.reference.place
+        return .damaged(place: "a page of content at byte \(place.position) of remote pack \(place.pack)")
+    }
+}
+
+extension ContentPage.Child {
+    /// Where its bytes stand in the remote pack.
+    fileprivate var range: Range<Int> {
+        Int(reference.place.position)..<Int(reference.place.position) + Int(reference.length)
+    }
+}

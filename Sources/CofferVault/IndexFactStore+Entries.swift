@@ -1,0 +1,185 @@
+package import CofferFacts
+package import CofferFormat
+package import CofferStore
+
+// Entries, and the ways to find them.
+//
+// A list in memory is complete: it is read before an entry comes to it or leaves it, and kept up from then on.
+// What has no list in memory is asked of the index, after all entries were written.
+extension IndexFactStore {
+    /// What was found out about an entry.
+    package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).state }
+
+    /// Keeps what was found out about an entry; nil removes it.
+    package func setEntry(_ state: EntryState?, _ id: EntryID) throws(StoreError) {
+        try bound()
+        let entry = try cached(id)
+        let before = entry.state
+        guard before != state else { return }
+        if before?.item != state?.item {
+            if let item = before?.item { try detach(entry, id, from: item) }
+            if let item = state?.item { try attach(entry, id, to: item) }
+        }
+        if before?.copied?.item != state?.copied?.item {
+            if let item = before?.copied?.item { try changeCopies(of: item) { $0.remove(id) } }
+            if let item = state?.copied?.item { try changeCopies(of: item) { $0.insertSorted(id) } }
+        }
+        if before?.slot != state?.slot {
+            if let slot = before?.slot { slots[slot] = try entries(inSlot: slot).filter { $0 != id } }
+            if let slot = state?.slot { slots[slot] = try entries(inSlot: slot).inserting(id) }
+        }
+        if before?.wanted != state?.wanted {
+            if let name = before?.wanted { wanting[name] = try entries(wanting: name).filter { $0 != id } }
+            if let name = state?.wanted { wanting[name] = try entries(wanting: name).inserting(id) }
+        }
+        let (elsewhere, newElsewhere) = (before?.shownElsewhere, state?.shownElsewhere)
+        if elsewhere != newElsewhere {
+            if let place = elsewhere {
+                shownElsewhere[place] = try entries(shownElsewhereAt: place).filter { $0 != id }
+            }
+            if let place = newElsewhere {
+                shownElsewhere[place] = try entries(shownElsewhereAt: place).inserting(id)
+            }
+        }
+        entry.state = state
+        touch(entry, id)
+        if let state, state.showing != state.taken { changedHere.insert(id) } else { changedHere.remove(id) }
+    }
+
+    private func attach(_ entry: CachedFactEntry, _ id: EntryID, to itemID: ItemID) throws(StoreError) {
+        let list = try entries(of: itemID)
+        let item = try cached(itemID)
+        entry.isOther = item.first != nil
+        if entry.isOther { item.others += 1 } else { item.first = id }
+        item.entryList = list.inserting(id)
+        touch(item, itemID)
+    }
+
+    private func detach(_ entry: CachedFactEntry, _ id: EntryID, from itemID: ItemID) throws(StoreError) {
+        let list = try entries(of: itemID)
+        let item = try cached(itemID)
+        if entry.isOther { item.others -= 1 } else { item.first = nil }
+        entry.isOther = false
+        item.entryList = list.filter { $0 != id }
+        touch(item, itemID)
+    }
+
+    private func changeCopies(of itemID: ItemID, _ change: (inout [EntryID]) -> Void) throws(StoreError) {
+        var list = try copies(of: itemID)
+        let item = try cached(itemID)
+        change(&list)
+        item.copies = Int64(list.count)
+        item.copyList = list
+        touch(item, itemID)
+    }
+
+    /// The entries of an item, those of copies by rule included; ascending.
+    package func entries(of id: ItemID) throws(StoreError) -> [EntryID] {
+        let item = try cached(id)
+        if let list = item.entryList { return list }
+        var list = item.others == 0 ? [] : try index.otherFactEntries(of: id)
+        if let first = item.first { list.append(first) }
+        list.sort()
+        item.entryList = list
+        return list
+    }
+
+    /// The copies by rule of an item.
+    package func copies(of id: ItemID) throws(StoreError) -> [EntryID] {
+        let item = try cached(id)
+        if let list = item.copyList { return list }
+        let list = item.copies == 0 ? [] : try index.factEntries(copyOf: id).sorted()
+        item.copyList = list
+        return list
+    }
+
+    /// Up to `limit` entries whose place is in a directory, from the first behind `last`; ascending.
+    package func entries(
+        placedIn parent: ItemID, after last: EntryID?, limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        try flushEntries()
+        return try index.factEntries(placedIn: parent, after: last, limit: limit)
+    }
+
+    /// Whether an active entry's place is in a directory.
+    package func hasActiveEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
+        try flushEntries()
+        return try index.hasActiveFactEntries(placedIn: parent)
+    }
+
+    /// The entries that claim a place in this item, but have another.
+    package func orphans(of parent: ItemID) throws(StoreError) -> [EntryID] {
+        try flushEntries()
+        return try index.orphanedFactEntries(of: parent)
+    }
+
+    /// The entries that stand in one slot.
+    package func entries(inSlot slot: Place) throws(StoreError) -> [EntryID] {
+        if let list = slots[slot] { return list }
+        let list = try index.factEntries(inSlot: slot).sorted()
+        slots[slot] = list
+        return list
+    }
+
+    /// The entries that are named by rule after one wanted name.
+    package func entries(wanting name: Place) throws(StoreError) -> [EntryID] {
+        if let list = wanting[name] { return list }
+        let list = try index.factEntries(wanting: name).sorted()
+        wanting[name] = list
+        return list
+    }
+
+    private func entries(shownElsewhereAt place: Place) throws(StoreError) -> [EntryID] {
+        if let list = shownElsewhere[place] { return list }
+        let list = try index.factEntries(shownElsewhereAt: place).sorted()
+        shownElsewhere[place] = list
+        return list
+    }
+
+    /// The entry that is shown at a place.
+    package func entry(shownAt place: Place) throws(StoreError) -> EntryID? {
+        var found = try entries(shownElsewhereAt: place).first
+        for id in try entries(inSlot: place) where found.map({ id < $0 }) ?? true {
+            if try entry(id)?.shown == place { found = id }
+        }
+        return found
+    }
+
+    /// Up to `limit` entries shown in a directory, with names behind `last`; by ascending name.
+    package func entries(
+        shownIn parent: ItemID, after last: EntryName?, limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        try flushEntries()
+        return try index.factEntries(shownIn: parent, after: last, limit: limit)
+    }
+
+    /// Up to `limit` entries that are shown otherwise than when they were last taken; first those that are in
+    /// memory only, so that their rows are written once.
+    package func changedEntries(limit: Int) throws(StoreError) -> [EntryID] {
+        if !changedHere.isEmpty { return Array(changedHere.sorted().prefix(limit)) }
+        try flushEntries()
+        return try index.changedFactEntries(limit: limit)
+    }
+}
+
+extension EntryState {
+    /// Where it is shown, if that is not its slot.
+    fileprivate var shownElsewhere: Place? { shown == slot ? nil : shown }
+}
+
+extension [EntryID] {
+    /// With one more, in order.
+    fileprivate func inserting(_ id: EntryID) -> [EntryID] {
+        var copy = self
+        copy.insertSorted(id)
+        return copy
+    }
+
+    fileprivate mutating func insertSorted(_ id: EntryID) {
+        insert(id, at: firstIndex { $0 > id } ?? endIndex)
+    }
+
+    fileprivate mutating func remove(_ id: EntryID) {
+        removeAll { $0 == id }
+    }
+}

@@ -1,0 +1,93 @@
+package import CofferFacts
+package import CofferFormat
+package import CofferStore
+
+// The values of registers; those of extended attributes are read and written at once, as they may be large.
+extension IndexFactStore {
+    /// The values of a register, by ascending stamp.
+    package func values(_ register: Register) throws(StoreError) -> [RegisterValue] {
+        switch register {
+        case .kind(let id): try cached(id).kind
+        case .mode(let id): try cached(id).mode
+        case .modified(let id): try cached(id).modified
+        case .content(let id): try cached(id).content
+        case .place(let id): try cached(id).places
+        case .extendedAttribute(let id, let name):
+            try cached(id).attributes == 0 ? [] : attributeValues(name, of: id).values
+        }
+    }
+
+    /// Replaces the values of a register; none removes it.
+    package func setValues(_ values: [RegisterValue], of register: Register) throws(StoreError) {
+        try bound()
+        switch register {
+        case .kind(let id): try change(id) { $0.kind = values }
+        case .mode(let id): try change(id) { $0.mode = values }
+        case .modified(let id): try change(id) { $0.modified = values }
+        case .content(let id):
+            try change(id) { $0.content = values }
+            for case .content(_, let content?) in values.map(\.assertion) { byteCount += content.bytes.count }
+        case .place(let id):
+            let entry = try cached(id)
+            entry.places = values
+            touch(entry, id)
+        case .extendedAttribute(let id, let name): try setAttribute(name, of: id, to: values)
+        }
+    }
+
+    private func change(_ id: ItemID, _ change: (CachedFactItem) -> Void) throws(StoreError) {
+        let item = try cached(id)
+        change(item)
+        touch(item, id)
+    }
+
+    /// The names of an item's extended attributes, also of removed ones, ascending.
+    package func extendedAttributes(of id: ItemID) throws(StoreError) -> [[UInt8]] {
+        let item = try cached(id)
+        if item.attributes == 0 { return [] }
+        if let names = item.attributeNames { return names }
+        let names = try index.attributeNames(of: id)
+        item.attributeNames = names
+        byteCount += names.reduce(0) { $0 + $1.count }
+        return names
+    }
+
+    /// Values, and the record in which they lie.
+    private func attributeValues(
+        _ name: [UInt8], of id: ItemID
+    ) throws(StoreError) -> (values: [RegisterValue], record: [UInt8]?) {
+        guard let record = try index.attributeFacts(name, of: id) else { return ([], nil) }
+        do throws(FormatError) {
+            let parts = try unsafe RegisterRecord.parts(record.span.bytes)
+            let register = Register.extendedAttribute(id, name: name)
+            let values = parts.flatMap { part in
+                part.assertions.map { RegisterValue(stamp: part.stamp, assertion: $0) }
+            }
+            guard values.allSatisfy({ $0.assertion.register == register }) else {
+                throw .invalid(field: "attribute")
+            }
+            return (values, record)
+        } catch {
+            throw .damaged(place: "the facts of an extended attribute of item \(id) in the index")
+        }
+    }
+
+    private func setAttribute(
+        _ name: [UInt8], of id: ItemID, to values: [RegisterValue]
+    ) throws(StoreError) {
+        let item = try cached(id)
+        let before = item.attributes == 0 ? nil : try attributeValues(name, of: id).record
+        if values.isEmpty {
+            guard let before else { return }
+            try index.removeAttributeFacts(name, of: id, facts: before)
+            item.attributes -= 1
+        } else {
+            let record = RegisterRecord.bytes(RegisterRecord.Part.parts([values]))
+            try index.setAttributeFacts(name, of: id, to: record, replacing: before)
+            if before != nil { return }
+            item.attributes += 1
+        }
+        item.attributeNames = nil
+        touch(item, id)
+    }
+}

@@ -1,0 +1,177 @@
+internal import CofferFacts
+package import CofferFormat
+package import CofferStore
+
+/// The facts of a vault, kept in its index: `FactTree` works on it inside the index's open transaction.
+///
+/// What a pass reads and changes stays in memory, so that a row is read once and written once, however often a
+/// pass comes back to it. `flush` writes the rest, and belongs before each commit of the index; memory is
+/// bounded, as all is written and forgotten when it grows. Nobody else may change the tables of facts.
+///
+/// Under the vault's lock only. After an error the transaction is to be undone; the store is not to be used
+/// afterwards.
+package final class IndexFactStore: FactStore {
+    /// What the index throws.
+    package typealias Failure = StoreError
+
+    let index: Index
+    /// Items and entries in memory, by id.
+    private(set) var items: [ItemID: CachedFactItem] = [:]
+    private(set) var entries: [EntryID: CachedFactEntry] = [:]
+    var dirtyItems: [ItemID] = []
+    var dirtyEntries: [EntryID] = []
+    /// Who is in a slot, wants a name, is shown at a place that is not its slot: complete for each key.
+    var slots: [Place: [EntryID]] = [:]
+    var wanting: [Place: [EntryID]] = [:]
+    var shownElsewhere: [Place: [EntryID]] = [:]
+    /// Of the entries that are not written yet, those that are shown otherwise than when they were taken.
+    var changedHere: Set<EntryID> = []
+    /// The directories that do not lie where facts say.
+    var putBack: Set<ItemID>
+    var logs: [LogID: LogRow] = [:]
+    var vector = VersionVector()
+    var highestClock: UInt64
+    var hash: StateHash
+    var isStateDirty = false
+    /// Bytes of contents and names in memory, about.
+    var byteCount = 0
+    /// When to write and forget all.
+    private let countMax: Int
+    private static let byteCountMax = 16 << 20
+
+    /// The facts of an index, which must have the tables for them.
+    ///
+    /// - Parameter cachedCountMax: Items and entries that are kept in memory.
+    package init(_ index: Index, cachedCountMax: Int = 16_384) throws(StoreError) {
+        self.index = index
+        countMax = cachedCountMax
+        putBack = Set(try index.putBackFactItems())
+        let state = try index.factState()
+        highestClock = state.clock
+        hash = StateHash(bytes: state.hash) ?? StateHash()
+        for log in try index.logs() {
+            logs[log.id] = log
+            vector[log.id] = log.sequence
+        }
+    }
+
+    /// Whether something is not in the index's transaction yet.
+    package var hasChanges: Bool { !dirtyItems.isEmpty || !dirtyEntries.isEmpty || isStateDirty }
+
+    /// Writes all that was changed into the index's transaction.
+    package func flush() throws(StoreError) {
+        try flushItems()
+        try flushEntries()
+        guard isStateDirty else { return }
+        try index.put(clock: highestClock, stateHash: hash.bytes)
+        isStateDirty = false
+    }
+
+    /// Writes and forgets all, if there is much of it; between calls only.
+    func bound() throws(StoreError) {
+        guard items.count + entries.count + slots.count > countMax || byteCount > Self.byteCountMax else {
+            return
+        }
+        try flushItems()
+        try flushEntries()
+        items.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        slots.removeAll(keepingCapacity: true)
+        wanting.removeAll()
+        shownElsewhere.removeAll()
+        byteCount = 0
+    }
+
+    func flushItems() throws(StoreError) {
+        dirtyItems.sort()
+        for id in dirtyItems {
+            guard let item = items[id] else { continue }
+            item.isDirty = false
+            let row = item.row(id)
+            if !row.isVoid {
+                item.stored = try index.put(row, replacing: item.stored)
+            } else if let stored = item.stored {
+                try index.removeFactItem(id, stored)
+                item.stored = nil
+            }
+        }
+        dirtyItems.removeAll(keepingCapacity: true)
+    }
+
+    func flushEntries() throws(StoreError) {
+        dirtyEntries.sort()
+        for id in dirtyEntries {
+            guard let entry = entries[id] else { continue }
+            entry.isDirty = false
+            let row = entry.row(id)
+            if !row.isVoid {
+                entry.stored = try index.put(row, replacing: entry.stored)
+            } else if let stored = entry.stored {
+                try index.removeFactEntry(id, stored)
+                entry.stored = nil
+            }
+        }
+        dirtyEntries.removeAll(keepingCapacity: true)
+        changedHere.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: What is in memory
+
+    /// An item, from memory or its row.
+    func cached(_ id: ItemID) throws(StoreError) -> CachedFactItem {
+        if let item = items[id] { return item }
+        let item: CachedFactItem
+        if let (row, hash) = try index.factItem(id) {
+            do throws(FormatError) { item = try CachedFactItem(row, hash) } catch {
+                throw .damaged(place: "the facts of item \(id) in the index")
+            }
+            byteCount += row.facts.count
+        } else {
+            item = CachedFactItem()
+        }
+        items[id] = item
+        return item
+    }
+
+    /// An entry, from memory or its row.
+    func cached(_ id: EntryID) throws(StoreError) -> CachedFactEntry {
+        if let entry = entries[id] { return entry }
+        let entry: CachedFactEntry
+        if let (row, hash) = try index.factEntry(id) {
+            do throws(FormatError) { entry = try CachedFactEntry(row, hash) } catch {
+                throw .damaged(place: "the facts of name \(id) in the index")
+            }
+            byteCount += row.facts.count
+        } else {
+            entry = CachedFactEntry()
+        }
+        entries[id] = entry
+        return entry
+    }
+
+    func touch(_ item: CachedFactItem, _ id: ItemID) {
+        guard !item.isDirty else { return }
+        item.isDirty = true
+        dirtyItems.append(id)
+    }
+
+    func touch(_ entry: CachedFactEntry, _ id: EntryID) {
+        guard !entry.isDirty else { return }
+        entry.isDirty = true
+        dirtyEntries.append(id)
+    }
+
+    // MARK: Numbers
+
+    /// The number of an item in the index's `items`; nil if it has none.
+    package func number(of id: ItemID) throws(StoreError) -> Int64? { try cached(id).number }
+
+    /// Keeps which number an item has in the index's `items`; nil if it has none any more.
+    package func setNumber(_ number: Int64?, of id: ItemID) throws(StoreError) {
+        try bound()
+        let item = try cached(id)
+        guard item.number != number else { return }
+        item.number = number
+        touch(item, id)
+    }
+}

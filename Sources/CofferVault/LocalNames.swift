@@ -1,0 +1,193 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// Names that were changed on this device and are in no commit, while facts change that they were made without.
+///
+/// Mostly they become a commit first. Where this device can make none, they are set aside, so that names are as the
+/// facts showed them last. Afterwards new items come back: where they were, or beside what is there now. What was
+/// moved or removed is where the facts show it: that is undone, so that nothing is lost by it. Names must be held from
+/// `setAside` to `putBack`.
+final class LocalNames {
+    private struct Name {
+        let place: Place
+        let number: Int64
+    }
+
+    private let vault: Vault
+    /// Names that were set aside.
+    private var names: [Name] = []
+    /// Items that were made here, with their numbers.
+    private(set) var made: [ItemID: Int64] = [:]
+    /// Entries that the facts show and that have no name at the moment.
+    private(set) var absent: Set<EntryID> = []
+
+    init(of vault: Vault) {
+        self.vault = vault
+    }
+
+    // MARK: Away
+
+    /// Takes away the names that are not as the facts showed them last, and the journal.
+    func setAside(_ state: VaultState) throws(FileSystemError) {
+        var touched: Set<Place> = []
+        var last: Int64 = 0
+        while true {
+            let page = try storing { () throws(StoreError) in try state.index.journal(after: last, limit: 64)
+            }
+            for row in page {
+                last = row.number
+                do throws(FormatError) {
+                    for record in try unsafe JournalRecord.records(row.record.span.bytes) {
+                        touched.formUnion(note(record))
+                    }
+                } catch {
+                    throw .damaged(place: "the journal in the index")
+                }
+            }
+            if page.isEmpty { break }
+        }
+        let facts = try state.openFacts()
+        for (id, number) in made where try state.row(number) != nil {
+            try storing { () throws(StoreError) in try facts.setNumber(number, of: id) }
+        }
+        for place in touched.sorted() { try setAside(place, facts, state) }
+        try storing { () throws(StoreError) in try state.index.removeJournal(upTo: last) }
+    }
+
+    /// The places that a record speaks of.
+    private func note(_ record: JournalRecord) -> [Place] {
+        switch record {
+        case .make(let item, let place):
+            made[item.item] = item.number
+            return [place]
+        case .link(_, let place), .remove(let place): return [place]
+        case .move(let one, let other), .exchange(let one, let other): return [one, other]
+        }
+    }
+
+    private func setAside(
+        _ place: Place, _ facts: IndexFactStore, _ state: VaultState
+    ) throws(FileSystemError) {
+        let (shown, item) = try storing { () throws(StoreError) -> (EntryID?, ItemID?) in
+            guard let entry = try facts.entry(shownAt: place) else { return (nil, nil) }
+            return (entry, try facts.entry(entry)?.item)
+        }
+        let parent = try state.row(place.parent, .directory)
+        var found: EntryRow?
+        if let parent {
+            found = try storing { () throws(StoreError) in
+                try state.index.entry(place.name.bytes, in: parent.number)
+            }
+        }
+        if let found, let item, try state.peek(found.item).id == item { return }
+        if let shown { absent.insert(shown) }
+        guard let found, let parent else { return }
+        let directory = try state.item(parent.number)
+        let taken = try state.item(found.item)
+        try storing { () throws(StoreError) in try state.index.remove(found) }
+        if taken.type == .directory { directory.row.links -= 1 } else { taken.row.links -= 1 }
+        state.touch(directory, [])
+        state.touch(taken, [])
+        names.append(Name(place: place, number: found.item))
+    }
+
+    // MARK: Back
+
+    /// Puts new items back.
+    ///
+    /// - Returns: What programs have to learn.
+    func putBack(_ state: VaultState) throws(FileSystemError) -> [VaultChange] {
+        var changes: [VaultChange] = []
+        var placed: Set<Int64> = []
+        for name in try sorted(state) {
+            changes.append(contentsOf: try putBack(name, &placed, state))
+        }
+        let facts = try state.openFacts()
+        try storing { () throws(StoreError) in
+            for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
+        }
+        names = []
+        return changes
+    }
+
+    /// The names, with those of directories before those of what lies in them.
+    private func sorted(_ state: VaultState) throws(FileSystemError) -> [Name] {
+        var parents: [ItemID: ItemID] = [:]
+        for name in names { parents[try state.peek(name.number).id] = name.place.parent }
+        func depth(_ name: Name) -> Int {
+            var (depth, current) = (0, name.place.parent)
+            while let next = parents[current], depth <= names.count {
+                (depth, current) = (depth + 1, next)
+            }
+            return depth
+        }
+        return names.map { (depth($0), $0) }.sorted { ($0.0, $0.1.place) < ($1.0, $1.1.place) }.map(\.1)
+    }
+
+    private func putBack(
+        _ name: Name, _ placed: inout Set<Int64>, _ state: VaultState
+    ) throws(FileSystemError) -> [VaultChange] {
+        let item = try state.item(name.number)
+        guard let type = item.type else { return [] }
+        let isKnown = try isKnown(item.row.id, state)
+        if isKnown, !placed.contains(name.number) {
+            let isShown = try storing { () throws(StoreError) in
+                try state.facts?.item(item.row.id)?.shownEntries ?? 0 > 0
+            }
+            if isShown { return [] }
+            if type == .directory {
+                item.row.links = 0
+                item.row.unsent = []
+                state.orphans.insert(name.number)
+                return [.nameless(item: name.number)]
+            }
+            // Gone elsewhere, and moved here: it stays, as a file of its own.
+            try storing { () throws(StoreError) in try state.facts?.setNumber(nil, of: item.row.id) }
+            item.row.id = .random()
+            state.orphans.remove(name.number)
+            state.touch(item, [.existence, .mode, .times, .content, .attributes])
+        }
+        let directory = try home(of: name, placed, state)
+        let parent = directory.row.number
+        let time = Clock.realTime
+        var bytes = name.place.name.bytes
+        let other = try storing { () throws(StoreError) in try state.index.entry(bytes, in: parent) }
+        if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, state) }
+        try vault.insertEntry(bytes, in: directory, to: name.number, type, time, state)
+        if type == .directory {
+            directory.row.links += 1
+            item.row.parent = parent
+        } else {
+            item.row.links += 1
+        }
+        state.touch(item, [])
+        if placed.insert(name.number).inserted {
+            try state.noteMade(item, bytes, in: directory)
+        } else {
+            try state.noteLinked(item, bytes, in: directory)
+        }
+        return [.entry(.init(bytes, in: parent)), .entry(.init(name.place.name.bytes, in: parent))]
+    }
+
+    /// Whether there are facts about an item.
+    private func isKnown(_ id: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
+        let facts = try state.openFacts()
+        return try storing { () throws(StoreError) in try !facts.values(.kind(id)).isEmpty }
+    }
+
+    /// The directory that a name was in, if it is there, or else the root.
+    private func home(
+        of name: Name, _ placed: Set<Int64>, _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        guard let row = try state.row(name.place.parent, .directory), row.links > 0 else {
+            return try state.item(Vault.rootNumber)
+        }
+        let isThere = try storing { () throws(StoreError) in
+            try state.facts?.item(row.id)?.shownEntries ?? 0 > 0
+        }
+        let isHome = row.number == Vault.rootNumber || placed.contains(row.number) || isThere
+        return try state.item(isHome ? row.number : Vault.rootNumber)
+    }
+}

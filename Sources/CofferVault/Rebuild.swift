@@ -1,0 +1,325 @@
+package import CofferFacts
+package import CofferFormat
+package import CofferStore
+internal import CofferSystem
+
+/// Facts that are to take the place of all that a vault has.
+package struct RebuiltFacts: Sendable {
+    /// Which commits they cover.
+    package var versions: VersionVector
+    /// The highest clock of these.
+    package var clock: UInt64
+    /// What the devices are called that write the logs.
+    package var labels: [LogID: String]
+    /// All that sync keeps from then on.
+    package var rows: [KeptRow]
+
+    package init(versions: VersionVector, clock: UInt64, labels: [LogID: String], rows: [KeptRow]) {
+        self.versions = versions
+        self.clock = clock
+        self.labels = labels
+        self.rows = rows
+    }
+}
+
+// All facts taken anew: gathered first, then put into the place of those that are there.
+extension Vault {
+    /// The kind of the rows in which facts are gathered: groups of a checkpoint.
+    static let gatheredKind = KeptRow.firstOwnKind
+    /// Bytes of groups in a row.
+    private static let gatheredByteCount = 512 << 10
+
+    /// Begins to gather facts; what was gathered before goes.
+    package func beginRebuild() throws(FileSystemError) {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            try changing { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.removeKept(Self.gatheredKind...Self.gatheredKind)
+                }
+            }
+        }
+    }
+
+    /// Gathers facts; `number` tells those of one call from those of others, and ascends.
+    package func gather(
+        _ groups: [CheckpointPiece.Group], number: UInt64
+    ) throws(FileSystemError) {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            var rest = groups[...]
+            var part: UInt64 = 0
+            while !rest.isEmpty {
+                var bytes: [UInt8] = []
+                while let group = rest.first, bytes.count < Self.gatheredByteCount {
+                    bytes += group.bytes
+                    rest = rest.dropFirst()
+                }
+                let key = KeptRow.Key(kind: Self.gatheredKind, id: [], number: number << 16 | part)
+                let row = KeptRow(key, CheckpointPiece.padded(groups: bytes))
+                part += 1
+                try changing { state throws(FileSystemError) in
+                    try ensureSpace(for: 2 * row.value.count + 4096, state)
+                    try state.keep([row])
+                }
+            }
+            try commitIndex()
+        }
+    }
+
+    /// Puts what was gathered into the place of all facts, and makes the tree of items what they show.
+    ///
+    /// The tree is a valid one at any time, and changes in steps; a crash leaves all of it or nothing. What was
+    /// changed of items and is not sent stays so; of names that are in no commit, new items stay. Until the end nobody brings changes to disk, or changes names.
+    ///
+    /// - Returns: The hash of what is shown.
+    package func finishRebuild(
+        _ facts: RebuiltFacts, as participant: Participant
+    ) throws(FileSystemError) -> StateHash {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            let hash = try changeElsewhere { changes throws(FileSystemError) in
+                state.withLock { $0.holdsNames = true }
+                defer { state.update { $0.holdsNames = false } }
+                return try committing.withLock { intents throws(FileSystemError) in
+                    let rebuild = Rebuild(of: self, facts, as: participant)
+                    let hash = try rebuild.run()
+                    changes += rebuild.update.changes
+                    try commitAlone(intents)
+                    return hash
+                }
+            }
+            try participant.contents.settle(in: self)
+            return hash
+        }
+    }
+}
+
+/// All facts of a vault being replaced, in one transaction of the index.
+///
+/// Memory grows with the number of names and items, some 200 bytes each.
+private final class Rebuild {
+    /// Rows that are looked at under the vault's lock at a time.
+    private static let pageCount = 1000
+    /// Facts of directories that are evaluated at a time; there is one pass for all of them but in huge trees.
+    private static let directoryFactCount = 1 << 20
+    /// Bytes of the index that a gathered byte may need, about.
+    private static let growth = 6
+
+    let update: RemoteUpdate
+    private let vault: Vault
+    private let facts: RebuiltFacts
+    private let participant: Participant
+    /// How entries were shown, and the numbers and hashes of items.
+    private var shown: [EntryID: Showing] = [:]
+    private var items: [ItemID: (number: Int64?, hash: [UInt8]?)] = [:]
+    private var directories: Set<ItemID> = []
+    /// Items that are not what they were, which no honest device says.
+    private var mistyped: Set<ItemID> = []
+
+    init(of vault: Vault, _ facts: RebuiltFacts, as participant: Participant) {
+        self.vault = vault
+        self.facts = facts
+        self.participant = participant
+        update = RemoteUpdate(of: vault, by: nil, as: participant, isAlone: true)
+    }
+
+    func run() throws(FileSystemError) -> StateHash {
+        let byteCount = try findDirectories()
+        try vault.changing { state throws(FileSystemError) in
+            // Before anything is changed: what fails half-way stops the vault.
+            try vault.ensureSpace(for: byteCount * Self.growth, state)
+            try self.update.setAside(state)
+        }
+        try readOld()
+        try vault.changing { state throws(FileSystemError) in try self.begin(state) }
+        try take(directories: true)
+        try take(directories: false)
+        try updateItems()
+        try takeNames()
+        try update.work()
+        return try vault.changing { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in
+                try state.index.removeKept(Vault.gatheredKind...Vault.gatheredKind)
+                try state.facts?.flush()
+            }
+            return try state.openFacts().stateHash()
+        }
+    }
+
+    // MARK: What there was
+
+    private func readOld() throws(FileSystemError) {
+        var last: EntryID?
+        var isDone = false
+        while !isDone {
+            try vault.reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    let page = try state.index.factEntries(after: last, limit: Self.pageCount)
+                    for id in page {
+                        guard let row = try state.index.factEntry(id)?.row, let place = row.taken,
+                            let item = row.takenItem
+                        else { continue }
+                        shown[id] = Showing(place: place, item: item)
+                    }
+                    last = page.last
+                    isDone = page.count < Self.pageCount
+                }
+            }
+        }
+        var lastItem: ItemID?
+        isDone = false
+        while !isDone {
+            try vault.reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    let page = try state.index.factItems(after: lastItem, limit: Self.pageCount)
+                    for id in page {
+                        guard let row = try state.index.factItem(id)?.row else { continue }
+                        if row.number != nil || row.hash != nil { items[id] = (row.number, row.hash) }
+                    }
+                    lastItem = page.last
+                    isDone = page.count < Self.pageCount
+                }
+            }
+        }
+    }
+
+    /// Runs `body` with each row of what was gathered.
+    private func forEachRow(
+        _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
+    ) throws(FileSystemError) {
+        var last: KeptRow.Key?
+        while true {
+            let kind = Vault.gatheredKind
+            let row = try vault.reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.keptRows(kind...kind, after: last, limit: 1)
+                }
+            }.first
+            guard let row else { return }
+            last = row.key
+            let groups: [CheckpointPiece.Group]
+            do throws(FormatError) { groups = try CheckpointPiece.groups(padded: row.value) } catch {
+                throw .damaged(place: "the facts that were gathered in the index")
+            }
+            try body(groups, row.value.count)
+        }
+    }
+
+    /// Finds out which items are directories; gives the bytes of all facts.
+    private func findDirectories() throws(FileSystemError) -> Int {
+        var sum = 0
+        try forEachRow { groups, byteCount throws(FileSystemError) in
+            sum += byteCount
+            for group in groups {
+                for case .kind(let item, .directory) in group.facts.map(\.assertion) {
+                    directories.insert(item)
+                }
+            }
+        }
+        return sum
+    }
+
+    // MARK: What there will be
+
+    private func begin(_ state: VaultState) throws(FileSystemError) {
+        state.facts = nil
+        try storing { () throws(StoreError) in
+            try state.index.removeFacts()
+            try state.index.removeKept(0...KeptRow.firstOwnKind - 1)
+        }
+        try state.keep(facts.rows)
+        var tree = try state.factTree(participant.hashKey)
+        try storing { () throws(StoreError) in
+            try tree.beginCheckpoint(facts.versions, clock: facts.clock, labels: facts.labels)
+            for (id, number) in update.local?.made ?? [:] { try tree.store.setNumber(number, of: id) }
+            for (id, item) in items {
+                if let number = item.number { try tree.store.setNumber(number, of: id) }
+            }
+        }
+    }
+
+    /// Takes the facts about some items; directories first, so that nothing else ever lies elsewhere meanwhile.
+    private func take(directories areDirectories: Bool) throws(FileSystemError) {
+        var waiting: [CheckpointPiece.Group] = []
+        var count = 0
+        func takeWaiting() throws(FileSystemError) {
+            if waiting.isEmpty { return }
+            try vault.changing { state throws(FileSystemError) in
+                var tree = try state.factTree(participant.hashKey)
+                _ = try storing { () throws(StoreError) in try tree.take(waiting) }
+            }
+            (waiting, count) = ([], 0)
+        }
+        try forEachRow { groups, _ throws(FileSystemError) in
+            for group in groups {
+                let facts = group.facts.filter {
+                    directories.contains($0.assertion.item) == areDirectories
+                }
+                if facts.isEmpty { continue }
+                waiting.append(CheckpointPiece.Group(stamp: group.stamp, facts: facts))
+                count += facts.count
+            }
+            if !areDirectories || count > Self.directoryFactCount { try takeWaiting() }
+        }
+        try takeWaiting()
+    }
+
+    /// Changes items that are there and are shown otherwise than before.
+    private func updateItems() throws(FileSystemError) {
+        let root = try vault.reading { state throws(FileSystemError) in
+            try state.peek(Vault.rootNumber).id
+        }
+        var rest = items.filter { $0.value.number != nil }.map(\.key).sorted()[...]
+        if items[root]?.number == nil { rest.append(root) }
+        while !rest.isEmpty {
+            let page = rest.prefix(Self.pageCount)
+            rest = rest.dropFirst(Self.pageCount)
+            try vault.changing { state throws(FileSystemError) in
+                let tree = try state.factTree(participant.hashKey)
+                for id in page {
+                    let hash = try storing { () throws(StoreError) in try tree.store.item(id)?.hash }
+                    guard let hash, hash.bytes != items[id]?.hash else { continue }
+                    let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
+                    if let shown, let row = try state.row(id, nil),
+                        FileType(mode: row.mode) != shown.kind.type
+                    {
+                        mistyped.insert(id)
+                        continue
+                    }
+                    try self.update.updateWhole(id, tree, state)
+                }
+            }
+        }
+    }
+
+    /// Finds out which names are not what they were.
+    private func takeNames() throws(FileSystemError) {
+        var isDone = false
+        while !isDone {
+            try vault.changing { state throws(FileSystemError) in
+                var tree = try state.factTree(participant.hashKey)
+                let page = try storing { () throws(StoreError) in
+                    try tree.takeChanges(limit: Self.pageCount)
+                }
+                for change in page {
+                    let before =
+                        update.local?.absent.contains(change.entry) == true ? nil : shown[change.entry]
+                    add(EntryChange(entry: change.entry, before: before, after: change.after))
+                    shown[change.entry] = nil
+                }
+                isDone = page.isEmpty
+            }
+        }
+        for (entry, before) in shown where update.local?.absent.contains(entry) != true {
+            add(EntryChange(entry: entry, before: before, after: nil))
+        }
+        shown = [:]
+        try vault.changing { state throws(FileSystemError) in try self.update.sort(state) }
+    }
+
+    private func add(_ change: EntryChange) {
+        let item = change.after?.item
+        guard change.before != change.after || item.map(mistyped.contains) == true else { return }
+        update.pending[change.entry] = change
+        if let place = change.before?.place { update.holders[place] = change.entry }
+    }
+}

@@ -1,0 +1,206 @@
+internal import CofferCrypto
+package import CofferFormat
+package import CofferStore
+internal import CofferSystem
+
+/// Contents that stand in packs on a remote, so that facts only say where.
+///
+/// Small files of a commit share a pack. What others wrote is fetched when it is read, but for the pages that say where
+/// it is.
+package final class RemoteContents: ContentPublishing {
+    /// Begins to bring a pack to the remote.
+    package typealias Deliver = @Sendable (RemotePack) -> Sending.Delivery
+
+    /// Bytes of values beyond which the rest waits for the next commit.
+    private static let valueByteCountMax = 2 << 20
+    /// Bytes of contents beyond which the rest waits for the next commit, so that others see something soon.
+    private static let contentByteCountMax: Int64 = 1 << 30
+
+    private let deliver: Deliver
+    private let prepared = Condition(Prepared())
+    /// Whether files may lack their contents.
+    private let hasOwed = Condition(true)
+
+    /// Contents with pages, by their values, and how many extents these have.
+    private struct Prepared {
+        var contents: [[UInt8]: FetchedContent] = [:]
+        var count = 0
+    }
+
+    /// Contents of a vault whose packs go where `deliver` brings them.
+    package init(_ deliver: @escaping Deliver) {
+        self.deliver = deliver
+    }
+
+    // MARK: Sending
+
+    package func contents(
+        of numbers: [Int64], in vault: Vault
+    ) throws(FileSystemError) -> [Int64: Fact.Content] {
+        let sending = try vault.beginSending(beginning: deliver)
+        var byteCount: Int64 = 0
+        for number in numbers where byteCount < Self.contentByteCountMax {
+            do throws(FileSystemError) {
+                byteCount += try sending.add(number)
+            } catch {
+                // Those wait, and do not keep others waiting; damage is in the problem log.
+                switch error {
+                case .stale, .damaged, .fileTooLarge: continue
+                default: throw error
+                }
+            }
+        }
+        var contents: [Int64: Fact.Content] = [:]
+        var valueByteCount = 0
+        for (number, value) in try sending.finish().sorted(by: { $0.key < $1.key })
+        where valueByteCount < Self.valueByteCountMax {
+            let bytes = value.bytes
+            valueByteCount += bytes.count
+            contents[number] = Fact.Content(bytes: bytes, size: UInt64(value.size), origin: value.origin)
+        }
+        return contents
+    }
+
+    // MARK: Receiving
+
+    /// Extents of contents that are kept in memory until they are applied.
+    private static let preparedCountMax = 1 << 19
+
+    package func prepare(
+        _ content: Fact.Content, of item: ItemID, in vault: Vault
+    ) throws(FileSystemError) {
+        guard let value = Self.value(content), case .tree(_, let count) = value.extents else { return }
+        let isWanted = prepared.withLock { prepared in
+            prepared.contents[content.bytes] == nil && prepared.count + count <= Self.preparedCountMax
+        }
+        guard isWanted, let fetched = try Self.fetch(value, for: vault.number(of: item), in: vault) else {
+            return
+        }
+        prepared.withLock { prepared in
+            prepared.contents[content.bytes] = fetched
+            prepared.count += count
+        }
+    }
+
+    /// The extents of a value; those of one that leads nowhere cannot be read.
+    private static func fetch(
+        _ value: ContentValue, for number: Int64?, in vault: Vault
+    ) throws(FileSystemError) -> FetchedContent? {
+        do throws(FileSystemError) {
+            return try vault.fetchExtents(of: value, for: number)
+        } catch {
+            switch error {
+            case .damaged(let place):
+                vault.problems.add("\(place) is damaged; a file of \(value.size) bytes cannot be read.")
+                return .unreadable(UInt64(value.size), of: value.origin)
+            // Once more when the remote answers.
+            case .unreachable, .timedOut: return nil
+            default: throw error
+            }
+        }
+    }
+
+    package func forgetPrepared() { prepared.withLock { $0 = Prepared() } }
+
+    package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
+        let key = Self.key(of: file.id)
+        try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
+        guard let content else { return try file.replace(with: []) }
+        let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
+        if fetched == nil, Self.value(content) != nil {
+            try file.state.keep([KeptRow(key, content.bytes)])
+            hasOwed.withLock { $0 = true }
+        }
+        try file.vault.setContent(
+            of: file.item, to: fetched ?? .unreadable(content.size, of: file.id), like: file.other, file.state
+        )
+    }
+
+    // MARK: Later
+
+    /// The kind of the rows that say which file lacks its content: a value, under the id of the item.
+    static let owedKind = KeptRow.firstOwnKind + 1
+
+    private static func key(of item: ItemID) -> KeptRow.Key {
+        KeptRow.Key(kind: owedKind, id: item.bytes, number: 0)
+    }
+
+    package func settle(in vault: Vault) throws(FileSystemError) {
+        guard hasOwed.withLock({ $0 }) else { return }
+        var last: KeptRow.Key?
+        while true {
+            let page = try vault.reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in
+                    try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
+                }
+            }
+            for row in page where try !settle(row, in: vault) { return }
+            guard let end = page.last else { break }
+            last = end.key
+        }
+        try vault.commitIndex()
+        hasOwed.withLock { $0 = false }
+    }
+
+    /// Gives one file its content; false if the remote does not answer.
+    private func settle(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Bool {
+        guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item),
+            let value = unsafe try? ContentValue(row.value.span.bytes)
+        else {
+            try vault.changing { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
+            }
+            return true
+        }
+        guard let fetched = try Self.fetch(value, for: number, in: vault) else { return false }
+        try vault.changing { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
+            let item = try state.item(number)
+            guard item.row.unsent.isDisjoint(with: .content) else { return }
+            try vault.setContent(of: item, to: fetched, like: nil, state)
+        }
+        return true
+    }
+
+    private static func value(_ content: Fact.Content) -> ContentValue? {
+        unsafe try? ContentValue(content.bytes.span.bytes)
+    }
+
+    /// A content without pages.
+    private static func fetched(_ content: Fact.Content) -> FetchedContent? {
+        value(content).flatMap { FetchedContent($0) }
+    }
+}
+
+extension FetchedContent {
+    /// Extents of a content that leads nowhere.
+    private static let unreadableCountMax = 1024
+
+    /// What stands for a content of which nothing can be known: a read of it fails.
+    static func unreadable(_ byteCount: UInt64, of origin: ItemID) -> FetchedContent {
+        let total = Int64(ExtentLayout.byteCountMax)
+        let size = min(Int64(clamping: byteCount), total * Int64(unreadableCountMax))
+        let nowhere = SealedPlace(
+            pack: PackID(low: 0, high: 0), position: UInt32(RemotePackHeader.byteCount), hash: .zero)
+        var entries: [ContentEntry] = []
+        for offset in stride(from: 0, to: size, by: Int64.Stride(total)) {
+            let length = min(total, size - offset)
+            let prefix = NoncePrefix.random()
+            entries.append(
+                ContentEntry(
+                    offset: offset, length: length, base: offset, total: length, place: nowhere,
+                    prefixLow: prefix.low, prefixHigh: prefix.high, epoch: .first))
+        }
+        let value = ContentValue(size: size, origin: origin, extents: .entries([]))
+        return FetchedContent(value, entries, [], known: [])
+    }
+}
+
+extension Vault {
+    /// The number of an item; nil if it has none.
+    func number(of item: ItemID) throws(FileSystemError) -> Int64? {
+        try reading { state throws(FileSystemError) in
+            state.isTracking ? try state.row(item, nil)?.number : nil
+        }
+    }
+}

@@ -1,0 +1,257 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// Brings contents from a remote that are not on this device: for requests, and ahead of readers.
+///
+/// What is under way is waited for by whoever needs it, so that it is fetched once. All waiting is done by
+/// threads of its own or by callers who said that they may wait; never under a lock.
+final class RemoteReads: Sendable {
+    /// Sealed bytes that are fetched at a time, and bytes between extents that are fetched with them.
+    static let runByteCountMax = 4 << 20, gapByteCountMax = 64 << 10
+    private static let answererCount = 4, fetcherCount = 4
+
+    /// An extent that is being fetched.
+    final class Fetch {
+        var result: Result<[UInt8], FileSystemError>?
+    }
+
+    private struct Request {
+        let item: Int64
+        let range: Range<Int64>
+        let request: any ReadRequest
+    }
+
+    private struct Shared {
+        var source: (any ContentSource)?
+        /// By the numbers of extents on the remote.
+        var underWay: [Int64: Fetch] = [:]
+        var requests: [Request] = []
+        var ahead: [(item: Int64, range: Range<Int64>)] = []
+        var readers = RemoteReaders()
+        var isStopped = false
+    }
+
+    /// What a `Fetch` has, too, is touched under this lock only.
+    private let shared = Condition(Shared())
+    private let answerers = Workers("coffer-remote", max: answererCount)
+    private let fetchers = Workers("coffer-ahead", max: fetcherCount)
+
+    /// Sets where contents come from; nil for nowhere.
+    func attach(_ source: (any ContentSource)?) {
+        shared.withLock { $0.source = source }
+    }
+
+    /// Answers what waits, and ends the threads.
+    func stop() {
+        shared.withLock { shared in
+            shared.isStopped = true
+            shared.ahead = []
+        }
+        answerers.stop()
+        fetchers.stop()
+    }
+
+    // MARK: Requests
+
+    /// Has a request answered by a thread that may wait.
+    func answer(_ item: Int64, _ range: Range<Int64>, _ request: any ReadRequest, in vault: Vault) {
+        shared.withLock { $0.requests.append(Request(item: item, range: range, request: request)) }
+        // Without a thread nobody else would answer it.
+        if !answerers.call({ self.answerNext(in: vault) }, leaving: {}) {
+            while answerNext(in: vault) {}
+        }
+    }
+
+    private func answerNext(in vault: Vault) -> Bool {
+        let next = shared.withLock { shared in
+            shared.requests.isEmpty ? nil : shared.requests.removeFirst()
+        }
+        guard let next else { return false }
+        let buffer = AlignedBuffer(count: next.range.count)
+        do throws(FileSystemError) {
+            let count = try vault.read(
+                next.item, at: next.range.lowerBound, count: next.range.count, into: buffer)
+            next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
+        } catch {
+            next.request.fail(error)
+        }
+        return true
+    }
+
+    // MARK: Fetching
+
+    /// Bytes of a remote pack, as many as asked for; not checked otherwise.
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(FileSystemError) -> [UInt8] {
+        guard let source = shared.withLock({ $0.source }) else {
+            throw .unreachable(reason: "the vault has no remote")
+        }
+        do throws(TransferError) {
+            let bytes = try source.fetch(pack, range)
+            guard bytes.count == range.count else { throw .missing }
+            return bytes
+        } catch {
+            switch error {
+            case .missing: throw .damaged(place: "remote pack \(pack), of which something is missing,")
+            case .timedOut: throw .timedOut
+            case .failed(let reason): throw .unreachable(reason: reason)
+            }
+        }
+    }
+
+    /// The sealed bytes of extents on the remote, by their numbers there; they are on this device from then
+    /// on, if there is room.
+    ///
+    /// - Returns: Those that had not come meanwhile, which are to be looked up anew.
+    func bring(
+        _ extents: [SealedExtent], in vault: Vault
+    ) throws(FileSystemError) -> [Int64: [UInt8]] {
+        let (mine, others) = claim(extents)
+        var failure: FileSystemError?
+        for run in Self.runs(of: mine) {
+            do throws(FileSystemError) {
+                try bring(run: run, in: vault)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        var result: [Int64: [UInt8]] = [:]
+        for (number, fetch) in others {
+            let outcome = shared.wait { _ in fetch.result }
+            if let bytes = try outcome.get() as [UInt8]?, !bytes.isEmpty { result[number] = bytes }
+        }
+        return result
+    }
+
+    private func claim(
+        _ extents: [SealedExtent]
+    ) -> (mine: [SealedExtent], all: [(number: Int64, fetch: Fetch)]) {
+        shared.withLock { shared in
+            var mine: [SealedExtent] = []
+            var all: [(Int64, Fetch)] = []
+            for extent in extents where extent.remotePlace != nil {
+                let number = extent.row.remote
+                if all.contains(where: { $0.0 == number }) { continue }
+                if let fetch = shared.underWay[number] {
+                    all.append((number, fetch))
+                } else {
+                    let fetch = Fetch()
+                    shared.underWay[number] = fetch
+                    mine.append(extent)
+                    all.append((number, fetch))
+                }
+            }
+            return (mine, all)
+        }
+    }
+
+    /// Groups extents that follow each other in a remote pack.
+    static func runs(of extents: [SealedExtent]) -> [[SealedExtent]] {
+        var runs: [[SealedExtent]] = []
+        var end: (pack: PackID, start: Int, end: Int)?
+        for extent in extents {
+            guard let place = extent.remotePlace else { continue }
+            let range = Int(place.position)..<Int(place.position) + extent.sealedByteCount
+            if let last = end, last.pack == place.pack, range.lowerBound >= last.end,
+                range.lowerBound - last.end <= gapByteCountMax,
+                range.upperBound - last.start <= runByteCountMax
+            {
+                runs[runs.count - 1].append(extent)
+                end = (place.pack, last.start, range.upperBound)
+            } else {
+                runs.append([extent])
+                end = (place.pack, range.lowerBound, range.upperBound)
+            }
+        }
+        return runs
+    }
+
+    private func bring(run: [SealedExtent], in vault: Vault) throws(FileSystemError) {
+        var failure: FileSystemError?
+        do throws(FileSystemError) {
+            // What came after it was looked up need not come again.
+            var wanted: [SealedExtent] = []
+            for extent in run {
+                if try vault.isMissing(extent.row) {
+                    wanted.append(extent)
+                } else {
+                    settle(extent, .success([]))
+                }
+            }
+            guard let first = wanted.first?.remotePlace, let last = wanted.last,
+                let lastPlace = last.remotePlace
+            else { return }
+            let start = Int(first.position)
+            let bytes = try fetch(first.pack, start..<Int(lastPlace.position) + last.sealedByteCount)
+            for extent in wanted {
+                guard let place = extent.remotePlace else { continue }
+                let from = Int(place.position) - start
+                let sealed = Array(bytes[from..<from + extent.sealedByteCount])
+                guard unsafe RemoteHash.extent(sealed.span.bytes) == place.hash else {
+                    let error = FileSystemError.damaged(
+                        place: "byte \(place.position) of remote pack \(place.pack)")
+                    failure = failure ?? error
+                    settle(extent, .failure(error))
+                    continue
+                }
+                vault.keep(sealed, extent.row)
+                settle(extent, .success(sealed))
+            }
+        } catch {
+            // One that leads nowhere must not take its neighbours along.
+            if run.count > 1, case .damaged = error {
+                for extent in run {
+                    do throws(FileSystemError) {
+                        try bring(run: [extent], in: vault)
+                    } catch {
+                        failure = error
+                    }
+                }
+            } else {
+                failure = error
+                for extent in run { settle(extent, .failure(error)) }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Tells those who wait what became of an extent.
+    private func settle(_ extent: SealedExtent, _ result: Result<[UInt8], FileSystemError>) {
+        shared.update { shared in
+            guard let fetch = shared.underWay[extent.row.remote], fetch.result == nil else { return }
+            fetch.result = result
+            shared.underWay[extent.row.remote] = nil
+        }
+    }
+
+    // MARK: Ahead of readers
+
+    /// Notes a read, and has fetched what its reader will want next.
+    ///
+    /// - Parameter isMissing: Whether some of it is on the remote only.
+    func note(_ item: Int64, _ range: Range<Int64>, isMissing: Bool, in vault: Vault) {
+        let calls = shared.withLock { shared in
+            if shared.source == nil || shared.isStopped { return 0 }
+            let parts = shared.readers.note(item, range, isMissing: isMissing)
+            shared.ahead += parts.map { (item, $0) }
+            return parts.count
+        }
+        for _ in 0..<calls { fetchers.call({ self.fetchNext(in: vault) }, leaving: {}) }
+    }
+
+    private func fetchNext(in vault: Vault) -> Bool {
+        let next = shared.withLock { shared in
+            shared.ahead.isEmpty ? nil : shared.ahead.removeFirst()
+        }
+        guard let next else { return false }
+        // Who needs it will hear what was wrong with it.
+        guard let extents = try? vault.missingExtents(of: next.item, next.range) else { return true }
+        for run in Self.runs(of: extents) { _ = try? bring(run, in: vault) }
+        return true
+    }
+}
+
+extension SealedExtent {
+    var sealedByteCount: Int { ExtentLayout.sealedByteCount(Int(row.total)) }
+}

@@ -1,0 +1,130 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What changed of items that are there.
+extension RemoteUpdate {
+    /// Changes what facts spoke of, in an item that is there and in the copies by rule of it.
+    func update(
+        _ change: ItemChange, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) {
+        try update(change.item, change.attributes, tree, state)
+        for copy in try storing({ () throws(StoreError) in try tree.store.copies(of: change.item) }) {
+            let entry = try storing { () throws(StoreError) in try tree.store.entry(copy) }
+            guard let entry else { continue }
+            try update(entry.item, change.attributes.subtracting([.content]), tree, state)
+        }
+    }
+
+    /// Changes all of an item that is there.
+    func updateWhole(
+        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) {
+        try update(id, nil, tree, state)
+    }
+
+    private func update(
+        _ id: ItemID, _ attributes: Set<ItemChange.Attribute>?, _ tree: FactTree<IndexFactStore>,
+        _ state: VaultState
+    ) throws(FileSystemError) {
+        guard let row = try state.row(id, nil), row.links > 0 else { return }
+        guard let shown = try storing({ () throws(StoreError) in try tree.shownItem(id) }) else { return }
+        guard FileType(mode: row.mode) == shown.kind.type else {
+            return try replace(id, tree, state)
+        }
+        var item = try state.item(row.number)
+        var other: Int64?
+        if attributes?.contains(.content) != false, item.type == .regular,
+            !item.row.unsent.contains(.content),
+            vault.sink.withLock({ $0 != nil })
+        {
+            let version = try supersede(item, tree, state)
+            if version !== item { other = item.row.number }
+            item = version
+        }
+        try update(item, to: shown, attributes, like: other, state)
+        item.row.changed = Clock.realTime
+        state.touch(item, [])
+        changedItems.insert(id)
+    }
+
+    /// Makes a new version of a file, so that who has the old one open keeps it.
+    private func supersede(
+        _ old: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let (id, number) = (old.row.id, old.row.number)
+        var names: [Vault.Name] = []
+        for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
+            // Names are as they were taken last.
+            let taken = try storing { () throws(StoreError) in try tree.store.entry(entry)?.taken }
+            guard let taken, let parent = try state.row(taken.place.parent, .directory) else { continue }
+            names.append(.init(taken.place.name.bytes, in: parent.number))
+        }
+        guard names.count == Int(old.row.links) else { return old }
+        let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, state)
+        try storing { () throws(StoreError) in try tree.store.setNumber(version.row.number, of: id) }
+        changes += names.map { .entry($0) } + [.nameless(item: number)]
+        return version
+    }
+
+    /// Has all names of an item lead to another, as it is not what it was: no honest device says that.
+    private func replace(
+        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) {
+        for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
+            let entryState = try storing { () throws(StoreError) in try tree.store.entry(entry) }
+            guard let taken = entryState?.taken, entryState?.showing == taken else { continue }
+            pending[entry] = EntryChange(entry: entry, before: taken, after: taken)
+            holders[taken.place] = entry
+        }
+    }
+
+    /// Makes attributes of an item what they are shown as; what is unsent of it stays.
+    ///
+    /// - Parameters:
+    ///   - attributes: Which; nil for all.
+    ///   - other: The number of another file that may have extents of it.
+    func update(
+        _ item: CachedItem, to shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?,
+        like other: Int64? = nil, _ state: VaultState
+    ) throws(FileSystemError) {
+        func concerns(_ attribute: ItemChange.Attribute, _ aspect: ItemRow.Aspects) -> Bool {
+            attributes?.contains(attribute) != false && item.row.unsent.isDisjoint(with: aspect)
+        }
+        if concerns(.content, .content), item.type == .regular {
+            let target = ContentTarget(item: item, state: state, vault: vault, other: other)
+            vault.readAhead.end(item.row.number)
+            try participant.contents.apply(shown.content, to: target)
+        }
+        if item.row.unsent.isDisjoint(with: .attributes) {
+            try updateAttributes(item, shown, attributes, state)
+        }
+        if concerns(.mode, .mode), let mode = shown.mode {
+            try vault.changeMode(of: item, to: UInt32(mode), state)
+        }
+        if concerns(.modified, .times), let time = shown.modified { item.row.modified = time }
+        item.row.unsent.remove(.existence)
+    }
+
+    private func updateAttributes(
+        _ item: CachedItem, _ shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?, _ state: VaultState
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        let unsent = item.row.unsent
+        defer { item.row.unsent = unsent }
+        let old = try storing { () throws(StoreError) in try state.index.attributes(of: number) }
+        func concerns(_ name: [UInt8]) -> Bool {
+            guard ExtendedAttributeName.isSent(name) else { return false }
+            return attributes?.contains(.extendedAttribute(name: name)) != false
+        }
+        for (name, _) in old
+        where concerns(name) && !shown.extendedAttributes.contains(where: { $0.name == name }) {
+            try vault.removeAttribute(name, of: item, state)
+        }
+        for attribute in shown.extendedAttributes where concerns(attribute.name) {
+            if old.contains(where: { $0.name == attribute.name && $0.value == attribute.value }) { continue }
+            try vault.setAttributeFromElsewhere(attribute.name, of: item, to: attribute.value, state)
+        }
+    }
+}

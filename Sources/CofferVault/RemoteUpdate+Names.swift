@@ -1,0 +1,169 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// One name at a time.
+extension RemoteUpdate {
+    /// Takes an entry from where it was shown, unless that is done.
+    func leave(_ showing: Showing, _ id: EntryID, _ state: VaultState) throws(FileSystemError) {
+        if parked.remove(id) != nil { return }
+        if holders[showing.place] == id { holders[showing.place] = nil }
+        guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
+        let name = showing.place.name.bytes
+        let found = try storing { () throws(StoreError) in try state.index.entry(name, in: parent.number) }
+        guard let entry = found, try state.peek(entry.item).id == showing.item else { throw misfit(showing) }
+        let directory = try state.item(parent.number)
+        let item = try state.item(entry.item)
+        try storing { () throws(StoreError) in try state.index.remove(entry) }
+        let time = Clock.realTime
+        directory.row.changed = time
+        item.row.changed = time
+        if item.type == .directory {
+            directory.row.links -= 1
+        } else {
+            item.row.links -= 1
+        }
+        state.touch(directory, [])
+        state.touch(item, [])
+        bereft.insert(entry.item)
+        changes.append(.entry(.init(name, in: parent.number)))
+    }
+
+    /// Puts an entry where it is shown now; who has the name there, and will have another, makes room.
+    func arrive(_ showing: Showing, _ state: VaultState) throws(FileSystemError) {
+        guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
+        if let holder = holders[showing.place], let change = pending[holder], let before = change.before {
+            try leave(before, holder, state)
+            parked.insert(holder)
+        }
+        let name = showing.place.name.bytes
+        let occupant = try storing { () throws(StoreError) in try state.index.entry(name, in: parent.number) }
+        guard occupant == nil else { throw misfit(showing) }
+        let item = try item(showing.item, in: parent, state)
+        guard let type = item.type else { throw misfit(showing) }
+        let directory = try state.item(parent.number)
+        let row = EntryRow(
+            parent: parent.number, name: name, item: item.row.number, type: type.rawValue,
+            cookie: state.index.nextCookie())
+        try storing { () throws(StoreError) in try state.index.insert(row) }
+        let time = Clock.realTime
+        directory.row.changed = time
+        item.row.changed = time
+        if type == .directory {
+            directory.row.links += 1
+            item.row.parent = parent.number
+            bereft.remove(item.row.number)
+        } else {
+            item.row.links += 1
+        }
+        state.touch(directory, [])
+        state.touch(item, [])
+        changes.append(.entry(.init(name, in: parent.number)))
+    }
+
+    /// The item of an entry that arrives; made if there is none.
+    private func item(_ id: ItemID, in parent: ItemRow, _ state: VaultState) throws(FileSystemError)
+        -> CachedItem
+    {
+        let tree = try state.factTree(participant.hashKey)
+        let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
+        guard let shown else { throw .damaged(place: "the facts of item \(id)") }
+        guard let row = try state.row(id, shown.kind.type) else { return try make(id, shown, state) }
+        let item = try state.item(row.number)
+        if row.links == 0 {
+            // It was about to go.
+            if item.type == .directory { item.row.links = 2 }
+            state.orphans.remove(row.number)
+            try update(item, to: shown, nil, state)
+        }
+        return item
+    }
+
+    private func make(
+        _ id: ItemID, _ shown: ShownItem, _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let root = try state.peek(Vault.rootNumber)
+        let type = shown.kind.type
+        var row = ItemRow(
+            number: state.index.nextItemNumber(), id: id, mode: type.modeBits | Self.mode(of: shown),
+            user: root.user, group: root.group, time: Clock.realTime)
+        row.unsent = []
+        row.links = type == .directory ? 2 : 0
+        row.modified = shown.modified ?? row.modified
+        row.accessed = row.modified
+        switch shown.kind {
+        case .symlink(let target):
+            row.target = target
+            row.size = Int64(target.count)
+        case .characterDevice(let device), .blockDevice(let device): row.device = device
+        default: break
+        }
+        let item = state.add(row)
+        try update(item, to: shown, nil, state)
+        let facts = try state.openFacts()
+        try storing { () throws(StoreError) in try facts.setNumber(row.number, of: id) }
+        return item
+    }
+
+    private static func mode(of shown: ShownItem) -> UInt32 {
+        if let mode = shown.mode { return UInt32(mode) & ModeBits.permissions }
+        switch shown.kind {
+        case .directory: return 0o755
+        case .symlink: return 0o777
+        default: return 0o644
+        }
+    }
+
+    /// What the facts say and the index has not: damage.
+    private func misfit(_ showing: Showing) -> FileSystemError {
+        .damaged(place: "the index, in which “\(showing.place.name)” is not what the facts say,")
+    }
+
+    /// Counts items without a name as gone, once all names are in place.
+    func end(_ state: VaultState) throws(FileSystemError) {
+        let time = Clock.realTime
+        for number in bereft.sorted() {
+            let item = try state.item(number)
+            if item.type == .directory {
+                let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(number) }
+                guard isEmpty else { throw .damaged(place: "directory \(number), which is to go,") }
+                item.row.links = 0
+            }
+            guard item.row.links == 0 else { continue }
+            item.row.changed = time
+            item.row.unsent = []
+            state.touch(item, [])
+            state.orphans.insert(number)
+            try forget(item, state)
+            changes.append(.nameless(item: number))
+        }
+        for id in changedItems.sorted() { try noteNames(of: id, state) }
+        if let local {
+            changes += try local.putBack(state)
+            self.local = nil
+        }
+        try storing { () throws(StoreError) in try state.facts?.flush() }
+    }
+
+    /// Lets go of the number of an item without a name: where it is shown again, it gets another.
+    private func forget(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        let (id, number) = (item.row.id, item.row.number)
+        let facts = try state.openFacts()
+        try storing { () throws(StoreError) in
+            if try facts.number(of: id) == number { try facts.setNumber(nil, of: id) }
+        }
+    }
+
+    /// Has programs look at an item anew, by each of its names.
+    private func noteNames(of id: ItemID, _ state: VaultState) throws(FileSystemError) {
+        guard let row = try state.row(id, nil) else { return }
+        let facts = try state.openFacts()
+        for entry in try storing({ () throws(StoreError) in try facts.entries(of: id) }) {
+            let shown = try storing { () throws(StoreError) in try facts.entry(entry)?.shown }
+            guard let place = shown, let parent = try state.row(place.parent, .directory)
+            else { continue }
+            changes.append(.attributes(item: row.number, .init(place.name.bytes, in: parent.number)))
+        }
+    }
+}

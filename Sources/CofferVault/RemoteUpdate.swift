@@ -1,0 +1,262 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// How the tree of items becomes what the facts show, once a commit of another device is among them.
+///
+/// All in one transaction of the index: whoever has this keeps others from committing it before the end. Names
+/// are held. Some steps at a time are made under the vault's lock. Directories that come or move are put in
+/// place from the root downwards, so that there is never a circle, nothing lies in two places, and where
+/// something belongs is always there already. Then what is gone is taken away.
+final class RemoteUpdate {
+    /// Changes of names under the vault's lock at a time.
+    static let stepsMax = 1000
+
+    let vault: Vault
+    /// The commit; nil while all facts are taken anew.
+    let incoming: RemoteCommit?
+    let participant: Participant
+    /// Whether what was changed here cannot become a commit before: it stays as it is, and unsent.
+    let isAlone: Bool
+    /// What is odd about the commit.
+    private(set) var findings: [CommitFinding] = []
+    /// What programs have to learn.
+    var changes: [VaultChange] = []
+    /// If the commit could not be taken in: whose commits must come first.
+    private(set) var missing: LogID?
+
+    /// Names of this device alone that were set aside; nil if there are none.
+    var local: LocalNames?
+    /// Changes of names that are not made yet.
+    var pending: [EntryID: EntryChange] = [:]
+    /// Which of them has a name now that goes to another.
+    var holders: [Place: EntryID] = [:]
+    /// Those whose old name is gone already.
+    var parked: Set<EntryID> = []
+    /// Items that lost a name.
+    var bereft: Set<Int64> = []
+    /// Items of which something but names changed.
+    var changedItems: Set<ItemID> = []
+    private var order: [EntryID] = []
+    private var hasEnded = false
+
+    init(of vault: Vault, by commit: RemoteCommit?, as participant: Participant, isAlone: Bool) {
+        self.vault = vault
+        incoming = commit
+        self.participant = participant
+        self.isAlone = isAlone
+    }
+
+    /// Takes the commit in, and does all that follows.
+    ///
+    /// - Returns: False, with nothing done, if something was written meanwhile that must become a commit first.
+    func run() throws(FileSystemError) -> Bool {
+        guard let incoming else { return true }
+        var isWhole = false
+        let isReady = try vault.changing { state throws(FileSystemError) in
+            // Before anything is changed: what fails half-way stops the vault.
+            try vault.ensureSpace(for: incoming.commit, state)
+            guard try self.isReady(for: incoming.commit, state) else { return false }
+            isWhole = try self.begin(incoming, state)
+            if isWhole { try self.finish(state) }
+            self.hasEnded = isWhole
+            return true
+        }
+        guard isReady else { return false }
+        while !isWhole {
+            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(state) }
+        }
+        if !hasEnded { try work() }
+        return true
+    }
+
+    /// Makes the changes of names that are known, some at a time, and ends.
+    func work() throws(FileSystemError) {
+        if order.isEmpty {
+            return try vault.changing { state throws(FileSystemError) in try self.end(state) }
+        }
+        while !order.isEmpty {
+            try vault.changing { state throws(FileSystemError) in
+                try self.step(state)
+                if self.order.isEmpty { try self.end(state) }
+            }
+        }
+    }
+
+    /// Whether all is in facts that this commit may be in conflict with.
+    private func isReady(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
+        if isAlone {
+            try setAside(state)
+            return true
+        }
+        try state.storeItems()
+        let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
+        guard first == nil else { return false }
+        for fact in commit.facts {
+            guard let row = try state.row(fact.assertion.item, nil) else { continue }
+            if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
+        }
+        return true
+    }
+
+    /// Sets names aside that no commit has, if there are any.
+    func setAside(_ state: VaultState) throws(FileSystemError) {
+        try state.storeItems()
+        let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
+        guard first != nil else { return }
+        let names = LocalNames(of: vault)
+        try names.setAside(state)
+        local = names
+    }
+
+    /// Joins the facts, and changes the items they speak of.
+    ///
+    /// - Returns: Whether all changes of names are known.
+    private func begin(_ incoming: RemoteCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
+        let commit = incoming.commit
+        var tree = try state.factTree(participant.hashKey)
+        let odd = try findings(of: incoming, tree)
+        let application = try storing { () throws(StoreError) in try tree.apply(commit) }
+        if case .early = application {} else { try state.keep(incoming.rows, removing: incoming.removed) }
+        switch application {
+        case .known: return true
+        case .early(let log):
+            missing = log
+            return true
+        case .applied(let items):
+            findings = odd
+            for change in items { try update(change, tree, state) }
+        }
+        return try take(&tree)
+    }
+
+    /// What is odd about the commit, as long as it is not applied.
+    private func findings(
+        of incoming: RemoteCommit, _ tree: FactTree<IndexFactStore>
+    ) throws(FileSystemError) -> [CommitFinding] {
+        let commit = incoming.commit
+        let dot = commit.stamp.dot
+        var findings: [CommitFinding] = []
+        if let state = incoming.claimedState, tree.store.versions() == incoming.claimedVersions,
+            tree.store.stateHash() != state
+        {
+            findings.append(.otherState(dot))
+        }
+        let complaints = try storing { () throws(StoreError) in try tree.complaints(about: commit) }
+        return findings + complaints.map { .complaint(dot, $0) }
+    }
+
+    private func takeMore(_ state: VaultState) throws(FileSystemError) -> Bool {
+        var tree = try state.factTree(participant.hashKey)
+        guard try take(&tree) else { return false }
+        try sort(state)
+        return true
+    }
+
+    /// Takes some changes of names from the facts.
+    ///
+    /// - Returns: Whether these were the last.
+    private func take(_ tree: inout FactTree<IndexFactStore>) throws(FileSystemError) -> Bool {
+        var count = 0
+        while count < Self.stepsMax {
+            let page = try storing { () throws(StoreError) in try tree.takeChanges(limit: Self.stepsMax) }
+            if page.isEmpty { return true }
+            count += page.count
+            for change in page where change.before != change.after {
+                pending[change.entry] = change
+                if let place = change.before?.place { holders[place] = change.entry }
+            }
+        }
+        return false
+    }
+
+    /// Does all at once, as it is not much.
+    private func finish(_ state: VaultState) throws(FileSystemError) {
+        try sort(state)
+        while !order.isEmpty { try step(state) }
+        try end(state)
+    }
+
+    /// Puts the changes of names into the order in which they are made, the first one last.
+    func sort(_ state: VaultState) throws(FileSystemError) {
+        let facts = try state.openFacts()
+        for entry in local?.absent ?? [] {
+            let shown = try storing { () throws(StoreError) in try facts.entry(entry)?.showing }
+            let after = pending[entry].map(\.after) ?? shown
+            if let before = pending[entry]?.before, holders[before.place] == entry {
+                holders[before.place] = nil
+            }
+            pending[entry] = EntryChange(entry: entry, before: nil, after: after)
+        }
+        var depths = FactDepths(try state.openFacts(), root: try state.peek(Vault.rootNumber).id)
+        var shown: [(depth: Int, place: Place, entry: EntryID)] = []
+        var gone: [(depth: Int, place: Place, entry: EntryID)] = []
+        for (id, change) in pending {
+            if let place = change.after?.place {
+                shown.append((try depths.depth(of: place.parent), place, id))
+            } else if let place = change.before?.place {
+                gone.append((try depth(of: place.parent, state), place, id))
+            }
+        }
+        // From the root downwards; then what is gone, from below upwards.
+        shown.sort { ($0.depth, $0.place) < ($1.depth, $1.place) }
+        gone.sort { ($0.depth, $0.place) > ($1.depth, $1.place) }
+        order = (shown + gone).map(\.entry).reversed()
+    }
+
+    /// How many directories a directory lies in, as the index has it.
+    private func depth(of directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
+        var depth = 0
+        var row = try state.row(directory, .directory)
+        while let current = row, current.number != Vault.rootNumber, depth < FactDepths.depthMax {
+            depth += 1
+            row = try state.row(current.parent)
+        }
+        return depth
+    }
+
+    private func step(_ state: VaultState) throws(FileSystemError) {
+        for _ in 0..<Self.stepsMax {
+            guard let id = order.popLast() else { return }
+            guard let change = pending.removeValue(forKey: id) else { continue }
+            if let before = change.before { try leave(before, id, state) }
+            if let after = change.after { try arrive(after, state) }
+        }
+    }
+}
+
+/// How deep directories lie in the tree that the facts show.
+struct FactDepths {
+    /// Deeper than any directory.
+    static let depthMax = 1 << 20
+
+    private let facts: IndexFactStore
+    private var known: [ItemID: Int]
+
+    init(_ facts: IndexFactStore, root: ItemID) {
+        self.facts = facts
+        known = [root: 0]
+    }
+
+    /// How many directories a directory lies in.
+    mutating func depth(of directory: ItemID) throws(FileSystemError) -> Int {
+        var path: [ItemID] = []
+        var current = directory
+        while known[current] == nil, path.count < Self.depthMax {
+            path.append(current)
+            let parent = try storing { () throws(StoreError) -> ItemID? in
+                guard let entry = try facts.item(current)?.entry else { return nil }
+                return try facts.entry(entry)?.shown?.parent
+            }
+            guard let parent else { throw .damaged(place: "the place of a directory in the facts") }
+            current = parent
+        }
+        var depth = known[current] ?? 0
+        for directory in path.reversed() {
+            depth += 1
+            known[directory] = depth
+        }
+        return depth
+    }
+}

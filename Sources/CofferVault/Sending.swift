@@ -1,0 +1,212 @@
+internal import CofferCrypto
+package import CofferFormat
+package import CofferStore
+internal import CofferSystem
+
+/// Contents of some files that are made ready to be sent, as one commit has them.
+///
+/// Extents that are not on the remote yet go into remote packs, which are handed out as they become full.
+/// What is on the remote then is noted in the index at once, so that nothing is sent twice. Values may be
+/// told to others when `finish` has returned. For one thread; takes the vault's lock for moments only. While
+/// it lives the index's log cannot start from its beginning, so it is not to be kept for long.
+package final class Sending {
+    /// Begins to bring a pack to the remote.
+    package typealias Deliver = (RemotePack) -> Delivery
+
+    /// A pack on its way.
+    package struct Delivery {
+        /// Returns when the pack is at the remote; called once.
+        package let wait: () throws(TransferError) -> Void
+
+        package init(_ wait: @escaping () throws(TransferError) -> Void) {
+            self.wait = wait
+        }
+    }
+
+    /// Packs that are on their way at a time.
+    private static let underWayMax = 3
+
+    private let vault: Vault
+    private let reader: ContentReader
+    private let deliver: Deliver
+    private var extents: RemotePackBuilder
+    /// Pages stand next to each other, so that a few fetches bring a whole tree.
+    private var pages: RemotePackBuilder
+    /// Extents in the pack that is being built.
+    private var sent: [SentExtent] = []
+    /// Packs on their way, in order, with their extents.
+    private var underWay: [(delivery: Delivery, extents: [SentExtent])] = []
+    private var values: [Int64: ContentValue] = [:]
+    private var gatherings: [ContentGathering] = []
+    private let scratch = AlignedBuffer(count: ExtentLayout.byteCountMax)
+
+    init(_ vault: Vault, _ reader: ContentReader, deliver: @escaping Deliver) {
+        self.vault = vault
+        self.reader = reader
+        self.deliver = deliver
+        extents = RemotePackBuilder(vault: vault.id, id: .random())
+        pages = RemotePackBuilder(vault: vault.id, id: .random())
+    }
+
+    /// Adds the content of a file.
+    ///
+    /// - Returns: The bytes of the file.
+    /// - Throws: `.stale` if the file is gone, or was changed so that its old content cannot be read any
+    ///   more: it is for the next sending. `.damaged` if it cannot be read, which the problem log then
+    ///   names. `.fileTooLarge` if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could
+    ///   not be delivered: the sending is then over.
+    @discardableResult
+    package func add(_ number: Int64) throws(FileSystemError) -> Int64 {
+        guard let item = try storing({ () throws(StoreError) in try reader.item(number) }),
+            FileType(mode: item.mode) == .regular
+        else { throw .stale }
+        let gathering = try ContentGathering(item, reader)
+        // Extents that ranges to come may be of, too.
+        var recent: [NoncePrefix: (end: Int64, place: SealedPlace)] = [:]
+        let extents = try gathering.gather { row, remote throws(FileSystemError) in
+            if let remote { return row.entry(at: remote) }
+            recent = recent.filter { $0.value.end > row.offset }
+            if let found = recent[row.prefix] { return row.entry(at: found.place) }
+            let place = try self.place(row, item)
+            if row.base + row.total > row.end { recent[row.prefix] = (row.base + row.total, place) }
+            return row.entry(at: place)
+        } emit: { node, page throws(FileSystemError) in
+            try gathering.place(page, node) { () throws(FileSystemError) in
+                try self.send(page, node, item.origin)
+            }
+        }
+        values[number] = ContentValue(size: item.size, origin: item.origin, extents: extents)
+        gatherings.append(gathering)
+        return item.size
+    }
+
+    /// Delivers what is left, and notes it.
+    ///
+    /// - Returns: The value of each file that was added. All that they speak of is on the remote, and on
+    ///   this disk.
+    package func finish() throws(FileSystemError) -> [Int64: ContentValue] {
+        try deliverExtents()
+        try deliverPages()
+        while !underWay.isEmpty { try awaitFirst() }
+        for gathering in gatherings {
+            try vault.note(new: gathering.new, left: Array(gathering.left.values), of: gathering.item.number)
+        }
+        gatherings = []
+        vault.evictAfterSending()
+        defer { values = [:] }
+        return values
+    }
+
+    // MARK: Extents and pages
+
+    /// Where on the remote the extent of a range stands, or will stand.
+    private func place(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) -> SealedPlace {
+        let sealed = try sealedBytes(of: row, item)
+        if !extents.hasRoom(for: sealed.count) { try deliverExtents() }
+        let bytes = unsafe sealed.span.bytes
+        let place = extents.append(bytes, hash: RemoteHash.extent(bytes))
+        sent.append(SentExtent(row: row, place: place))
+        return place
+    }
+
+    /// The sealed bytes of an extent, which open.
+    private func sealedBytes(of row: ExtentRow, _ item: ItemRow) throws(FileSystemError) -> [UInt8] {
+        do throws(FileSystemError) {
+            let sealed = try vault.sealedBytes(of: row, reader)
+            let whole = SealedExtent(row: row.whole, source: .bytes(sealed))
+            try vault.fill(
+                scratch, at: 0, with: whole.row.offset..<whole.row.end, of: item.origin, from: [whole])
+            return sealed
+        } catch {
+            guard case .damaged = error else { throw error }
+            // What was overwritten meanwhile may have lost its bytes.
+            if try !vault.refers(to: row) { throw .stale }
+            vault.note(error, row.item, row.offset..<row.end)
+            throw error
+        }
+    }
+
+    private func send(
+        _ page: ContentPage, _ node: ContentNode, _ origin: ItemID
+    ) throws(FileSystemError) -> PageReference {
+        let keys = vault.keys
+        guard let sealed = keys.seal(page: page, node, of: origin) else {
+            throw .damaged(place: "the keyring")
+        }
+        if !pages.hasRoom(for: sealed.count) { try deliverPages() }
+        let bytes = unsafe sealed.span.bytes
+        let place = pages.append(bytes, hash: RemoteHash.page(bytes))
+        return PageReference(place: place, length: UInt32(sealed.count), epoch: keys.current)
+    }
+
+    private func deliverExtents() throws(FileSystemError) {
+        if extents.isEmpty { return }
+        let full = extents.finish()
+        extents = RemotePackBuilder(vault: vault.id, id: .random())
+        defer { sent = [] }
+        try begin(full, sent)
+    }
+
+    private func deliverPages() throws(FileSystemError) {
+        if pages.isEmpty { return }
+        let full = pages.finish()
+        pages = RemotePackBuilder(vault: vault.id, id: .random())
+        try begin(full, [])
+    }
+
+    private func begin(_ pack: RemotePack, _ extents: [SentExtent]) throws(FileSystemError) {
+        while underWay.count >= Self.underWayMax { try awaitFirst() }
+        underWay.append((deliver(pack), extents))
+    }
+
+    /// Waits until the pack that left first is there, and notes what is in it.
+    private func awaitFirst() throws(FileSystemError) {
+        let first = underWay.removeFirst()
+        try delivering { () throws(TransferError) in try first.delivery.wait() }
+        try vault.note(first.extents)
+    }
+
+    deinit {
+        // Whoever delivers may count on being heard.
+        for delivery in underWay.map(\.delivery) { try? delivery.wait() }
+    }
+}
+
+/// An extent that came to a remote.
+struct SentExtent {
+    /// A range of it, as it was when it was read.
+    let row: ExtentRow
+    let place: SealedPlace
+}
+
+extension Identifier {
+    /// A fresh random identifier.
+    static func random() -> Identifier {
+        Identifier(low: Random.number(), high: Random.number())
+    }
+}
+
+extension ExtentRow {
+    /// The range that is all of the extent.
+    var whole: ExtentRow {
+        var row = self
+        row.offset = base
+        row.length = total
+        return row
+    }
+}
+
+/// Runs calls of a remote and turns what they throw into the vault's errors.
+func delivering<Result>(
+    _ body: () throws(TransferError) -> Result
+) throws(FileSystemError) -> Result {
+    do throws(TransferError) {
+        return try body()
+    } catch {
+        switch error {
+        case .missing: throw .unreachable(reason: "the remote does not have it")
+        case .timedOut: throw .timedOut
+        case .failed(let reason): throw .unreachable(reason: reason)
+        }
+    }
+}

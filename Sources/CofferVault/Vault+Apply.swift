@@ -1,0 +1,139 @@
+internal import CofferFacts
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Commits of other devices become changes of the tree.
+extension Vault {
+    /// What became of commits of other devices.
+    package struct Applied: Equatable, Sendable {
+        /// How many were taken in, or had been before.
+        package var count = 0
+        /// If the next one cannot be taken in: whose commits must come first.
+        package var missing: LogID?
+        /// What is odd about them.
+        package var findings: [CommitFinding] = []
+    }
+
+    /// How often what is written meanwhile is sent first.
+    private static let triesMax = 5
+    /// How long names are held for several commits, in nanoseconds.
+    private static let holdMax: Int64 = 250_000_000
+    /// Facts that are applied in one call, unless the first commit has more.
+    private static let factCountMax = 8192
+    /// Bytes of the index that a fact may need, about.
+    static let byteCountPerFact = 4096
+
+    /// Takes in commits of other devices, one after the other, each whole or not at all.
+    ///
+    /// What was changed on this device and concerns them becomes commits before, so that nothing is lost. Others can
+    /// work meanwhile; only for moments, and while a commit with very many changes is taken in, who changes names
+    /// waits. What programs see is a valid tree at any time. All is on disk when this returns. Not to be called by a
+    /// request of a mount, nor under a lock that one takes.
+    ///
+    /// - Parameter recorder: Of commits of this device; nil if it can make none.
+    /// - Returns: How many were taken in: not all if there are many, or if programs go on changing what they concern.
+    /// - Throws: `.noSpace` before anything of a commit is done; `.busy` if a file that the first one speaks of is
+    ///   written all the time: try again later. Commits before one that fails may have been taken in.
+    package func apply(
+        _ commits: [RemoteCommit], as participant: Participant, recorder: (any CommitRecorder)?
+    ) throws(FileSystemError) -> Applied {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer {
+                closeFacts()
+                participant.contents.forgetPrepared()
+            }
+            var applied = Applied()
+            let batch = Self.batch(of: commits)
+            guard !batch.isEmpty else { return applied }
+            try prepare(batch, as: participant)
+            let items = Set(batch.flatMap { $0.commit.facts.map(\.assertion.item) })
+            try awaitPrograms(beforeChanging: items)
+            if let recorder {
+                while try collect(as: participant, .items(items), recorder) != nil {}
+            }
+            try changeElsewhere { changes throws(FileSystemError) in
+                state.withLock { $0.holdsNames = true }
+                defer { state.update { $0.holdsNames = false } }
+                try apply(batch, as: participant, recorder, &applied, &changes)
+            }
+            try commitIndex()
+            try participant.contents.settle(in: self)
+            return applied
+        }
+    }
+
+    private static func batch(of commits: [RemoteCommit]) -> ArraySlice<RemoteCommit> {
+        var (end, count) = (0, 0)
+        for commit in commits {
+            count += commit.commit.facts.count
+            if end > 0, count > factCountMax { break }
+            end += 1
+        }
+        return commits[..<end]
+    }
+
+    private func prepare(
+        _ commits: ArraySlice<RemoteCommit>, as participant: Participant
+    ) throws(FileSystemError) {
+        for commit in commits {
+            for fact in commit.commit.facts {
+                guard case .content(let item, let content?) = fact.assertion else { continue }
+                try participant.contents.prepare(content, of: item, in: self)
+            }
+        }
+    }
+
+    /// Has what programs wrote to some files come into the vault.
+    private func awaitPrograms(beforeChanging items: Set<ItemID>) throws(FileSystemError) {
+        guard sink.withLock({ $0 != nil }) else { return }
+        let numbers = try reading { state throws(FileSystemError) in
+            var numbers: [Int64] = []
+            for item in items {
+                if let row = try state.row(item, .regular) { numbers.append(row.number) }
+            }
+            return numbers
+        }
+        for number in numbers.sorted() { flush(number) }
+    }
+
+    private func apply(
+        _ commits: ArraySlice<RemoteCommit>, as participant: Participant, _ recorder: (any CommitRecorder)?,
+        _ applied: inout Applied, _ changes: inout [VaultChange]
+    ) throws(FileSystemError) {
+        let end = Clock.monotonic + Self.holdMax
+        for commit in commits {
+            if applied.count > 0, Clock.monotonic > end { return }
+            let update = RemoteUpdate(of: self, by: commit, as: participant, isAlone: recorder == nil)
+            var isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
+            var tries = 1
+            // Only for the first one: a commit of this device takes its place in front of all.
+            while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
+                let items = CollectionScope.items(Set(commit.commit.facts.map(\.assertion.item)))
+                while try collect(as: participant, items, recorder) != nil {}
+                isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
+                tries += 1
+            }
+            changes += update.changes
+            guard isDone else {
+                if applied.count == 0 { throw .busy }
+                return
+            }
+            applied.findings += update.findings
+            if let missing = update.missing {
+                applied.missing = missing
+                return
+            }
+            applied.count += 1
+        }
+    }
+
+    /// Checks that there is room for what a commit brings.
+    func ensureSpace(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) {
+        let contents = commit.facts.reduce(0) { sum, fact in
+            guard case .content(_, let content?) = fact.assertion else { return sum }
+            return sum + content.bytes.count
+        }
+        try ensureSpace(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents, state)
+    }
+}

@@ -1,0 +1,141 @@
+package import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What was changed on this device becomes commits.
+extension Vault {
+    /// Makes a commit of changes that no commit has, as many as go into one.
+    ///
+    /// It is on disk when this returns, with the rows that its recorder keeps of it: another commit of the same
+    /// sequence is never made. Files that are being written wait, but for not much longer than half a minute. Call
+    /// it until it gives nil.
+    ///
+    /// - Parameter takesAll: Whether nothing is to wait.
+    /// - Returns: The commit; nil if there is nothing to be said.
+    package func collectChanges(
+        as participant: Participant, takesAll: Bool = false, recorder: any CommitRecorder
+    ) throws(FileSystemError) -> FactCommit? {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            try participant.contents.settle(in: self)
+            let commit = try collect(as: participant, takesAll ? .all : .settled, recorder)
+            if commit != nil { try commitIndex() }
+            return commit
+        }
+    }
+
+    /// Whether something waits to become a commit.
+    package func hasUnsent() throws(FileSystemError) -> Bool {
+        try changing { state throws(FileSystemError) in
+            guard state.isTracking else { return false }
+            try state.storeItems()
+            return try storing { () throws(StoreError) in
+                if try !state.index.unsentItems(after: 0, limit: 1).isEmpty { return true }
+                return try !state.index.journal(after: 0, limit: 1).isEmpty
+            }
+        }
+    }
+
+    /// Lets go of what is in memory of the facts.
+    func closeFacts() {
+        state.withLock { $0.facts = nil }
+    }
+
+    /// Makes a commit of changes; under `exchanging`.
+    func collect(
+        as participant: Participant, _ scope: CollectionScope, _ recorder: any CommitRecorder
+    ) throws(FileSystemError) -> FactCommit? {
+        guard isTracking else { return nil }
+        while recorder.takesChanges {
+            let changes = try changing { state throws(FileSystemError) -> CollectedChanges? in
+                guard try storing({ () throws(StoreError) in try state.index.tracking() == .on }) else {
+                    return nil
+                }
+                let changes = try CollectedChanges(scope, state)
+                state.publishing = Set(changes.files)
+                return changes
+            }
+            guard let changes, !changes.isEmpty else { break }
+            let contents = try contents(of: changes.files, as: participant)
+            let commit = try changing { state throws(FileSystemError) in
+                defer { state.publishing = [] }
+                return try self.commit(changes, contents, as: participant, recorder, state)
+            }
+            if let commit { return commit }
+            // What was made and removed again is nothing; there may be more behind it.
+            if changes.lastRow == nil { break }
+        }
+        guard recorder.isNeeded else { return nil }
+        return try changing { state throws(FileSystemError) in
+            try self.commitNothing(as: participant, recorder, state)
+        }
+    }
+
+    /// What stands for the contents of files, as many as go into one commit.
+    private func contents(
+        of files: [Int64], as participant: Participant
+    ) throws(FileSystemError) -> [Int64: Fact.Content] {
+        if files.isEmpty { return [:] }
+        do throws(FileSystemError) {
+            return try participant.contents.contents(of: files, in: self)
+        } catch {
+            state.withLock { $0.publishing = [] }
+            throw error
+        }
+    }
+
+    private func commit(
+        _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
+        _ recorder: any CommitRecorder, _ state: VaultState
+    ) throws(FileSystemError) -> FactCommit? {
+        var tree = try state.factTree(participant.hashKey)
+        try recorder.check(tree.store.versions())
+        let count = contents.values.reduce(changes.records.count + changes.items.count) {
+            $0 + $1.bytes.count / Self.byteCountPerFact
+        }
+        try ensureSpace(for: (count + 1) * Self.byteCountPerFact, state)
+        let hash = tree.store.stateHash()
+        let now = participant.milliseconds()
+        try storing { () throws(StoreError) in
+            try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)
+        }
+        var collector = ChangeCollector(tree, contents: contents, state)
+        for record in changes.records { try collector.perform(record) }
+        for number in changes.items { try collector.send(number) }
+        for number in Set(changes.items).union(changes.made) { try collector.mark(number) }
+        for misfit in collector.misfits {
+            problems.add("A change does not fit what is known of the vault elsewhere: \(misfit).")
+        }
+        let commit = try storing { () throws(StoreError) in try collector.tree.finishCommit() }
+        if let commit { try state.keep(recorder.record(commit, stateHash: hash)) }
+        try storing { () throws(StoreError) in
+            // The tree of the index has it already.
+            while try !collector.tree.takeChanges(limit: 1000).isEmpty {}
+            if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
+            try state.facts?.flush()
+        }
+        return commit
+    }
+
+    /// Makes a commit without facts, which says no more than what was applied.
+    private func commitNothing(
+        as participant: Participant, _ recorder: any CommitRecorder, _ state: VaultState
+    ) throws(FileSystemError) -> FactCommit {
+        var tree = try state.factTree(participant.hashKey)
+        let versions = tree.store.versions()
+        try recorder.check(versions)
+        let hash = tree.store.stateHash()
+        let dot = Dot(log: participant.log, sequence: versions[participant.log] + 1)
+        let clock = Stamp.clock(milliseconds: participant.milliseconds(), after: tree.store.clock())
+        let commit = FactCommit(
+            stamp: Stamp(clock: clock, dot: dot), versions: versions,
+            label: dot.sequence == 1 ? participant.label : nil, facts: [])
+        try state.keep(recorder.record(commit, stateHash: hash))
+        try storing { () throws(StoreError) in
+            _ = try tree.apply(commit)
+            try state.facts?.flush()
+        }
+        return commit
+    }
+}

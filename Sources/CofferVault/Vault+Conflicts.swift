@@ -1,0 +1,82 @@
+package import CofferFacts
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What was changed in two ways, and which of them stays.
+extension Vault {
+    /// A conflict copy, which is a file like any other but for its name.
+    package struct Conflict: Equatable, Sendable {
+        /// Its path in the vault.
+        package let path: [UInt8]
+        /// What its name says.
+        package let parts: ConflictName.Parts
+        /// The path of what has the name that it could not have; nil if nothing has it now.
+        package let original: [UInt8]?
+    }
+
+    /// Which version stays.
+    package enum Choice: Sendable {
+        /// What has the name.
+        case original
+        /// The copy, which takes the name.
+        case copy
+    }
+
+    /// The most conflicts that are listed.
+    private static let conflictsMax = 10_000
+
+    /// All conflict copies, as of the last commit.
+    package func conflicts() throws(FileSystemError) -> [Conflict] {
+        try storing { () throws(StoreError) in
+            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+            var conflicts: [Conflict] = []
+            for found in try reader.names(containing: ConflictName.mark, limit: Self.conflictsMax) {
+                guard let name = EntryName(found.name), let parts = ConflictName.parts(of: name) else {
+                    continue
+                }
+                let directory = try reader.path(ofDirectory: found.parent, below: Self.rootNumber)
+                let original = try reader.item(named: parts.original.bytes, in: found.parent)
+                conflicts.append(
+                    Conflict(
+                        path: directory + found.name, parts: parts,
+                        original: original == nil ? nil : directory + parts.original.bytes))
+            }
+            return conflicts
+        }
+    }
+
+    /// Keeps one of two versions; the other one is gone.
+    ///
+    /// Not to be called by a request of a mount.
+    ///
+    /// - Parameter path: Of the copy.
+    /// - Throws: `.notFound`; `.invalidArgument` if that is no conflict copy.
+    package func resolveConflict(_ path: [UInt8], keeping choice: Choice) throws(FileSystemError) {
+        let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true).map(
+            Array.init)
+        guard let last = components.last else { throw .notFound }
+        guard let name = EntryName(last), let parts = ConflictName.parts(of: name) else {
+            throw .invalidArgument
+        }
+        var parent = Self.rootNumber
+        for component in components.dropLast() { parent = try lookup(component, in: parent).number }
+        let (directory, original) = (parent, parts.original.bytes)
+        try changeElsewhere { changes throws(FileSystemError) in
+            switch choice {
+            case .original:
+                // The last version of something is not taken away.
+                _ = try lookup(original, in: directory)
+                let removed = try unlink(last, in: directory)
+                changes.append(.entry(Name(last, in: directory)))
+                if removed.isLast { changes.append(.nameless(item: removed.number)) }
+            case .copy:
+                let replaced = try rename(last, in: directory, to: original, in: directory, .replace)
+                changes.append(.entry(Name(last, in: directory)))
+                changes.append(.entry(Name(original, in: directory)))
+                if let replaced { changes.append(.nameless(item: replaced)) }
+            }
+        }
+        try commit()
+    }
+}

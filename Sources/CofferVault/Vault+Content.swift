@@ -1,0 +1,217 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Contents that come from other devices.
+extension Vault {
+    /// Puts a content in the place of a file's own, within the open transaction.
+    ///
+    /// Extents that are on this device already keep their bytes; all others are fetched when they are read.
+    /// Whatever was changed here and not sent is gone: who calls has seen to that.
+    ///
+    /// - Parameter other: Another file that may have extents of it, as it was split from this one.
+    package func setContent(
+        of number: Int64, to content: FetchedContent, like other: Int64? = nil
+    ) throws(FileSystemError) {
+        try changing { state throws(FileSystemError) in
+            try self.setContent(of: try state.item(number), to: content, like: other, state)
+        }
+    }
+
+    /// The part of `setContent` that needs the lock, to be done together with other changes.
+    func setContent(
+        of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: VaultState
+    ) throws(FileSystemError) {
+        guard item.type == .regular else { throw .invalidArgument }
+        let number = item.row.number
+        readAhead.end(number)
+        var exchange = ContentExchange(state: state)
+        let old = try storing { () throws(StoreError) in
+            try state.index.extents(of: number, overlapping: 0..<Int64.max)
+        }
+        if item.row.origin == content.value.origin { exchange.offer(old) }
+        if let other, try state.row(other)?.origin == content.value.origin {
+            try storing { () throws(StoreError) in
+                // The tail knows one item only for each of its extents.
+                try state.packs.writeTail()
+                exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
+            }
+        }
+        let fresh = try storing { () throws(StoreError) in
+            var fresh: [ExtentRow] = []
+            for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number)) }
+            return fresh
+        }
+        let stays = Self.unchanged(old, fresh)
+        for row in old where !stays.contains(row.offset) {
+            try storing { () throws(StoreError) in try state.index.remove(row) }
+            item.row.allocated -= row.length
+        }
+        for row in fresh where !stays.contains(row.offset) {
+            try storing { () throws(StoreError) in try state.index.insert(row) }
+            item.row.allocated += row.length
+        }
+        // Only now, so that nothing that stays is given up in between.
+        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place), state) }
+        item.row.size = content.value.size
+        item.row.origin = content.value.origin
+        try replacePages(of: item, with: content, state)
+        item.row.unsent.remove(.content)
+        state.touch(item, [])
+    }
+
+    private static func unchanged(_ old: [ExtentRow], _ fresh: [ExtentRow]) -> Set<Int64> {
+        let rows = Dictionary(old.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
+        return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))
+    }
+
+    private func replacePages(
+        of item: CachedItem, with content: FetchedContent, _ state: VaultState
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        guard item.row.flags.contains(.hasPages) || !content.pages.isEmpty else { return }
+        let stored = try storing { () throws(StoreError) in try state.index.pages(of: number) }
+        let left = stored.filter { row in !content.known.contains { $0.isAbove(row.node) } }
+        let new = content.pages.map {
+            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
+        }
+        try replacePages(of: item, new: new[...], left: left[...], state)
+    }
+
+    /// Moves the content of a file to one that has none, which is a conflict copy of it; the file is empty
+    /// afterwards.
+    package func moveContent(of number: Int64, to copy: Int64) throws(FileSystemError) {
+        try changing { state throws(FileSystemError) in
+            try self.moveContent(of: try state.item(number), to: try state.item(copy), state)
+        }
+    }
+
+    /// The part of `moveContent` that needs the lock.
+    func moveContent(
+        of item: CachedItem, to copy: CachedItem, _ state: VaultState
+    ) throws(FileSystemError) {
+        guard item.type == .regular, copy.type == .regular, item !== copy, copy.row.size == 0,
+            copy.row.allocated == 0
+        else { throw .invalidArgument }
+        readAhead.end(item.row.number)
+        readAhead.end(copy.row.number)
+        try storing { () throws(StoreError) in
+            // The tail knows the item of each of its extents.
+            try state.packs.writeTail()
+            for row in try state.index.extents(of: item.row.number, overlapping: 0..<Int64.max) {
+                var moved = row
+                moved.item = copy.row.number
+                try state.index.remove(row)
+                try state.index.insert(moved)
+            }
+            for page in try state.index.pages(of: item.row.number) {
+                try state.index.remove(page)
+                try state.index.insert(
+                    RemotePageRow(
+                        item: copy.row.number, node: page.node, plain: page.plain, reference: page.reference))
+            }
+        }
+        if item.row.flags.contains(.hasPages) {
+            item.row.flags.remove(.hasPages)
+            copy.row.flags.insert(.hasPages)
+        }
+        (copy.row.size, copy.row.allocated) = (item.row.size, item.row.allocated)
+        (item.row.size, item.row.allocated) = (0, 0)
+        copy.row.origin = item.row.origin
+        state.touch(item, .content)
+        state.touch(copy, .content)
+    }
+
+    /// Whether the content of a file is on this device, on a remote, or both, as its rows tell.
+    ///
+    /// Of what is no file it tells whether changes of it were sent.
+    package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
+        try reading { state throws(FileSystemError) in
+            let item = try state.peek(number)
+            guard FileType(mode: item.mode) == .regular else {
+                return item.unsent.isEmpty ? .synced : .local
+            }
+            guard item.unsent.isDisjoint(with: [.content, .existence]) else {
+                return state.publishing.contains(number) ? .uploading : .local
+            }
+            // Of files in very many pieces the first ones tell.
+            let rows = try storing { () throws(StoreError) in
+                try state.index.extents(after: number, -1, limit: 1024)
+            }.filter { $0.item == number }
+            return !rows.isEmpty && rows.allSatisfy { $0.place == .remote } ? .remoteOnly : .synced
+        }
+    }
+}
+
+/// Where the content of a file is; the raw value is that of the attribute `user.coffer.state`.
+package enum ContentState: String, Sendable {
+    /// Changes of it are on this device only.
+    case local
+    /// Changes of it are on their way.
+    case uploading
+    /// It is on the remote, and here, at least in part.
+    case synced
+    /// It is on the remote, and no byte of it is here.
+    case remoteOnly = "remote-only"
+}
+
+/// New rows of a file in the place of old ones, which share what is on this device already.
+private struct ContentExchange {
+    let state: VaultState
+    private var here: [NoncePrefix: ExtentRow] = [:]
+    private var numbers: [Extent: Int64] = [:]
+    /// Places on this device that new rows refer to.
+    private(set) var used: Set<ExtentRow.Place> = []
+
+    /// What makes two ranges be of one sealed extent on a remote.
+    private struct Extent: Hashable {
+        let place: SealedPlace
+        let total: Int64
+    }
+
+    init(state: VaultState) {
+        self.state = state
+    }
+
+    /// Takes in rows whose extents may be in the new content, too.
+    mutating func offer(_ rows: [ExtentRow]) {
+        for row in rows where row.remote != 0 {
+            if let known = here[row.prefix], known.place != .remote { continue }
+            here[row.prefix] = row
+        }
+    }
+
+    /// The row for a range, counted where it refers to.
+    mutating func row(for entry: ContentEntry, of item: Int64) throws(StoreError) -> ExtentRow {
+        var row = ExtentRow(item: item, entry, remote: 0)
+        if let found = here[row.prefix], found.base == row.base, found.total == row.total,
+            found.epoch == row.epoch
+        {
+            let place = try state.index.remoteExtent(found.remote).place
+            // The bytes here are those that the hash says: they were hashed when they came, or went.
+            if place.hash == entry.place.hash {
+                if place != entry.place { try state.index.moveRemoteExtent(found.remote, to: entry.place) }
+                row.place = found.place
+                row.remote = found.remote
+            }
+        }
+        let extent = Extent(place: entry.place, total: entry.total)
+        if row.remote != 0 {
+            try state.index.addLive(row.length, toRemote: row.remote)
+        } else if let number = numbers[extent] {
+            row.remote = number
+            try state.index.addLive(row.length, toRemote: number)
+        } else {
+            row.remote = try state.index.insertRemoteExtent(entry.place, live: row.length)
+            numbers[extent] = row.remote
+        }
+        switch row.place {
+        case .pack(let pack, let position): state.packs.drop(pack, at: Int(position), -row.length)
+        case .row(let number): try state.index.addLive(row.length, toContent: number)
+        case .remote: break
+        }
+        used.insert(row.place)
+        return row
+    }
+}

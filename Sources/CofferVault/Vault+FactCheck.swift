@@ -1,0 +1,128 @@
+internal import CofferFacts
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Whether the tree of items is what the facts show.
+extension Vault {
+    /// Compares each name and item with what the facts show; in a vault in which nothing is changed meanwhile.
+    ///
+    /// What waits to be sent is left out, but for names, which must have been collected.
+    ///
+    /// - Parameter compare: Whether the content of a file is what the facts say.
+    /// - Returns: What differs, as sentences; empty if nothing does.
+    package func differencesFromFacts(
+        as participant: Participant, compare: (Int64, Fact.Content?) throws(FileSystemError) -> Bool
+    ) throws(FileSystemError) -> [String] {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            var comparison = FactComparison(vault: self, participant: participant)
+            try comparison.run()
+            for (number, content) in comparison.contents where try !compare(number, content) {
+                comparison.differences.append("The content of item \(number) differs.")
+            }
+            return comparison.differences
+        }
+    }
+}
+
+/// A walk over both trees.
+private struct FactComparison {
+    private static let pageCount = 256
+
+    let vault: Vault
+    let participant: Participant
+    var differences: [String] = []
+    /// Files whose content is to be compared.
+    var contents: [(Int64, Fact.Content?)] = []
+
+    mutating func run() throws(FileSystemError) {
+        let isCollected = try vault.changing { state throws(FileSystemError) in
+            try state.storeItems()
+            let facts = try state.openFacts()
+            let (first, changed) = try storing { () throws(StoreError) in
+                (try state.index.journal(after: 0, limit: 1), try facts.changedEntries(limit: 1))
+            }
+            return first.isEmpty && changed.isEmpty
+        }
+        guard isCollected else {
+            return differences.append("There are changes of names that are not in facts.")
+        }
+        var directories = [Vault.rootNumber]
+        while let directory = directories.popLast() {
+            let entries = try vault.readDirectory(directory, after: 2, limit: .max - 1, attributes: false)
+            try vault.reading { state throws(FileSystemError) in
+                let id = try state.peek(directory).id
+                try compare(directory, state)
+                for entry in entries {
+                    try compare(entry, in: id, state)
+                    if entry.type == FileType.directory.rawValue { directories.append(entry.item) }
+                }
+                let count = try count(in: id, state)
+                if count != entries.count {
+                    differences.append("Directory \(directory) has \(entries.count) names, not \(count).")
+                }
+            }
+        }
+    }
+
+    /// How many names the facts show in a directory.
+    private func count(in directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
+        let facts = try state.openFacts()
+        return try storing { () throws(StoreError) in
+            var count = 0
+            var last: EntryName?
+            while true {
+                let page = try facts.entries(shownIn: directory, after: last, limit: Self.pageCount)
+                count += page.count
+                guard page.count == Self.pageCount, let end = page.last else { return count }
+                last = try facts.entry(end)?.shown?.name
+            }
+        }
+    }
+
+    private mutating func compare(
+        _ entry: Vault.Entry, in directory: ItemID, _ state: VaultState
+    ) throws(FileSystemError) {
+        let text = String(decoding: entry.name, as: UTF8.self)
+        guard let name = EntryName(entry.name) else { return differences.append("“\(text)” is no name.") }
+        let facts = try state.openFacts()
+        let shown = try storing { () throws(StoreError) -> EntryState? in
+            let id = try facts.entry(shownAt: Place(parent: directory, name: name))
+            guard let id else { return nil }
+            return try facts.entry(id)
+        }
+        guard let shown, try state.peek(entry.item).id == shown.item else {
+            return differences.append("“\(text)” is not what the facts show.")
+        }
+        if entry.type != FileType.directory.rawValue { try compare(entry.item, state) }
+    }
+
+    private mutating func compare(_ number: Int64, _ state: VaultState) throws(FileSystemError) {
+        let row = try state.peek(number)
+        let tree = try state.factTree(participant.hashKey)
+        let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }
+        guard let shown, shown.kind.type == FileType(mode: row.mode) else {
+            return differences.append("Item \(number) is not what the facts say.")
+        }
+        if let known = try state.row(row.id, nil)?.number, known != number {
+            differences.append("Item \(number) is known as \(known).")
+        }
+        let unsent = row.unsent
+        if !unsent.contains(.mode), let mode = shown.mode, UInt32(mode) != row.mode & ModeBits.permissions {
+            differences.append("The mode of item \(number) differs.")
+        }
+        if !unsent.contains(.times), let time = shown.modified, time != row.modified {
+            differences.append("The time of item \(number) differs.")
+        }
+        if !unsent.contains(.attributes) {
+            let attributes = try storing { () throws(StoreError) in try state.index.attributes(of: number) }
+                .filter { ExtendedAttributeName.isSent($0.name) }
+            let isSame = attributes.elementsEqual(
+                shown.extendedAttributes.filter { ExtendedAttributeName.isSent($0.name) }
+            ) { $0.name == $1.name && $0.value == $1.value }
+            if !isSame { differences.append("The attributes of item \(number) differ.") }
+        }
+        if !unsent.contains(.content), shown.kind == .file { contents.append((number, shown.content)) }
+    }
+}

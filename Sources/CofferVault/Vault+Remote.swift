@@ -1,0 +1,128 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Contents that are not on this device.
+extension Vault {
+    /// Sets where contents are fetched from that are not on this device; nil for nowhere.
+    package func attach(_ source: (any ContentSource)?) {
+        remoteReads.attach(source)
+    }
+
+    /// Whether a range of an item is still on the remote only.
+    func isMissing(_ row: ExtentRow) throws(FileSystemError) -> Bool {
+        try reading { state throws(FileSystemError) in
+            try self.rows(ofExtent: row, state).contains { $0.place == .remote && $0.remote == row.remote }
+        }
+    }
+
+    /// Extents of a range of a file that are on the remote only.
+    func missingExtents(
+        of number: Int64, _ range: Range<Int64>
+    ) throws(FileSystemError) -> [SealedExtent] {
+        try reading { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in
+                var extents: [SealedExtent] = []
+                for row in try state.index.extents(of: number, overlapping: range)
+                where row.place == .remote && row.remote != extents.last?.row.remote {
+                    extents.append(
+                        SealedExtent(
+                            row: row, source: .remote(try state.index.remoteExtent(row.remote).place)))
+                }
+                return extents
+            }
+        }
+    }
+
+    /// Parts of a range of a file that are on the remote only, in order.
+    func missingRanges(
+        of number: Int64, _ range: Range<Int64>
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        try reading { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in
+                try state.index.extents(of: number, overlapping: range)
+            }.filter { $0.place == .remote }.map { ($0.offset..<$0.end).clamped(to: range) }
+        }
+    }
+
+    /// Stores the sealed bytes of an extent that was on the remote only, as far as its item refers to it.
+    ///
+    /// Without room for it, or in a vault that can only be read, it stays where it is.
+    func keep(_ sealed: [UInt8], _ row: ExtentRow) {
+        do throws(FileSystemError) {
+            try store(sealed, row, inPlaceOf: .remote)
+            noteCached(row.total)
+        } catch {
+            switch error {
+            case .noSpace, .readOnly, .stale: return
+            default:
+                problems.add("\(path(of: row.item)): what was fetched could not be stored: \(error.summary)")
+            }
+        }
+    }
+
+    /// Gives the sealed bytes of an extent a new place in a pack, and has the item's ranges refer to it that
+    /// refer to an old place.
+    func store(
+        _ sealed: [UInt8], _ row: ExtentRow, inPlaceOf place: ExtentRow.Place
+    ) throws(FileSystemError) {
+        if isReadOnly { throw .readOnly }
+        func rows(_ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
+            guard try state.row(row.item) != nil else { return [] }
+            return try self.rows(ofExtent: row, state).filter { $0.place == place && $0.remote == row.remote }
+        }
+        try self.place(of: row.item, base: row.base, total: row.total) { state throws(FileSystemError) in
+            try !rows(state).isEmpty
+        } fill: { target, _ throws(FileSystemError) in
+            unsafe target.copy(sealed.span.bytes, to: 0)
+        } use: { new, state throws(FileSystemError) in
+            guard case .pack(let pack, let position) = new else { return }
+            // What was fetched ahead is not the first to be given up.
+            state.packs.noteUse(of: pack)
+            let old = try rows(state)
+            let live = old.reduce(0) { $0 + $1.length }
+            try storing { () throws(StoreError) in
+                for row in old {
+                    var kept = row
+                    kept.place = new
+                    try state.index.remove(row)
+                    try state.index.insert(kept)
+                }
+            }
+            for row in old { try self.dropLocal(row, row.length, keepsBytes: true, state) }
+            if live < row.total { state.packs.drop(pack, at: Int(position), row.total - live) }
+        }
+    }
+
+    /// Moves an extent that is on the remote, too, to another pack, sealed as it is.
+    func move(_ row: ExtentRow) throws(FileSystemError) {
+        guard case .pack(let pack, let position) = row.place else { return }
+        do throws(FileSystemError) {
+            var sealed = [UInt8](repeating: 0, count: ExtentLayout.sealedByteCount(Int(row.total)))
+            let count = try storing { () throws(StoreError) in
+                if let bytes = state.withLock({
+                    $0.packs.unwrittenBytes(pack, at: Int(position), count: sealed.count)
+                }) {
+                    sealed = bytes
+                    return bytes.count
+                }
+                let file = try state.withLock { state throws(StoreError) in try state.packs.openFile(pack) }
+                return try sealed.withMutableRawSpan { bytes throws(StoreError) in
+                    try file.read(into: &bytes, at: Int(position))
+                }
+            }
+            let place = try reading { state throws(FileSystemError) in
+                try storing { () throws(StoreError) in try state.index.remoteExtent(row.remote).place }
+            }
+            guard count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash else {
+                return
+            }
+            try store(sealed, row, inPlaceOf: row.place)
+        } catch {
+            // What is damaged or has changed is left as it is.
+            guard case .noSpace = error else { return }
+            throw error
+        }
+        upkeep.pause()
+    }
+}

@@ -1,0 +1,145 @@
+internal import CofferFormat
+package import CofferStore
+internal import CofferSystem
+
+// What of a vault's content is on a remote.
+extension Vault {
+    /// Extents that are noted while the lock is held.
+    private static let noteCount = 64
+
+    /// Brings everything to disk, and begins to make contents of it ready to be sent.
+    ///
+    /// - Parameter deliver: Brings a pack to the remote, and returns when it is there.
+    package func beginSending(
+        _ deliver: @escaping (RemotePack) throws(TransferError) -> Void
+    ) throws(FileSystemError) -> Sending {
+        try beginSending(beginning: { pack in
+            do throws(TransferError) {
+                try deliver(pack)
+                return Sending.Delivery {}
+            } catch {
+                return Sending.Delivery { () throws(TransferError) in throw error }
+            }
+        })
+    }
+
+    /// As `beginSending`, with several packs on their way at a time.
+    ///
+    /// - Parameter deliver: Begins to bring a pack to the remote.
+    package func beginSending(
+        beginning deliver: @escaping Sending.Deliver
+    ) throws(FileSystemError) -> Sending {
+        try commitIndex()
+        let reader = try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeContentReader() }
+        }
+        return Sending(self, reader, deliver: deliver)
+    }
+
+    /// The sealed bytes of a whole extent as they are stored; if it was given up meanwhile, other ones.
+    func sealedBytes(of row: ExtentRow, _ reader: ContentReader) throws(FileSystemError) -> [UInt8] {
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        return try storing { () throws(StoreError) in
+            switch row.place {
+            case .row(let number):
+                guard let sealed = try reader.content(number), sealed.count == count else {
+                    throw .damaged(place: "row \(number) of the index's contents")
+                }
+                return sealed
+            case .pack(let pack, let position):
+                let file = try state.withLock { state throws(StoreError) in try state.packs.openFile(pack) }
+                var sealed = [UInt8](repeating: 0, count: count)
+                let got = try sealed.withMutableRawSpan { bytes throws(StoreError) in
+                    try file.read(into: &bytes, at: Int(position))
+                }
+                guard got == count else { throw .damaged(place: "byte \(position) of pack \(pack)") }
+                return sealed
+            case .remote: throw .damaged(place: "the reference to an extent on a remote")
+            }
+        }
+    }
+
+    /// Whether the item still refers to an extent at the same place.
+    func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
+        try reading { state throws(FileSystemError) in
+            try self.rows(ofExtent: row, state).contains { $0.place == row.place }
+        }
+    }
+
+    /// All ranges of the item that are of the same extent.
+    func rows(ofExtent row: ExtentRow, _ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
+        try storing { () throws(StoreError) in
+            try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total)
+        }.filter { $0.isOfSameExtent(as: row) }
+    }
+
+    /// Notes extents that came to the remote, as far as ranges still refer to them.
+    func note(_ sent: [SentExtent]) throws(FileSystemError) {
+        var rest = sent[...]
+        defer { noteSent(sent.reduce(0) { $0 + $1.row.total }) }
+        while !rest.isEmpty {
+            let batch = rest.prefix(Self.noteCount)
+            rest = rest.dropFirst(Self.noteCount)
+            try changing { state throws(FileSystemError) in
+                for extent in batch {
+                    let rows = try self.rows(ofExtent: extent.row, state).filter { $0.remote == 0 }
+                    if rows.isEmpty { continue }
+                    try storing { () throws(StoreError) in
+                        let remote = try state.index.insertRemoteExtent(
+                            extent.place, live: rows.reduce(0) { $0 + $1.length })
+                        for row in rows {
+                            var known = row
+                            known.remote = remote
+                            try state.index.remove(row)
+                            try state.index.insert(known)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes pages that came to the remote, and forgets those in whose place they came.
+    func note(
+        new: [RemotePageRow], left: [RemotePageRow], of number: Int64
+    ) throws(FileSystemError) {
+        var (left, new) = (left[...], new[...])
+        while !left.isEmpty || !new.isEmpty {
+            let (old, fresh) = (left.prefix(Self.noteCount), new.prefix(Self.noteCount))
+            left = left.dropFirst(Self.noteCount)
+            new = new.dropFirst(Self.noteCount)
+            try changing { state throws(FileSystemError) in
+                guard try state.row(number) != nil else { return }
+                try self.replacePages(of: try state.item(number), new: fresh, left: old, state)
+            }
+        }
+    }
+
+    /// Notes pages, and forgets those in whose place they come, and `left`, if it is still noted.
+    func replacePages(
+        of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>,
+        _ state: VaultState
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        try storing { () throws(StoreError) in
+            for row in left where try state.index.page(row.node, of: number) == row {
+                try state.index.remove(row)
+            }
+            for row in new {
+                if let old = try state.index.page(row.node, of: number) { try state.index.remove(old) }
+                try state.index.insert(row)
+            }
+        }
+        if new.isEmpty { return }
+        item.row.flags.insert(.hasPages)
+        state.touch(item, [])
+    }
+
+    /// Forgets all pages of an item.
+    func forgetPages(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+        try storing { () throws(StoreError) in
+            for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }
+        }
+        item.row.flags.remove(.hasPages)
+    }
+}

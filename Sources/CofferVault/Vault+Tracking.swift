@@ -1,0 +1,123 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// From a vault of this device alone to one that others have too.
+extension Vault {
+    /// Names that are looked at together.
+    private static let pageCount = 256
+
+    /// Whether changes are kept for a remote.
+    package var isTracking: Bool { state.withLock { $0.isTracking } }
+
+    /// Keeps all changes for a remote from now on, and what is there already; for good.
+    ///
+    /// Others can work meanwhile: what there is is read from the last commit, while changes behind it go into
+    /// the journal. Does nothing in a vault in which this was done before; if it was not done to its end, as
+    /// the device crashed, it begins anew.
+    package func beginTracking() throws(FileSystemError) {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            let isOn = try storing { () throws(StoreError) in
+                try state.withLock { state throws(StoreError) in try state.index.tracking() == .on }
+            }
+            if isOn { return }
+            var found: IndexReader?
+            try committing.withLock { intents throws(FileSystemError) in
+                try commitAlone(intents) { state throws(FileSystemError) in
+                    found = try self.openJournal(state)
+                }
+            }
+            guard let found else { return }
+            try noteFound(in: found)
+            try commitIndex()
+        }
+    }
+
+    /// Opens the journal for changes.
+    ///
+    /// - Returns: The index as it is now.
+    private func openJournal(_ state: VaultState) throws(FileSystemError) -> IndexReader {
+        let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(Self.rootNumber) }
+        let reader = try storing { () throws(StoreError) in
+            let reader = try state.index.makeReader()
+            try reader.begin()
+            try state.index.beginTracking()
+            return reader
+        }
+        state.journal = JournalWriter()
+        state.markAll()
+        let root = try state.item(Self.rootNumber)
+        root.isMarked = false
+        // Who joins with an empty vault has nothing to say about its root.
+        if isEmpty {
+            root.row.unsent = []
+            state.touch(root, [])
+        } else {
+            state.touch(root, [.mode, .times])
+        }
+        upkeep.note(changes: state.changeCount)
+        return reader
+    }
+
+    /// Notes all that was there, from the root on.
+    private func noteFound(in reader: IndexReader) throws(FileSystemError) {
+        var found = FoundItems()
+        let root = try storing { () throws(StoreError) in try reader.item(Self.rootNumber) }
+        guard let root else { throw .damaged(place: "the root directory") }
+        var directories = [(number: root.number, id: root.id)]
+        while let directory = directories.popLast() {
+            var last: [UInt8] = []
+            while true {
+                let page = try storing { () throws(StoreError) in
+                    try reader.names(in: directory.number, after: last, limit: Self.pageCount)
+                }
+                for (name, item) in page {
+                    last = name
+                    if found.note(item, name, in: directory.id) { directories.append((item.number, item.id)) }
+                }
+                if found.writer.byteCount >= FoundItems.byteCountMax { try append(&found) }
+                if page.count < Self.pageCount { break }
+            }
+        }
+        try append(&found)
+        try changing { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.endFound() }
+        }
+    }
+
+    private func append(_ found: inout FoundItems) throws(FileSystemError) {
+        guard found.writer.count > 0 else { return }
+        found.number += 1
+        let (record, number) = (found.writer.take(), found.number)
+        try changing { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.appendFound(record, number) }
+        }
+    }
+}
+
+/// What was there when the journal began, on its way there.
+private struct FoundItems {
+    static let byteCountMax = 16 << 10
+
+    var writer = JournalWriter()
+    /// The number of the last record.
+    var number: Int64 = 0
+    /// Files with several names that were met.
+    private var seen: Set<Int64> = []
+
+    /// Notes a name, and with the first one its item.
+    ///
+    /// - Returns: Whether it is a directory.
+    mutating func note(_ item: ItemRow, _ name: [UInt8], in directory: ItemID) -> Bool {
+        let place = JournalWriter.End(name, in: directory)
+        let isDirectory = FileType(mode: item.mode) == .directory
+        if !isDirectory, item.links > 1, !seen.insert(item.number).inserted {
+            writer.link(item.id, at: place)
+        } else {
+            writer.make(
+                number: item.number, item.id, mode: item.mode, modified: item.modified, device: item.device,
+                target: item.target, at: place)
+        }
+        return isDirectory
+    }
+}

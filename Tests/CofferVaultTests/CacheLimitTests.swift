@@ -1,0 +1,78 @@
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+@testable import CofferVault
+
+/// A bound for what is kept here although it is on a remote.
+@Suite struct CacheLimitTests {
+    private static let limit: Int64 = 20 << 20
+
+    private func cachedByteCount(_ vault: Vault, _ numbers: [Int64]) throws -> Int {
+        try numbers.reduce(0) { count, number in
+            try count
+                + vault.rows(of: number).filter { $0.remote != 0 && $0.place != .remote }
+                .reduce(0) { $0 + Int($1.length) }
+        }
+    }
+
+    @Test func aFileLargerThanTheLimitStreamsThrough() throws {
+        let devices = try TwoDevices()
+        let content = Pattern.make(56 << 20)
+        let (_, b) = try devices.file(content)
+        try devices.b.commit()
+        devices.b.setCacheLimit(Self.limit)
+        try devices.b.start()
+        let used = devices.testB.directory.usedByteCount
+        devices.remote.forgetFetches()
+        var most = 0
+        for offset in stride(from: 0, to: content.count, by: 128 << 10) {
+            let request = WaitingRequest()
+            let buffer = AlignedBuffer(count: 128 << 10)
+            let count = try devices.b.read(
+                b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
+            let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
+            let isSame = bytes == Array(content[offset..<offset + (128 << 10)])
+            #expect(isSame)
+            if offset % (1 << 20) == 0 { most = max(most, try cachedByteCount(devices.b, [b])) }
+        }
+        // A quarter more, and what the threads that fetch ahead bring at a time.
+        #expect(most <= Int(Self.limit) * 5 / 4 + (16 << 20))
+        let fetched = devices.remote.state.withLock { $0.fetches.reduce(0) { $0 + $1.range.count } }
+        // What was fetched ahead was not given up before it was read.
+        #expect(fetched < content.count * 5 / 4)
+        devices.b.remoteReads.stop()
+        try devices.b.evictIfDue()
+        #expect(try cachedByteCount(devices.b, [b]) <= Int(Self.limit))
+        try devices.b.commit()
+        #expect(devices.testB.directory.usedByteCount < used + (32 << 20))
+        #expect(try devices.b.damage() == [])
+        try devices.b.close()
+    }
+
+    @Test func whatWasSentCountsToo() throws {
+        let devices = try TwoDevices()
+        devices.a.setCacheLimit(4 << 20)
+        try devices.a.evictIfDue()
+        let numbers = try (0..<4).map {
+            try devices.a.makeFile("\($0)", Pattern.make(3 << 20, seed: UInt64($0)))
+        }
+        try devices.a.evictIfDue()
+        #expect(try numbers.allSatisfy { try devices.a.missingByteCount(of: $0) == 0 })
+        for number in numbers { _ = try devices.a.send(number, to: devices.remote) }
+        #expect(devices.a.cache.withLock { $0.isDue })
+        try devices.a.evictIfDue()
+        #expect(!devices.a.cache.withLock { $0.isDue })
+        #expect(try cachedByteCount(devices.a, numbers) <= 4 << 20)
+        for (seed, number) in numbers.enumerated() {
+            let isSame = try devices.a.content(of: number) == Pattern.make(3 << 20, seed: UInt64(seed))
+            #expect(isSame)
+        }
+        // Without a limit nothing is given up any more.
+        devices.a.setCacheLimit(nil)
+        for number in numbers { _ = try devices.a.content(of: number) }
+        try devices.a.evictIfDue()
+        #expect(try cachedByteCount(devices.a, numbers) == 12 << 20)
+    }
+}

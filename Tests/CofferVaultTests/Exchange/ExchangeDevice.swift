@@ -1,0 +1,290 @@
+import CofferCrypto
+import CofferFacts
+import CofferFormat
+import CofferStore
+import CofferSystem
+import CofferTestSupport
+import MergeCases
+import Testing
+
+@testable import CofferVault
+
+/// What all devices of a test have in common: the commits that were sent, and the time.
+final class CommitHub: Sendable {
+    struct State: Sendable {
+        var commits: [LogID: [FactCommit]] = [:]
+        var milliseconds: UInt64 = 1_795_000_000_000
+    }
+
+    let state: Condition<State>
+
+    init(_ state: State = State()) {
+        self.state = Condition(state)
+    }
+
+    /// A second later than before.
+    func now() -> UInt64 {
+        state.withLock { state in
+            state.milliseconds += 1000
+            return state.milliseconds
+        }
+    }
+
+    func copy() -> CommitHub { CommitHub(state.withLock { $0 }) }
+}
+
+/// A device with a vault of its own on a simulated disk, which sends commits to a hub.
+final class ExchangeDevice {
+    let name: String
+    let label: String
+    let test: TestVault
+    let vault: Vault
+    let hub: CommitHub
+    let participant: Participant
+
+    init(_ name: String, number: UInt64, _ test: TestVault, _ hub: CommitHub) throws {
+        self.name = name
+        label = "\(name)'s laptop"
+        self.test = test
+        self.hub = hub
+        participant = Participant(
+            log: LogID(low: number, high: 7), label: label,
+            hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()), contents: InlineContents(),
+            milliseconds: { hub.now() })
+        vault = try test.open()
+        try vault.beginTracking()
+    }
+
+    /// Devices of one vault, each with an empty store.
+    static func make(_ count: Int) throws -> [ExchangeDevice] {
+        let hub = CommitHub()
+        let first = try TestVault.create()
+        let names = ["owner", "member", "guest"]
+        return try (0..<count).map { number in
+            let test = number == 0 ? first : try first.onAnotherDevice()
+            return try ExchangeDevice(names[number], number: UInt64(number) + 1, test, hub)
+        }
+    }
+
+    // MARK: Sync
+
+    /// Makes commits of all that was done.
+    func collect() throws {
+        while try vault.collectChanges(as: participant, takesAll: true, recorder: PlainRecorder()) != nil {}
+    }
+
+    /// Sends what was kept.
+    @discardableResult
+    func send() throws -> Bool {
+        let sent = hub.state.withLock { $0.commits[participant.log]?.count ?? 0 }
+        let kept = try vault.keptCommits()
+        let commits = kept.filter { $0.stamp.dot.sequence > sent }
+        hub.state.withLock { $0.commits[participant.log, default: []] += commits }
+        let keys = kept.map {
+            KeptRow.Key(
+                kind: PlainRecorder.kind, id: participant.log.bytes, number: $0.stamp.dot.sequence)
+        }
+        if !keys.isEmpty { try vault.keep([], removing: keys) }
+        return !commits.isEmpty
+    }
+
+    /// Applies what others sent.
+    func fetch() throws -> Bool {
+        let logs = hub.state.withLock { $0.commits }
+        var hasAny = false
+        for (log, commits) in logs.sorted(by: { $0.key < $1.key }) where log != participant.log {
+            let have = Int(try versions()[log])
+            guard have < commits.count else { continue }
+            let applied = try vault.apply(
+                commits[have...].map { RemoteCommit($0) }, as: participant, recorder: PlainRecorder())
+            if applied.count > 0 { hasAny = true }
+        }
+        return hasAny
+    }
+
+    func versions() throws -> VersionVector {
+        try vault.state.withLock { state in
+            let tree = try state.factTree(participant.hashKey)
+            defer { state.facts = nil }
+            return tree.store.versions()
+        }
+    }
+
+    func stateHash() throws -> StateHash {
+        try vault.state.withLock { state in
+            let tree = try state.factTree(participant.hashKey)
+            defer { state.facts = nil }
+            return tree.store.stateHash()
+        }
+    }
+
+    /// Everybody sends and applies until there is nothing more.
+    static func meet(_ devices: [ExchangeDevice]) throws {
+        for _ in 0..<100 {
+            var isQuiet = true
+            for device in devices where try device.sync() { isQuiet = false }
+            if isQuiet { return }
+        }
+        throw Restless()
+    }
+
+    struct Restless: Error {}
+
+    // MARK: What is there
+
+    /// All names from the root on, with what is there.
+    func tree() throws -> [String: String] {
+        var found: [String: String] = [:]
+        var directories = [(Vault.rootNumber, "")]
+        while let (number, path) = directories.popLast() {
+            for entry in try vault.readDirectory(number, after: 2, limit: .max - 1, attributes: true) {
+                let name = path + String(decoding: entry.name, as: UTF8.self)
+                guard let attributes = entry.attributes else {
+                    found[name] = "nothing"
+                    continue
+                }
+                var text = String(attributes.mode, radix: 8)
+                switch attributes.type {
+                case .directory: directories.append((entry.item, name + "/"))
+                case .regular:
+                    text += " " + String(decoding: try vault.content(of: entry.item), as: UTF8.self)
+                case .symbolicLink:
+                    text += " " + String(decoding: try vault.readLink(entry.item), as: UTF8.self)
+                default: text += " \(attributes.device)"
+                }
+                if attributes.type != .directory { text += " \(attributes.links)" }
+                for attribute in try vault.extendedAttributeNames(of: entry.item).sorted(by: {
+                    $0.lexicographicallyPrecedes($1)
+                }) {
+                    let value = try vault.extendedAttribute(attribute, of: entry.item)
+                    text += " \(String(decoding: attribute, as: UTF8.self))=\(value)"
+                }
+                found[name] = text + " \(attributes.modified)"
+            }
+        }
+        return found
+    }
+
+    /// What differs between the tree of items and what the facts show, and what is damaged.
+    func flaws() throws -> [String] {
+        let vault = vault
+        let differences = try vault.differencesFromFacts(as: participant) {
+            number, content throws(FileSystemError) in
+            try InlineContents.compare(number, content, in: vault)
+        }
+        return differences + (try vault.damage().map(\.text))
+    }
+}
+
+extension ExchangeDevice: VaultUser {
+    struct NotFound: Error {
+        let path: String
+    }
+
+    /// The directory of a path, and the name in it.
+    private func split(_ path: String) throws -> (parent: Int64, name: [UInt8]) {
+        let parts = path.split(separator: "/")
+        var parent = Vault.rootNumber
+        for part in parts.dropLast() { parent = try vault.lookup(Array(part.utf8), in: parent).number }
+        return (parent, Array((parts.last ?? "").utf8))
+    }
+
+    private func number(_ path: String) throws -> Int64 {
+        if path.isEmpty { return Vault.rootNumber }
+        let (parent, name) = try split(path)
+        return try vault.lookup(name, in: parent).number
+    }
+
+    func write(_ text: String, to path: String) throws {
+        let (parent, name) = try split(path)
+        let number: Int64
+        do {
+            number = try vault.lookup(name, in: parent).number
+        } catch {
+            guard case FileSystemError.notFound = error else { throw error }
+            let new = Vault.NewItem(mode: Vault.fileMode)
+            number = try vault.create(new, named: name, in: parent, by: TestVault.owner).number
+        }
+        try vault.truncate(number, to: 0)
+        try vault.put(Array(text.utf8), to: number)
+        try collect()
+    }
+
+    func read(_ path: String) throws -> String {
+        String(decoding: try vault.content(of: try number(path)), as: UTF8.self)
+    }
+
+    func makeDirectory(_ path: String) throws {
+        let (parent, name) = try split(path)
+        let new = Vault.NewItem(mode: Vault.directoryMode)
+        _ = try vault.create(new, named: name, in: parent, by: TestVault.owner)
+        try collect()
+    }
+
+    func remove(_ path: String) throws {
+        let (parent, name) = try split(path)
+        if try vault.attributes(of: number(path)).type == .directory {
+            vault.release(try vault.removeDirectory(name, in: parent))
+        } else {
+            vault.release(try vault.unlink(name, in: parent).number)
+        }
+        try collect()
+    }
+
+    func move(_ path: String, to other: String) throws {
+        let (parent, name) = try split(path)
+        let (newParent, newName) = try split(other)
+        if let gone = try vault.rename(name, in: parent, to: newName, in: newParent, .replace) {
+            vault.release(gone)
+        }
+        try collect()
+    }
+
+    func link(_ path: String, as other: String) throws {
+        let (parent, name) = try split(other)
+        _ = try vault.link(try number(path), as: name, in: parent)
+        try collect()
+    }
+
+    func setMode(_ mode: UInt16, of path: String) throws {
+        var changes = AttributeChanges()
+        changes.mode = UInt32(mode)
+        _ = try vault.setAttributes(of: try number(path), changes)
+        try collect()
+    }
+
+    func mode(of path: String) throws -> UInt16 {
+        UInt16(try vault.attributes(of: try number(path)).mode & 0o7777)
+    }
+
+    func setAttribute(_ name: String, to value: String, of path: String) throws {
+        try vault.setExtendedAttribute(
+            Array(name.utf8), of: try number(path), to: Array(value.utf8), .any)
+        try collect()
+    }
+
+    func attribute(_ name: String, of path: String) throws -> String? {
+        do {
+            let value = try vault.extendedAttribute(Array(name.utf8), of: try number(path))
+            return String(decoding: value, as: UTF8.self)
+        } catch {
+            guard case FileSystemError.attributeNotFound = error else { throw error }
+            return nil
+        }
+    }
+
+    func names(in path: String) throws -> [String] {
+        try vault.readDirectory(try number(path), after: 2, limit: .max - 1, attributes: false).map { entry in
+            String(decoding: entry.name, as: UTF8.self)
+                + (entry.type == FileType.directory.rawValue ? "/" : "")
+        }
+    }
+
+    func sync() throws -> Bool {
+        try collect()
+        var isBusy = try send()
+        while try fetch() { isBusy = true }
+        if try send() { isBusy = true }
+        return isBusy
+    }
+}

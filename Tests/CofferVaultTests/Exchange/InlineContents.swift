@@ -1,0 +1,52 @@
+import CofferFacts
+import CofferFormat
+import CofferSystem
+
+@testable import CofferVault
+
+/// Contents as the bytes themselves: files of up to 60,000 bytes.
+struct InlineContents: ContentPublishing {
+    static let byteCountMax = 60_000
+
+    /// Bytes of contents beyond which the rest waits for the next commit.
+    private static let commitByteCountMax = 4 << 20
+
+    func contents(of numbers: [Int64], in vault: Vault) throws(FileSystemError) -> [Int64: Fact.Content] {
+        var contents: [Int64: Fact.Content] = [:]
+        var byteCount = 0
+        for number in numbers where byteCount < Self.commitByteCountMax {
+            do throws(FileSystemError) {
+                let content = try Self.content(of: number, in: vault)
+                byteCount += content.bytes.count
+                contents[number] = content
+            } catch {
+                guard case .stale = error else { throw error }
+            }
+        }
+        return contents
+    }
+
+    static func content(of number: Int64, in vault: Vault) throws(FileSystemError) -> Fact.Content {
+        let size = try vault.attributes(of: number).size
+        guard size <= byteCountMax else { throw .fileTooLarge }
+        let buffer = AlignedBuffer(count: byteCountMax)
+        let count = try vault.read(number, at: 0, count: Int(size), into: buffer)
+        return Fact.Content(bytes: buffer.withBytes(0..<count) { $0.array }, size: UInt64(count))
+    }
+
+    func prepare(_ content: Fact.Content, of item: ItemID, in vault: Vault) throws(FileSystemError) {}
+
+    func settle(in vault: Vault) throws(FileSystemError) {}
+    func forgetPrepared() {}
+
+    func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
+        try file.replace(with: content?.bytes ?? [])
+    }
+
+    /// Whether a file has a content.
+    static func compare(
+        _ number: Int64, _ content: Fact.Content?, in vault: Vault
+    ) throws(FileSystemError) -> Bool {
+        try Self.content(of: number, in: vault).bytes == content?.bytes ?? []
+    }
+}

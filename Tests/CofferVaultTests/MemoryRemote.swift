@@ -1,0 +1,133 @@
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+
+@testable import CofferStore
+@testable import CofferVault
+
+/// A remote in memory, whose packs tests can take away, change, and keep from being fetched.
+final class MemoryRemote: ContentSource {
+    struct State {
+        var packs: [PackID: [UInt8]] = [:]
+        var fetches: [(pack: PackID, range: Range<Int>)] = []
+        var failure: TransferError?
+        var isHeld = false
+        /// Fetches that wait.
+        var held = 0
+    }
+
+    let state = Condition(State())
+
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> [UInt8] {
+        state.update { state in
+            state.fetches.append((pack, range))
+            state.held += 1
+        }
+        let (bytes, failure) = state.wait { state in
+            state.isHeld ? nil : (state.packs[pack], state.failure)
+        }
+        state.update { $0.held -= 1 }
+        if let failure { throw failure }
+        guard let bytes, range.lowerBound >= 0, range.upperBound <= bytes.count else { throw .missing }
+        return Array(bytes[range])
+    }
+
+    func store(_ pack: RemotePack) {
+        state.withLock { $0.packs[pack.id] = pack.bytes }
+    }
+
+    var fetchCount: Int { state.withLock { $0.fetches.count } }
+    var byteCount: Int { state.withLock { $0.packs.values.reduce(0) { $0 + $1.count } } }
+    func fail(_ failure: TransferError?) { state.withLock { $0.failure = failure } }
+    func hold(_ holds: Bool) { state.update { $0.isHeld = holds } }
+    func change(_ body: (inout [PackID: [UInt8]]) -> Void) { state.withLock { body(&$0.packs) } }
+    func forgetFetches() { state.withLock { $0.fetches = [] } }
+
+    /// Returns once so many fetches wait.
+    func waitForHeld(_ count: Int) {
+        _ = state.wait { $0.held >= count ? true : nil }
+    }
+}
+
+extension Vault {
+    /// Sends the content of a file; gives its value.
+    func send(_ number: Int64, to remote: MemoryRemote) throws -> [UInt8] {
+        let sending = try beginSending { pack throws(TransferError) in remote.store(pack) }
+        try sending.add(number)
+        let values = try sending.finish()
+        let value = values[number]?.bytes ?? []
+        // As whoever publishes the value does.
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            item.row.unsent = []
+            state.touch(item, [])
+        }
+        return value
+    }
+
+    /// Puts a content that was sent in the place of a file's.
+    func receive(_ bytes: [UInt8], as number: Int64, like other: Int64? = nil) throws {
+        let value = try ContentValue(bytes.span.bytes)
+        let content = try fetchExtents(of: value, for: number)
+        try setContent(of: number, to: content, like: other)
+        try changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            item.row.unsent = []
+            state.touch(item, [])
+        }
+    }
+
+    func rows(of number: Int64) throws -> [ExtentRow] {
+        try state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max) }
+    }
+
+    /// Bytes of a file that are on the remote only.
+    func missingByteCount(of number: Int64) throws -> Int {
+        try rows(of: number).filter { $0.place == .remote }.reduce(0) { $0 + Int($1.length) }
+    }
+
+    /// What a check by rows, pages and digests finds, without the contents.
+    func indexProblems() throws -> [String] {
+        try commitIndex()
+        return try state.withLock { try $0.index.makeReader() }.problems()
+    }
+}
+
+/// Two devices of one vault, and the remote between them.
+struct TwoDevices {
+    let testA: TestVault, testB: TestVault
+    let a: Vault, b: Vault
+    let problems = ProblemLog()
+    let remote = MemoryRemote()
+
+    init() throws {
+        testA = try TestVault.create()
+        testB = try testA.onAnotherDevice()
+        a = try testA.open()
+        b = try testB.open(problems: problems)
+        a.attach(remote)
+        b.attach(remote)
+    }
+
+    /// A file that A has, and of which B was told.
+    func file(_ bytes: [UInt8], named name: String = "file") throws -> (a: Int64, b: Int64) {
+        let numbers = (try a.makeFile(name, bytes), try b.makeFile(name))
+        try b.receive(try a.send(numbers.0, to: remote), as: numbers.1)
+        return numbers
+    }
+}
+
+/// A request that a test waits for.
+final class WaitingRequest: ReadRequest {
+    private let answered = Condition<Result<[UInt8], FileSystemError>?>(nil)
+
+    func answer(_ parts: [ReadPart]) {
+        let bytes = parts.flatMap { part in part.buffer.withBytes(part.range) { $0.array } }
+        answered.update { $0 = .success(bytes) }
+    }
+
+    func fail(_ error: FileSystemError) { answered.update { $0 = .failure(error) } }
+
+    var isAnswered: Bool { answered.withLock { $0 != nil } }
+    func wait() throws -> [UInt8] { try answered.wait { $0 }.get() }
+}
