@@ -26,6 +26,9 @@ package struct RemoteLayout: Hashable, Sendable {
     /// A link of the member chain; put if absent.
     package func member(_ sequence: UInt64) -> RemoteName { name("members/\(Self.digits(sequence))") }
 
+    /// Of the sets of wraps of an epoch's key.
+    package func wraps(epoch: UInt64) -> RemotePrefix { prefix("wraps/\(Self.digits(epoch))") }
+
     /// A set of wraps of an epoch's key, named by the hash of its bytes.
     package func wraps(epoch: UInt64, hash: [UInt8]) -> RemoteName {
         name("wraps/\(Self.digits(epoch))/\(Self.digits(hash))")

@@ -1,0 +1,97 @@
+package import CofferFacts
+package import CofferFormat
+internal import CofferTrust
+
+/// A commit of this device, but for what was changed.
+package struct CommitDraft: Sendable {
+    /// About how many bytes of facts a commit has at most: 4 MiB.
+    package static let factByteCountMax = 4 << 20
+
+    /// This device's log.
+    package let log: LogID
+    /// What the clock says, in milliseconds since 1970.
+    package let milliseconds: UInt64
+    /// What the device is called.
+    package let label: String
+    /// Whether the commit is made even if nothing was changed.
+    package let isNeeded: Bool
+    /// Whether what was changed goes into it; a reader's commits only acknowledge.
+    package let takesChanges: Bool
+
+    /// Hears how far packs are, from any thread.
+    package let progress: @Sendable (PackProgress) -> Void
+
+    let introduction: LogIntroduction
+    private(set) var previous: LogSummary?
+    let heads: LogBounds
+    let notices: [CommitNotice]
+    let key: EpochKey
+    let members: LinkHead
+    let author: RecordAuthor
+
+    /// The draft of the next commit.
+    package func following(_ commit: SealedCommit) -> CommitDraft {
+        var draft = self
+        draft.previous = commit.summary
+        return draft
+    }
+
+    /// Whether a commit by this draft may follow what a replica has applied.
+    package func follows(_ versions: VersionVector) -> Bool {
+        var others = versions
+        others[log] = 0
+        var expected = VersionVector()
+        for head in heads.bounds { expected[head.log] = head.sequence }
+        return others == expected && versions[log] == previous?.head.sequence ?? 0
+    }
+
+    /// Seals a commit.
+    ///
+    /// - Parameters:
+    ///   - commit: With the facts; none for a commit that only acknowledges.
+    ///   - stateHash: Of what was shown before.
+    /// - Throws: `.otherVersions` if the replica has applied something else than it was given; `.tooLarge`.
+    package func seal(
+        _ commit: FactCommit, stateHash: StateHashBytes
+    ) throws(SyncError) -> SealedCommit {
+        let dot = commit.stamp.dot
+        var versions = commit.versions
+        versions[log] = dot.sequence - 1
+        guard dot.log == log, follows(versions) else { throw .otherVersions }
+        let body = CommitBody(
+            previous: previous?.head.hash ?? .zero, clock: commit.stamp.clock, stateHash: stateHash,
+            heads: heads, introduction: previous == nil ? introduction : nil, notices: notices,
+            facts: commit.facts)
+        let bytes = SignedRecord.sealing(
+            body.paddedBytes, as: .commit, at: dot, under: key, members: members, writes: body.writes,
+            by: author)
+        guard bytes.count <= SignedRecord.byteCountMax else { throw .tooLarge(byteCount: bytes.count) }
+        let record: SignedRecord
+        do throws(FormatError) { record = try SignedRecord(bytes, as: .commit) } catch {
+            throw .format(error)
+        }
+        let point = CommitPoint(
+            sequence: dot.sequence, hash: CommitHash(record.hash(as: .commit)), members: members,
+            writes: body.writes)
+        let summary = LogSummary(
+            log: log, author: author.identity, introduction: previous?.introduction ?? introduction,
+            clock: body.clock, head: point, lastWrite: body.writes ? point : previous?.lastWrite)
+        return SealedCommit(bytes: bytes, summary: summary)
+    }
+}
+
+/// A commit of this device, as it is to be stored.
+package struct SealedCommit: Equatable, Sendable {
+    /// As it is to be stored.
+    package let bytes: [UInt8]
+    /// The log with the commit.
+    package let summary: LogSummary
+
+    /// What is to be saved together with the facts.
+    package var rows: [SyncRow] {
+        [
+            SyncRow(SyncRow.Key(.log, id: summary.log.bytes), summary.bytes),
+            SyncRow(SyncRow.Key(.outgoing, number: summary.head.sequence), bytes),
+        ]
+    }
+}

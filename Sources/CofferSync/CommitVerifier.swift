@@ -1,0 +1,141 @@
+internal import CofferFacts
+package import CofferFormat
+package import CofferTrust
+
+/// A commit that everybody accepts who has the same member chain and the commits in front of it.
+package struct VerifiedCommit: Equatable, Sendable {
+    /// Log and sequence.
+    package let dot: Dot
+    /// Who made it.
+    package let author: IdentityID
+    /// Its hash, and what its author knew of the members.
+    package let point: CommitPoint
+    /// What it says.
+    package let body: CommitBody
+    /// Bytes as stored.
+    package let byteCount: Int
+
+    /// Which commits of other logs its author had applied.
+    package var versions: VersionVector {
+        var versions = VersionVector()
+        for head in body.heads.bounds { versions[head.log] = head.sequence }
+        return versions
+    }
+}
+
+/// Checks commits, one after the other in each log; pure.
+package struct CommitVerifier: Sendable {
+    /// The vault.
+    package let vault: VaultID
+    /// The vault's root directory.
+    package let root: ItemID
+    /// The vault's members.
+    package let chain: MemberChain
+    /// The keys that this device has.
+    package let keyring: Keyring
+
+    package init(vault: VaultID, root: ItemID, chain: MemberChain, keyring: Keyring) {
+        self.vault = vault
+        self.root = root
+        self.chain = chain
+        self.keyring = keyring
+    }
+
+    /// Checks a commit that follows what is known of its log (docs/protocol.md, "Order of checks").
+    ///
+    /// - Parameters:
+    ///   - bytes: As fetched.
+    ///   - dot: The place where it was found.
+    ///   - log: What is known of the log; nil if nothing is.
+    package func verify(
+        _ bytes: [UInt8], at dot: Dot, after log: LogSummary?
+    ) throws(CommitProblem) -> VerifiedCommit {
+        let commit = try authentic(bytes, at: dot)
+        guard log == nil || log?.author == commit.author else { throw .otherAuthor(commit.author) }
+        guard (commit.body.introduction == nil) == (dot.sequence > 1) else { throw .wrongIntroduction }
+        let expected = log?.head.hash ?? .zero
+        guard commit.body.previous == expected else {
+            let fork = Dot(log: dot.log, sequence: max(dot.sequence, 2) - 1)
+            throw .forked(
+                ForkedLog(dot: fork, known: expected, other: commit.body.previous, witness: dot))
+        }
+        guard commit.body.clock >= (log?.clock ?? 0) else { throw .clockGoesBack }
+        let facts = FactCommit(
+            stamp: Stamp(clock: commit.body.clock, dot: dot), versions: commit.versions,
+            facts: commit.body.facts)
+        if let refusal = facts.refusal(root: root) { throw .facts(refusal) }
+        return commit
+    }
+
+    /// Checks what does not depend on the rest of the log: place, author, right, epoch, form.
+    package func authentic(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
+        let (record, seal, body) = try opened(bytes, as: .commit, at: dot)
+        let commit: CommitBody
+        do throws(FormatError) { commit = try CommitBody(padded: body) } catch {
+            if case .unknown(let field, let found) = error { throw .newerContent(field: field, found: found) }
+            if case .newerVersion(let found, let supported) = error {
+                throw .newerVersion(found: found, supported: supported)
+            }
+            throw .malformed(error)
+        }
+        guard commit.writes == seal.writes else { throw .wrongClaim }
+        guard commit.heads[dot.log] == nil else { throw .namesOwnLog }
+        let hash = CommitHash(record.hash(as: .commit))
+        return VerifiedCommit(
+            dot: dot, author: seal.author,
+            point: CommitPoint(
+                sequence: dot.sequence, hash: hash, members: seal.members, writes: seal.writes),
+            body: commit, byteCount: bytes.count)
+    }
+
+    /// Opens a record, once it is known who made it, and that this was that identity's right.
+    func opened(
+        _ bytes: [UInt8], as kind: SignedRecord.Kind, at dot: Dot
+    ) throws(CommitProblem) -> (record: SignedRecord, seal: RecordSeal, body: [UInt8]) {
+        let record: SignedRecord
+        do throws(FormatError) { record = try SignedRecord(bytes, as: kind) } catch {
+            if case .newerVersion(let found, let supported) = error {
+                throw .newerVersion(found: found, supported: supported)
+            }
+            throw .damaged(error)
+        }
+        guard record.vault == vault, record.dot == dot else { throw .elsewhere }
+        guard let key = keyring[record.epoch] else { throw .unknownEpoch(record.epoch) }
+        guard let seal = try? record.openSeal(as: kind, under: key) else { throw .notAuthentic }
+        try check(record, seal, kind)
+        let expected = chain.epoch(after: seal.members)
+        guard let expected, expected == record.epoch else {
+            throw .wrongEpoch(record.epoch, expected: expected ?? .first)
+        }
+        guard let body = try? record.openBody(as: kind, under: key) else { throw .notAuthentic }
+        return (record, seal, body)
+    }
+
+    private func check(
+        _ record: SignedRecord, _ seal: RecordSeal, _ kind: SignedRecord.Kind
+    ) throws(CommitProblem) {
+        guard kind == .commit else {
+            // The author's right is that of the commit which announces the checkpoint.
+            guard isSigned(record, seal, kind) else { throw .notAuthentic }
+            return
+        }
+        let claim = CommitClaim(
+            author: seal.author, log: record.dot.log, sequence: record.dot.sequence,
+            hash: CommitHash(record.hash(as: kind)), head: seal.members, writes: seal.writes)
+        let signer: SigningPublicKey
+        do throws(CommitRefusal) { signer = try chain.signer(of: claim) } catch {
+            guard error != .unknownHead else { throw .unknownMembers(seal.members) }
+            // Whoever has the keys might have made up the author; nobody is to be blamed wrongly.
+            guard isSigned(record, seal, kind) else { throw .notAuthentic }
+            throw .right(error)
+        }
+        do { try record.check(seal, as: kind, by: signer) } catch { throw .notAuthentic }
+    }
+
+    /// Whether the author has signed, with the key that it has or had as a member.
+    private func isSigned(_ record: SignedRecord, _ seal: RecordSeal, _ kind: SignedRecord.Kind) -> Bool {
+        chain.signingKeys(of: seal.author).contains { key in
+            (try? record.check(seal, as: kind, by: key)) != nil
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import CofferFacts
+package import CofferFormat
+package import CofferRemote
+
+/// A vault on this device, as sync sees it: its facts, and what was changed and not sent yet.
+///
+/// Each call is one transaction: it happens as a whole or not at all, and has survived a crash when it returns. One
+/// engine uses a replica; files may be changed at the same time. Calls may take long.
+package protocol LocalReplica: Sendable {
+    /// All rows that were saved.
+    func rows() async throws(ReplicaError) -> [SyncRow]
+    /// Saves rows.
+    func save(_ rows: [SyncRow]) async throws(ReplicaError)
+    /// Which commits were applied, with the highest clock of all of them.
+    func versions() async throws(ReplicaError) -> VersionVector
+
+    /// Applies commits in the order given; each with its rows is one transaction.
+    ///
+    /// What was changed here and is in no commit yet becomes one first, if these are about it: it was changed without
+    /// knowledge of them, and would else take their place without a conflict. The rows of each commit that is made are
+    /// saved, too. Not all need be applied, but one at least; if the call fails, some may have been.
+    ///
+    /// - Parameter draft: By which to make commits, one after the other with `CommitDraft.following`; nil if this
+    ///   device can make none.
+    func apply(
+        _ commits: [IncomingCommit], draft: CommitDraft?
+    ) async throws(ReplicaError) -> AppliedCommits
+
+    /// Makes a commit of what was changed; the packs that it needs are at the remote before.
+    ///
+    /// The replica fills in the facts, seals by calling `draft.seal`, applies them, and saves the rows that this gives.
+    /// Of much that was changed it takes a part, so that facts stay below `CommitDraft.factByteCountMax`.
+    ///
+    /// - Returns: Nil if nothing was changed, and the draft need not be made.
+    func makeCommit(_ draft: CommitDraft) async throws(ReplicaError) -> SealedCommit?
+
+    /// Values behind a register, in the order of `Register.precedes`, up to a number of registers.
+    func values(after register: Register?, limit: Int) async throws(ReplicaError) -> [RegisterValues]
+    /// The hash of what is shown, as all commits that were applied make it.
+    func stateHash() async throws(ReplicaError) -> StateHashBytes
+
+    /// Begins to gather facts that are to take the place of all that are there; what was gathered before goes.
+    func beginRebuild() async throws(ReplicaError)
+    /// Gathers facts.
+    func gather(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError)
+    /// Puts what was gathered into the place of all facts, and rows into the place of all rows.
+    ///
+    /// What was changed here and not made a commit of stays changed.
+    ///
+    /// - Returns: The hash of what is shown then.
+    func finishRebuild(_ result: RebuildResult) async throws(ReplicaError) -> StateHashBytes
+}
+
+/// Why a replica did not do what it was asked; nothing was changed, if nothing else is said.
+package enum ReplicaError: Error, Equatable {
+    /// A pack could not be put, or the remote did not answer otherwise.
+    case remote(RemoteError)
+    /// The local store failed.
+    case failed(String)
+    /// A commit could not be sealed.
+    case notSealed(SyncError)
+}
+
+/// A commit of another device, or of this one from before.
+package struct IncomingCommit: Equatable, Sendable {
+    /// What to apply; its version vector names nothing that is not applied.
+    package let commit: FactCommit
+    /// Which commits its author had applied, its own log's included.
+    package let claimedVersions: VersionVector
+    /// What its author showed then.
+    package let claimedState: StateHashBytes
+    /// What is saved with it.
+    package let rows: [SyncRow]
+}
+
+/// What came of applying commits.
+package struct AppliedCommits: Equatable, Sendable {
+    /// How many were applied, from the first on.
+    package let count: Int
+    /// What is odd about them.
+    package let findings: [ReplicaFinding]
+    /// Commits of this device that were made in front of them, in order.
+    package let made: [SealedCommit]
+
+    package init(count: Int, findings: [ReplicaFinding], made: [SealedCommit]) {
+        self.count = count
+        self.findings = findings
+        self.made = made
+    }
+}
+
+/// Something odd about a commit, which was applied all the same.
+package enum ReplicaFinding: Hashable, Sendable {
+    /// It says something that no device of ours says.
+    case complaint(Dot, FactComplaint)
+    /// Its author had applied just what this device had, and showed something else.
+    case otherState(Dot)
+}
+
+/// How far the packs are that a commit needs.
+package struct PackProgress: Equatable, Sendable {
+    /// Bytes that were put, since the draft was made.
+    package var bytesSent = 0
+    /// Bytes of the packs that are on their way.
+    package var bytesToSend = 0
+
+    /// Nothing yet.
+    package init() {}
+}
+
+/// The values of a register, by ascending stamp.
+package struct RegisterValues: Equatable, Sendable {
+    /// Which register.
+    package let register: Register
+    /// At least one.
+    package let values: [RegisterValue]
+
+    package init(register: Register, values: [RegisterValue]) {
+        self.register = register
+        self.values = values
+    }
+}
+
+/// What is so once facts were gathered.
+package struct RebuildResult: Equatable, Sendable {
+    /// Which commits the facts cover.
+    package let versions: VersionVector
+    /// The highest clock of these.
+    package let clock: UInt64
+    /// What the devices are called that write the logs.
+    package let labels: [LogID: String]
+    /// All rows from now on.
+    package let rows: [SyncRow]
+}

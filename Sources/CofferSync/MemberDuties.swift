@@ -1,0 +1,98 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferTrust
+
+/// A link that was made and may not be at the remote yet, with the set of wraps that it names.
+struct PendingLink: Equatable, Sendable {
+    let link: [UInt8]
+    let wraps: [UInt8]?
+
+    init(link: [UInt8], wraps: [UInt8]? = nil) {
+        self.link = link
+        self.wraps = wraps
+    }
+
+    init(_ keyed: KeyedLink) {
+        self.init(link: keyed.link, wraps: keyed.wraps.record.bytes)
+    }
+
+    /// What keeps it over a crash.
+    var rows: [SyncRow] {
+        [
+            SyncRow(SyncRow.Key(.pendingLink, number: 0), link),
+            SyncRow(SyncRow.Key(.pendingLink, number: 1), wraps),
+        ]
+    }
+
+    /// What forgets it.
+    static let noRows = [
+        SyncRow(SyncRow.Key(.pendingLink, number: 0), nil),
+        SyncRow(SyncRow.Key(.pendingLink, number: 1), nil),
+    ]
+}
+
+/// What was last seen of a member: its newest transient key, and what it calls itself.
+///
+///     bytes  field
+///       204  transient key (`TransientKeyRecord`)
+///         …  name, UTF-8; empty where it is not known
+struct KeptCard: Equatable, Sendable {
+    let transient: [UInt8]
+    let name: String?
+
+    init(transient: [UInt8], name: String?) {
+        self.transient = transient
+        self.name = name
+    }
+
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= TransientKeyRecord.byteCount else { return nil }
+        transient = Array(bytes.prefix(TransientKeyRecord.byteCount))
+        let text = String(decoding: bytes.dropFirst(TransientKeyRecord.byteCount), as: UTF8.self)
+        name = text.isEmpty ? nil : text
+    }
+
+    var bytes: [UInt8] { transient + Array((name ?? "").utf8) }
+}
+
+/// What an engine remembers of its work for the members.
+struct MemberDuties: Sendable {
+    /// How often members are inspected where nothing changes, in milliseconds: 5 minutes.
+    static let inspectionPause: UInt64 = 300_000
+
+    var pending: PendingLink?
+    var cards: [UserID: KeptCard] = [:]
+    /// The links and the transient key of this user that are known to be at the remote.
+    var published: [UInt8]?
+    /// The chain's head at the last inspection, and when that was.
+    var inspected: LinkHead?
+    var inspectedAt: UInt64 = 0
+    /// Sets of wraps at the remote, by the names of their objects, of one epoch; nothing where it is no set.
+    var wraps: [String: [UInt8]?] = [:]
+    var wrapsEpoch: Epoch?
+    /// Sets that no link named when it was last looked.
+    var strays: Set<WrapSetHash> = []
+    /// Requests that were refused or are not for this user, by name and size.
+    var refused: [String: Int] = [:]
+    var forks: [Fork] = []
+
+    /// Takes what was kept.
+    mutating func take(_ row: SyncRow, _ value: [UInt8]) throws(FormatError) {
+        if row.key.kind == .memberCard {
+            guard let user = UserID(bytes: row.key.id), let card = KeptCard(value) else {
+                throw .invalid(field: "card")
+            }
+            cards[user] = card
+        } else if row.key.number == 0 {
+            pending = PendingLink(link: value, wraps: pending?.wraps)
+        } else {
+            pending = PendingLink(link: pending?.link ?? [], wraps: value)
+        }
+    }
+
+    /// What keeps all of it over a crash.
+    var rows: [SyncRow] {
+        (pending?.rows ?? [])
+            + cards.map { SyncRow(SyncRow.Key(.memberCard, id: $0.key.bytes), $0.value.bytes) }
+    }
+}

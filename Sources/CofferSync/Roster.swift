@@ -1,0 +1,102 @@
+package import CofferFormat
+package import CofferTrust
+internal import CofferRemote
+
+/// Who is in a vault, for people to see.
+package struct Roster: Equatable, Sendable {
+    /// Somebody who is in the vault.
+    package struct Member: Equatable, Sendable {
+        /// Who.
+        package let identity: IdentityID
+        /// What it calls itself; nil if this device has seen neither commits nor a card of it.
+        package let name: String?
+        /// What it may do.
+        package let role: Role
+        /// To be compared aloud.
+        package let fingerprint: Fingerprint
+        /// When it was added, in nanoseconds since 1970, by the clock of who added it.
+        package let joined: Int64
+        /// Who added it; itself for who made the vault.
+        package let addedBy: IdentityID?
+        /// Whether this user has compared the fingerprint.
+        package let isVerified: Bool
+        /// Whether this is the user of this device.
+        package let isSelf: Bool
+        /// Whether it may do anything with its keys.
+        package let keys: KeyStanding
+    }
+
+    /// How the keys of a member stand.
+    package enum KeyStanding: Equatable, Sendable {
+        /// Its transient key is valid until then, in nanoseconds since 1970.
+        case valid(until: Int64)
+        /// Its transient key ended then; it was not online since.
+        case expired(Int64)
+        /// This device has seen no transient key of it.
+        case unseen
+        /// It has newer identity keys than the vault knows.
+        case rolled
+        /// Its identity is revoked.
+        case revoked
+    }
+
+    /// An invite of this user's that nobody has used yet.
+    package struct Pending: Equatable, Sendable {
+        /// The invite.
+        package let invite: InviteID
+        /// What the invited become.
+        package let role: Role
+        /// When it ends, in nanoseconds since 1970.
+        package let expires: Int64
+    }
+
+    /// All members: owners first, then by name.
+    package let members: [Member]
+    /// This user's open invites, those that end first in front.
+    package let pending: [Pending]
+    /// Why the key is to be changed.
+    package let owed: Set<MemberLedger.RotationReason>
+    /// Places of the member chain with two links.
+    package let forks: [Fork]
+    /// The present epoch of the vault's key.
+    package let epoch: Epoch?
+}
+
+extension SyncEngine {
+    /// Who is in the vault, as far as this device knows.
+    ///
+    /// - Parameter verified: The identities whose fingerprints this user has compared.
+    package func roster(verified: Set<IdentityID>) async throws(SyncError) -> Roster {
+        try await alone { () async throws(SyncError) in
+            try await load()
+            let members = chain.state.members.values.map { rosterMember($0, verified) }
+            let invites = try await setup.invites?.load().all ?? []
+            return Roster(
+                members: members.sorted {
+                    ($0.role.rawValue, $0.name ?? "\u{10FFFF}", $0.identity)
+                        < ($1.role.rawValue, $1.name ?? "\u{10FFFF}", $1.identity)
+                },
+                pending: invites.map { Roster.Pending(invite: $0.id, role: $0.role, expires: $0.expires) },
+                owed: chain.state.owed, forks: duties.forks, epoch: chain.state.epoch)
+        }
+    }
+
+    private func rosterMember(_ member: MemberLedger.Member, _ verified: Set<IdentityID>) -> Roster.Member {
+        Roster.Member(
+            identity: member.identity, name: knownName(of: member.identity), role: member.role,
+            fingerprint: Fingerprint(of: member.identity), joined: chain.links[Int(member.joined)].time,
+            addedBy: chain.signer(ofLink: member.joined), isVerified: verified.contains(member.identity),
+            isSelf: member.identity == ownIdentity, keys: keyStanding(member))
+    }
+
+    private func keyStanding(_ member: MemberLedger.Member) -> Roster.KeyStanding {
+        guard member.keys != nil, let identity = identities[member.identity] else { return .revoked }
+        guard !identity.state.isRevoked else { return .revoked }
+        guard identity.state.current == member.keys else { return .rolled }
+        guard let kept = user(of: member.identity).flatMap({ duties.cards[$0] }),
+            let key = try? TransientKey(kept.transient, of: identity)
+        else { return .unseen }
+        return key.validity(at: time) == .expired
+            ? .expired(key.record.until) : .valid(until: key.record.until)
+    }
+}

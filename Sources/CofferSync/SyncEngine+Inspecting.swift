@@ -1,0 +1,178 @@
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// What every member's device checks on its own: that there is one member chain, and that wraps and members agree.
+extension SyncEngine {
+    /// The most sets of wraps that are fetched in one round.
+    private static let setCountMax = 256
+    /// The most names that are looked at below one epoch.
+    private static let nameCountMax = 16384
+    /// How many links may be missing at the end of the remote's history before nothing more is compared.
+    private static let lostLinkCountMax: UInt64 = 64
+
+    /// Whether the members changed since they were inspected, or that was long ago.
+    func isInspectionDue() -> Bool {
+        let now = setup.milliseconds()
+        let isRecent = now >= duties.inspectedAt && now - duties.inspectedAt < MemberDuties.inspectionPause
+        return duties.inspected == nil || duties.inspected != chain.head || !isRecent
+    }
+
+    /// Compares wraps with members, and notes when that was.
+    func inspectWraps() async throws(SyncError) {
+        let isComplete = try await auditWraps()
+        duties.refused = [:]
+        duties.inspected = isComplete ? chain.head : nil
+        duties.inspectedAt = setup.milliseconds()
+    }
+
+    // MARK: Forks
+
+    /// Compares the newest link with what the remote has in its place; where that is another one, finds the first
+    /// place at which the two histories differ.
+    func lookForFork() async throws(SyncError) {
+        guard let head = chain.links.last else { return }
+        var other: (sequence: UInt64, bytes: [UInt8])?
+        for known in chain.links.reversed() {
+            let bytes = try await fetchLink(layout.member(known.sequence))
+            if bytes == known.bytes { break }
+            // The other history may be the shorter one.
+            guard let bytes else {
+                guard head.sequence - known.sequence < Self.lostLinkCountMax else { return }
+                continue
+            }
+            other = (known.sequence, bytes)
+        }
+        guard let other else {
+            // What there was of another history is gone.
+            duties.forks = []
+            notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
+            return
+        }
+        do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
+            if case .identityMissing = error { try await pullIdentities() }
+        }
+        do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
+            guard case .fork(let fork) = error else {
+                return note(.memberLink(sequence: other.sequence, error))
+            }
+            try await settle(fork)
+        }
+    }
+
+    /// Settles a fork by the rule that needs nobody's word, or keeps it in sight.
+    private func settle(_ fork: Fork) async throws(SyncError) {
+        let verdict = try ruling { () throws(TrustError) in try chain.verdict(on: fork, knowing: identities) }
+        if verdict == .otherRemovesSigner { return try await adopt(fork) }
+        if !duties.forks.contains(fork) { duties.forks.append(fork) }
+        note(.membership(.fork(fork, verdict)))
+    }
+
+    /// Puts the other link of a fork in the place of the known one, which counts no more with what follows it.
+    func adopt(_ fork: Fork) async throws(SyncError) {
+        let old = chain.nextSequence
+        chain = try ruling { () throws(TrustError) in try chain.adopting(fork, knowing: identities) }
+        var rows = [SyncRow(SyncRow.Key(.memberLink, number: fork.sequence), fork.other.bytes)]
+        for sequence in fork.sequence + 1..<max(old, fork.sequence + 1) {
+            rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), nil))
+        }
+        let saved = rows
+        try await asking { () async throws(ReplicaError) in try await replica.save(saved) }
+        duties.forks.removeAll { $0.sequence >= fork.sequence }
+        notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
+        // What names the lost links counts no more.
+        stops = stops.filter { $0.value.problem.isFinal }
+        isRebuildWanted = true
+        try await pullMembers()
+        try await openOtherKeys()
+    }
+
+    /// Opens the keys of another history: those that are here may be of the lost one.
+    private func openOtherKeys() async throws(SyncError) {
+        try checkStanding()
+        guard keyring?.current.commitment != chain.state.beginnings.last?.commitment,
+            let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity)
+        else { return }
+        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
+        guard let bytes = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name] else {
+            throw .keys(.noWrap)
+        }
+        do throws(TrustError) {
+            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: nil)
+        } catch {
+            throw .keys(error)
+        }
+    }
+
+    /// Decides a fork that no rule decides, as the user says.
+    ///
+    /// - Parameter adopting: Whether the other link counts from now on instead of the known one. What the lost link
+    ///   did is to be done again.
+    package func settleFork(at sequence: UInt64, adopting: Bool) async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            guard let fork = duties.forks.first(where: { $0.sequence == sequence }) else {
+                throw .membership(.refused(.nothingNew))
+            }
+            if adopting { return try await adopt(fork) }
+            duties.forks.removeAll { $0 == fork }
+            notes.removeAll { if case .membership(.fork(fork, _)) = $0 { true } else { false } }
+        }
+    }
+
+    // MARK: Wraps
+
+    /// Compares the sets of wraps of the present epoch with the members; false if not all could be fetched yet.
+    private func auditWraps() async throws(SyncError) -> Bool {
+        guard let epoch = chain.state.epoch else { return false }
+        if duties.wrapsEpoch != epoch { (duties.wraps, duties.wrapsEpoch, duties.strays) = ([:], epoch, []) }
+        var names = try await listedWraps(epoch)
+        // A listing may lag behind; what links name is asked for by its name.
+        let granted = chain.state.grants.map {
+            layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes)
+        }
+        names.formUnion(granted)
+        let new = names.filter { duties.wraps[$0.text] == nil }.sorted()
+        let wanted = Array(new.prefix(Self.setCountMax))
+        let fetched = try await fetchAll(wanted, byteCountMax: Self.wrapsByteCountMax)
+        for name in wanted {
+            guard let bytes = fetched[name] else { continue }
+            let set = try? WrapSet(bytes)
+            let isNamed = set.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.hash.bytes) == name }
+            // One that links name may be whole later.
+            guard isNamed == true || !granted.contains(name) else { continue }
+            duties.wraps[name.text] = .some(isNamed == true ? bytes : nil)
+        }
+        guard new.count == wanted.count else { return false }
+        let sets = names.compactMap { duties.wraps[$0.text] ?? nil }
+        tell(WrapAudit.findings(chain, sets: sets))
+        return true
+    }
+
+    private func tell(_ findings: Set<WrapAudit.Finding>) {
+        notes.removeAll { if case .membership(.wraps) = $0 { true } else { false } }
+        var strays: Set<WrapSetHash> = []
+        for finding in findings.sorted(by: { "\($0)" < "\($1)" }) {
+            if case .setWithoutLink(let hash) = finding {
+                strays.insert(hash)
+                // Its link may just be on its way.
+                guard duties.strays.contains(hash) else { continue }
+            }
+            note(.membership(.wraps(finding)))
+        }
+        duties.strays = strays
+    }
+
+    private func listedWraps(_ epoch: Epoch) async throws(SyncError) -> Set<RemoteName> {
+        var names: Set<RemoteName> = []
+        var after: RemoteName?
+        repeat {
+            let from = after
+            let page = try await reaching { () async throws(RemoteError) in
+                try await remote.list(layout.wraps(epoch: UInt64(epoch.number)), after: from)
+            }
+            names.formUnion(page.entries.map(\.name))
+            after = page.next
+        } while after != nil && names.count < Self.nameCountMax
+        return names
+    }
+}

@@ -1,0 +1,144 @@
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// Which commits are at the remote, and whether it shows less than it did.
+extension SyncEngine {
+    /// The most logs that are not known yet and are looked into at a time; the others have their turn later.
+    private static let newLogCountMax = 1024
+
+    /// The last commit of each log that the remote lists.
+    ///
+    /// Asks for what stands behind the commits that are known: about one page for each log, and one more.
+    func look() async throws(SyncError) -> [LogID: UInt64] {
+        var shown: [LogID: UInt64] = [:]
+        var newLogCount = 0
+        try await list(layout.logs) { names in
+            var last: Dot?
+            for dot in names.compactMap(dot(of:)) {
+                if shown[dot.log] == nil, logs[dot.log] == nil {
+                    guard newLogCount < Self.newLogCountMax else { continue }
+                    newLogCount += 1
+                }
+                last = dot
+                shown[dot.log] = max(shown[dot.log] ?? 0, dot.sequence)
+            }
+            // What was applied of this log need not be listed; its last commit should be, to see that it is there.
+            guard let last, let known = logs[last.log]?.head.sequence, known > last.sequence + 1 else {
+                return nil
+            }
+            return layout.commit(last.log, known - 1)
+        }
+        return shown
+    }
+
+    private func dot(of name: RemoteName) -> Dot? {
+        let segments = name.segments
+        guard segments.count == 5, let log = LogID(hexadecimal: String(segments[3])),
+            let sequence = RemoteLayout.sequence(of: name), 1...Dot.sequenceMax ~= sequence
+        else { return nil }
+        return Dot(log: log, sequence: sequence)
+    }
+
+    /// Notices logs of which the remote shows less than it did; a listing that is old is not enough for that.
+    func noticeStale(_ shown: [LogID: UInt64]) async throws(SyncError) {
+        for (log, summary) in logs {
+            let head = Dot(log: log, sequence: summary.head.sequence)
+            let isOwnUnsent = log == setup.log && !outgoing.isEmpty
+            guard shown[log] ?? 0 < head.sequence, !isOwnUnsent, standing?.covers(head) != true,
+                !chain.hasRestored(head, since: summary.head.members)
+            else {
+                staleRounds[log] = nil
+                continue
+            }
+            let isThere = try await reaching { () async throws(RemoteError) in
+                try await remote.has(layout.commit(log, head.sequence))
+            }
+            staleRounds[log] = isThere ? nil : (staleRounds[log] ?? 0) + 1
+        }
+        notes.removeAll { if case .stale = $0 { true } else { false } }
+        for (log, rounds) in staleRounds where rounds >= setup.staleRoundsMax {
+            note(.stale(author(log), known: logs[log]?.head.sequence ?? 0, shown: shown[log] ?? 0))
+        }
+    }
+
+    /// Compares the last commit that is known of each log with what the remote has there; once, after a start.
+    ///
+    /// What these say of this device's commits, and this device's last one of others', is taken up on the way.
+    func checkHeads() async throws(SyncError) {
+        var dots = logs.map { Dot(log: $0.key, sequence: $0.value.head.sequence) }
+        let countMax = max(1, remote.limits.concurrentCallsMax)
+        while !dots.isEmpty {
+            let some = Array(dots.suffix(countMax))
+            dots.removeLast(some.count)
+            for (dot, fetched) in await fetch(some) {
+                let fetched = try await reaching { () throws(RemoteError) in try fetched.get() }
+                try checkHead(dot, fetched)
+            }
+        }
+        if let head = chain.head {
+            let isThere = try await reaching { () async throws(RemoteError) in
+                try await remote.has(layout.member(head.sequence))
+            }
+            if !isThere { note(.staleMembers(known: head.sequence + 1)) }
+        }
+        if logs[setup.log] == nil { owesAcknowledgement = logs.contains { $0.value.lastWrite != nil } }
+        hasCheckedHeads = true
+    }
+
+    private func checkHead(_ dot: Dot, _ fetched: Fetched) throws(SyncError) {
+        guard let summary = logs[dot.log] else { return }
+        var found: [UInt8]?
+        if case .bytes(let bytes) = fetched { found = bytes }
+        if dot.log == setup.log, let unsent = outgoing[dot.sequence] { found = found ?? unsent }
+        let verifier = try verifier()
+        guard let found, let other = try? verifier.authentic(found, at: dot), other.author == summary.author
+        else { return }
+        guard other.point.hash == summary.head.hash else {
+            return alarm(
+                ForkedLog(dot: dot, known: summary.head.hash, other: other.point.hash, witness: nil))
+        }
+        guard dot.log == setup.log else {
+            seenOfOwn[dot.log] = other.body.heads[setup.log]?.sequence ?? 0
+            return
+        }
+        // A crash may have come between applying and telling.
+        let heads = Dictionary(uniqueKeysWithValues: other.body.heads.bounds.map { ($0.log, $0.sequence) })
+        owesAcknowledgement = logs.contains { log, summary in
+            log != setup.log && summary.lastWrite?.sequence ?? 0 > heads[log] ?? 0
+        }
+    }
+
+    /// Keeps a fork in sight.
+    ///
+    /// Where somebody entitled has said that the storage was restored to before it, what the storage has now is
+    /// taken instead.
+    func alarm(_ fork: ForkedLog) {
+        guard let summary = logs[fork.dot.log] ?? tails[fork.dot.log] else { return }
+        if chain.hasRestored(fork.dot, since: summary.head.members) {
+            isRebuildWanted = true
+        } else {
+            forks[fork.dot.log] = fork
+        }
+    }
+
+    /// Looks anew at the forks that are in sight, once more is known of the members.
+    func forgetRestoredForks() {
+        let known = forks
+        forks = [:]
+        for fork in known.values { alarm(fork) }
+    }
+
+    /// Compares the commits that a commit names with those that are known here.
+    ///
+    /// - Returns: The log of which the author has seen another history.
+    func fork(in commit: VerifiedCommit) -> ForkedLog? {
+        for head in commit.body.heads.bounds {
+            let dot = Dot(log: head.log, sequence: head.sequence)
+            if let known = hashes[dot], known != head.hash {
+                return ForkedLog(dot: dot, known: known, other: head.hash, witness: commit.dot)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,113 @@
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// Links and keys: fetched, verified, kept.
+extension SyncEngine {
+    /// The most bytes of a set of wraps: one for each of 4096 members.
+    static let wrapsByteCountMax = 1 << 20
+    /// The most links that are fetched of one identity chain.
+    private static let identityLinkCountMax: UInt64 = 1024
+    /// The most identity chains that are looked at.
+    private static let identityCountMax = 16384
+
+    /// Fetches the links of the member chain behind the last one that is known, one after the other: a listing may lag
+    /// behind, an object that is there cannot be denied for long.
+    func pullMembers() async throws(SyncError) {
+        notes.removeAll { if case .memberLink = $0 { true } else { false } }
+        while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
+            let sequence = chain.nextSequence
+            guard try await appendMember(bytes) else { break }
+            let row = SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes)
+            try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
+            // What waited for want of a link may be right now.
+            stops = stops.filter { $0.value.problem.isFinal }
+            forgetRestoredForks()
+        }
+        guard chain.nextSequence > 0 else { throw .noMembers }
+    }
+
+    func fetchLink(_ name: RemoteName) async throws(SyncError) -> [UInt8]? {
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(name, byteCountMax: LinkRecord.byteCountMax)
+        }
+        guard case .bytes(let bytes) = fetched else { return nil }
+        status.progress.bytesFetched += bytes.count
+        return bytes
+    }
+
+    /// Verifies a link; false if it is not to be had, or not right.
+    private func appendMember(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
+        let sequence = chain.nextSequence
+        for isLast in [false, true] {
+            do throws(TrustError) {
+                return try chain.append(bytes, knowing: identities) == .added
+            } catch {
+                var isMissing = false
+                if case .identityMissing = error { isMissing = true }
+                guard isMissing, !isLast else {
+                    note(.memberLink(sequence: sequence, error))
+                    return false
+                }
+            }
+            try await pullIdentities()
+        }
+        return false
+    }
+
+    /// Fetches what is new of all identity chains beside the vault.
+    func pullIdentities() async throws(SyncError) {
+        var users = Set(identityChains.keys)
+        try await list(layout.identities) { names in
+            for name in names where name.segments.count >= 4 && users.count < Self.identityCountMax {
+                if let user = UserID(hexadecimal: String(name.segments[3])) { users.insert(user) }
+            }
+            return nil
+        }
+        for user in users.sorted() { try await pullIdentity(user) }
+    }
+
+    func pullIdentity(_ user: UserID) async throws(SyncError) {
+        var known = identityChains[user] ?? IdentityChain(id: ChainID(user))
+        var rows: [SyncRow] = []
+        while known.nextSequence < Self.identityLinkCountMax {
+            let sequence = known.nextSequence
+            guard let bytes = try await fetchLink(layout.identityLink(user, sequence)) else { break }
+            // What is no link of this identity keeps nobody else from being known.
+            guard (try? known.append(bytes)) == .added else { break }
+            rows.append(SyncRow(SyncRow.Key(.identityLink, id: user.bytes, number: sequence), bytes))
+        }
+        guard !rows.isEmpty else { return }
+        let saved = rows
+        try await asking { () async throws(ReplicaError) in try await replica.save(saved) }
+        identityChains[user] = known
+        identities.add(known)
+    }
+
+    /// Opens the keys of the present epoch, unless they are open.
+    ///
+    /// - Throws: `.membership` for who is no member any more: it has what it had before, and gets nothing new.
+    func openKeys() async throws(SyncError) {
+        try checkStanding()
+        if keyring == nil { keyring = await setup.keys.keyring() }
+        guard let epoch = chain.state.epoch, keyring?.current.epoch != epoch else { return }
+        let identity = setup.keys.author.identity
+        guard let hash = chain.wraps(for: identity) else { throw .notMember }
+        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(name, byteCountMax: Self.wrapsByteCountMax)
+        }
+        guard case .bytes(let bytes) = fetched else { throw .keys(.noWrap) }
+        do throws(TrustError) {
+            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: keyring)
+        } catch {
+            throw .keys(error)
+        }
+    }
+
+    /// What commits are checked with.
+    func verifier() throws(SyncError) -> CommitVerifier {
+        guard let keyring else { throw .keys(.noWrap) }
+        return CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
+    }
+}

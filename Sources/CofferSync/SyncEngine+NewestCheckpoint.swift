@@ -1,0 +1,125 @@
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// Which checkpoint to begin with.
+extension SyncEngine {
+    /// A checkpoint that was verified.
+    struct VerifiedCheckpoint: Sendable {
+        let dot: Dot
+        let hash: CheckpointHash
+        let author: IdentityID
+        /// The number of the last link of the member chain that the author knew.
+        let members: UInt64
+        let key: EpochKey
+        let body: CheckpointBody
+    }
+
+    /// The most commits behind a checkpoint that are looked at for what they say of it.
+    private static let noticeDistance: UInt64 = 64
+    /// The most checkpoints of a log that are looked at.
+    private static let checkpointCountMax = 8
+    /// The most logs with checkpoints that are looked at.
+    private static let logCountMax = 4096
+
+    /// The checkpoint that counts and is the newest by its clock.
+    func newestCheckpoint() async throws(SyncError) -> VerifiedCheckpoint? {
+        var best: VerifiedCheckpoint?
+        for (log, sequences) in try await listedCheckpoints().sorted(by: { $0.key < $1.key }) {
+            // One that was begun and never announced may stand behind one that counts.
+            for sequence in sequences.sorted(by: >).prefix(Self.checkpointCountMax) {
+                guard let found = try await checkpointRecord(Dot(log: log, sequence: sequence)),
+                    found.body.clock >= best?.body.clock ?? 0
+                else { continue }
+                guard let problem = try await problem(of: found) else {
+                    best = found
+                    break
+                }
+                note(.checkpoint(author(log), sequence: sequence, problem))
+            }
+        }
+        return best
+    }
+
+    private func listedCheckpoints() async throws(SyncError) -> [LogID: Set<UInt64>] {
+        var listed: [LogID: Set<UInt64>] = [:]
+        try await list(layout.checkpoints) { names in
+            for dot in names.filter({ RemoteLayout.sequence(of: $0) != nil }).compactMap(checkpointDot) {
+                guard listed[dot.log] != nil || listed.count < Self.logCountMax else { continue }
+                listed[dot.log, default: []].insert(dot.sequence)
+                // Only the last ones are looked at.
+                if listed[dot.log]?.count ?? 0 > 2 * Self.checkpointCountMax {
+                    listed[dot.log] = Set(
+                        listed[dot.log, default: []].sorted().suffix(Self.checkpointCountMax))
+                }
+            }
+            return nil
+        }
+        return listed
+    }
+
+    /// Fetches and verifies the record of a checkpoint; whether it counts is not asked here.
+    func checkpointRecord(_ dot: Dot) async throws(SyncError) -> VerifiedCheckpoint? {
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(
+                layout.checkpoint(dot.log, dot.sequence), byteCountMax: SignedRecord.byteCountMax)
+        }
+        guard case .bytes(let bytes) = fetched else { return nil }
+        let verifier = try verifier()
+        do throws(CommitProblem) {
+            let (record, seal, padded) = try verifier.opened(bytes, as: .checkpoint, at: dot)
+            guard let key = verifier.keyring[record.epoch], let body = try? CheckpointBody(padded: padded),
+                body.versions[dot.log] == dot.sequence
+            else { throw .damaged(.invalid(field: "checkpoint")) }
+            return VerifiedCheckpoint(
+                dot: dot, hash: CheckpointHash(record.hash(as: .checkpoint)), author: seal.author,
+                members: seal.members.sequence, key: key, body: body)
+        } catch {
+            note(.checkpoint(author(dot.log), sequence: dot.sequence, .record(error)))
+            return nil
+        }
+    }
+
+    /// Why a checkpoint does not count; nil if it does.
+    private func problem(of checkpoint: VerifiedCheckpoint) async throws(SyncError) -> CheckpointProblem? {
+        for log in checkpoint.body.logs {
+            for point in [log.head, log.lastWrite] {
+                guard let point else { continue }
+                let claim = CommitClaim(
+                    author: log.author, log: log.log, sequence: point.sequence, hash: point.hash,
+                    head: point.members, writes: point.writes)
+                if chain.end(of: claim) != nil { return .coversWithdrawn(log.log) }
+            }
+        }
+        let announcing = Dot(log: checkpoint.dot.log, sequence: checkpoint.dot.sequence + 1)
+        let notice = CommitNotice.checkpoint(sequence: checkpoint.dot.sequence, checkpoint.hash)
+        guard let commit = try await commit(announcing), commit.body.notices.contains(notice),
+            commit.author == checkpoint.author
+        else { return .notAnnounced }
+        if isAdministrator(commit.author) { return nil }
+        return try await isConfirmed(checkpoint) ? nil : .notConfirmed
+    }
+
+    private func commit(_ dot: Dot) async throws(SyncError) -> VerifiedCommit? {
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(
+                layout.commit(dot.log, dot.sequence), byteCountMax: SignedRecord.byteCountMax)
+        }
+        guard case .bytes(let bytes) = fetched else { return nil }
+        return try? verifier().authentic(bytes, at: dot)
+    }
+
+    /// Whether somebody else has said that it is right.
+    private func isConfirmed(_ checkpoint: VerifiedCheckpoint) async throws(SyncError) -> Bool {
+        let notice = CommitNotice.confirmation(checkpoint.dot, checkpoint.hash)
+        for (log, last) in try await look() where log != checkpoint.dot.log {
+            let first = checkpoint.body.versions[log] + 1
+            guard first <= last else { continue }
+            for sequence in first...min(last, first + Self.noticeDistance) {
+                guard let commit = try await commit(Dot(log: log, sequence: sequence)) else { break }
+                if commit.body.notices.contains(notice), commit.author != checkpoint.author { return true }
+            }
+        }
+        return false
+    }
+}

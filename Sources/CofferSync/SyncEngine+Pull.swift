@@ -1,0 +1,223 @@
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// Commits: fetched side by side, checked one after the other in each log, applied in causal order.
+extension SyncEngine {
+    /// What one pull knows.
+    struct Pull {
+        /// The last commit of each log that should be there: listed, or named by others.
+        var targets: [LogID: UInt64] = [:]
+        /// Logs whose next commit is asked for, listed or not.
+        var asked: Set<LogID> = []
+        /// How many were fetched, so that all logs have their turn.
+        var turn = 0
+        /// Logs whose next commit was looked for, and was not there.
+        var ended: Set<LogID> = []
+        /// Commits that were not there.
+        var absent: Set<Dot> = []
+        /// Logs that wait for a commit, as there is no room to hold theirs.
+        var blocked: [LogID: Dot] = [:]
+        /// Checked, and next to be applied.
+        var ready: [VerifiedCommit] = []
+        /// Whether a commit named links or keys that are not here.
+        var lacksMembers = false
+    }
+
+    /// Fetches and applies what there is.
+    func pullLogs(_ scope: RoundScope) async throws(SyncError) {
+        pullFailure = nil
+        var pull = Pull()
+        if scope.listsLogs {
+            publish(.looking)
+            pull.targets = try await look()
+            try await noticeStale(pull.targets)
+        }
+        stops = stops.filter { $0.value.problem.isFinal }
+        pull.asked = scope.asksAllLogs ? Set(logs.keys).union(scope.logs) : scope.logs
+        wantGaps(&pull)
+        var hasAskedMembers = false
+        while try await wave(&pull) {
+            try await apply(&pull)
+            if pull.lacksMembers, !hasAskedMembers {
+                hasAskedMembers = true
+                pull.lacksMembers = false
+                try await pullMembers()
+                try await openKeys()
+            }
+            wantGaps(&pull)
+        }
+        try await apply(&pull)
+        status.progress.commitsLeft = commitsLeft(pull)
+        if scope.listsLogs {
+            let before = missing
+            missing = pull.absent.filter { pull.targets[$0.log] ?? 0 >= $0.sequence }
+            lost = missing.intersection(before)
+        }
+        try await noticeWithdrawn()
+    }
+
+    private func wantGaps(_ pull: inout Pull) {
+        for gap in queue.missing.union(pull.blocked.values) where pull.targets[gap.log] ?? 0 < gap.sequence {
+            pull.targets[gap.log] = gap.sequence
+        }
+    }
+
+    // MARK: Fetching
+
+    /// Fetches and checks the next commits of all logs; false if there were none.
+    private func wave(_ pull: inout Pull) async throws(SyncError) -> Bool {
+        let dots = nextDots(&pull)
+        guard !dots.isEmpty else { return false }
+        status.progress.commitsLeft = commitsLeft(pull)
+        publish(.fetching)
+        let fetched = await fetch(dots)
+        // In the order of each log; behind one that did not work out, nothing of the log counts.
+        for dot in dots
+        where !pull.ended.contains(dot.log) && stops[dot.log] == nil && pull.blocked[dot.log] == nil {
+            switch fetched[dot] {
+            case nil: continue
+            case .failure(let error):
+                pullFailure = pullFailure ?? .remote(error, during: .fetching)
+                pull.ended.insert(dot.log)
+            case .success(.absent):
+                pull.ended.insert(dot.log)
+                pull.absent.insert(dot)
+            case .success(.tooLong(let byteCount)):
+                stops[dot.log] = LogStop(dot: dot, problem: .tooLong(byteCount: byteCount))
+            case .success(.bytes(let bytes)):
+                status.progress.bytesFetched += bytes.count
+                take(bytes, at: dot, &pull)
+            }
+        }
+        return true
+    }
+
+    /// What to fetch next: of each log what follows the last commit that was checked, as many in all as may be
+    /// fetched at once.
+    private func nextDots(_ pull: inout Pull) -> [Dot] {
+        pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value) }
+        let listed = pull.targets.filter { $0.value > tails[$0.key]?.head.sequence ?? 0 }.map(\.key)
+        let candidates = pull.asked.union(listed).filter { log in
+            stops[log] == nil && forks[log] == nil && !pull.ended.contains(log) && pull.blocked[log] == nil
+        }.sorted()
+        guard !candidates.isEmpty else { return [] }
+        let countMax = max(1, remote.limits.concurrentCallsMax)
+        let share = UInt64(max(1, countMax / candidates.count))
+        let first = pull.turn % candidates.count
+        let turn = (candidates[first...] + candidates[..<first]).prefix(countMax)
+        pull.turn += turn.count
+        var dots: [Dot] = []
+        for log in turn {
+            let next = (tails[log]?.head.sequence ?? 0) + 1
+            let last = max(next, min(pull.targets[log] ?? 0, next + share - 1))
+            for sequence in next...last { dots.append(Dot(log: log, sequence: sequence)) }
+        }
+        return dots
+    }
+
+    /// A storage may name commits of any number: what it says is shown, and no more.
+    private func commitsLeft(_ pull: Pull) -> Int {
+        pull.targets.reduce(0) { sum, target in
+            let known = queue.versions[target.key]
+            let left = target.value > known ? Int(clamping: target.value - known) : 0
+            return sum.addingReportingOverflow(left).overflow ? .max : sum + left
+        }
+    }
+
+    /// Fetches commits side by side.
+    func fetch(_ dots: [Dot]) async -> [Dot: Result<Fetched, RemoteError>] {
+        let (remote, layout) = (remote, layout)
+        return await withTaskGroup(of: (Dot, Result<Fetched, RemoteError>).self) { group in
+            var results: [Dot: Result<Fetched, RemoteError>] = [:]
+            var rest = dots[...]
+            func add() {
+                guard let dot = rest.popFirst() else { return }
+                group.addTask {
+                    do throws(RemoteError) {
+                        let name = layout.commit(dot.log, dot.sequence)
+                        return (
+                            dot,
+                            .success(try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax))
+                        )
+                    } catch {
+                        return (dot, .failure(error))
+                    }
+                }
+            }
+            for _ in 0..<max(1, remote.limits.concurrentCallsMax) { add() }
+            for await (dot, result) in group {
+                results[dot] = result
+                add()
+            }
+            return results
+        }
+    }
+
+    // MARK: Checking and ordering
+
+    private func take(_ bytes: [UInt8], at dot: Dot, _ pull: inout Pull) {
+        let commit: VerifiedCommit
+        do throws(CommitProblem) {
+            commit = try verifiedCommit(bytes, at: dot)
+        } catch {
+            stop(dot, error, &pull)
+            return
+        }
+        let answer = queue.offer(
+            commit, dot, needs: commit.versions, byteCount: commit.byteCount)
+        switch answer {
+        case .known: break
+        case .full(let missing):
+            pull.blocked[dot.log] = missing
+            return
+        case .held: pull.blocked[dot.log] = nil
+        case .ready:
+            pull.blocked[dot.log] = nil
+            accept(commit, &pull)
+        }
+        tails[dot.log] = summary(commit, after: tails[dot.log])
+    }
+
+    private func verifiedCommit(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
+        guard let keyring else { throw .unknownEpoch(.first) }
+        let verifier = CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
+        return try verifier.verify(bytes, at: dot, after: tails[dot.log])
+    }
+
+    private func stop(_ dot: Dot, _ problem: CommitProblem, _ pull: inout Pull) {
+        stops[dot.log] = LogStop(dot: dot, problem: problem)
+        switch problem {
+        case .unknownMembers, .unknownEpoch: pull.lacksMembers = true
+        case .forked(let fork): alarm(fork)
+        case _ where problem.isFinal:
+            for commit in queue.end(dot.log, at: dot.sequence - 1) { accept(commit, &pull) }
+        default: break
+        }
+    }
+
+    /// Takes a commit that nothing is missing for, and those that waited for it.
+    private func accept(_ commit: VerifiedCommit, _ pull: inout Pull) {
+        var next = [commit]
+        while let commit = next.popLast() {
+            if stops[commit.dot.log] != nil { continue }
+            if let fork = fork(in: commit) {
+                alarm(fork)
+                stops[commit.dot.log] = LogStop(dot: commit.dot, problem: .forked(fork))
+                continue
+            }
+            pull.ready.append(commit)
+            hashes.note(commit.dot, commit.point.hash)
+            next += queue.applied(commit.dot)
+        }
+    }
+
+    func summary(_ commit: VerifiedCommit, after log: LogSummary?) -> LogSummary? {
+        guard let introduction = log?.introduction ?? commit.body.introduction else { return nil }
+        return LogSummary(
+            log: commit.dot.log, author: commit.author, introduction: introduction,
+            clock: commit.body.clock, head: commit.point,
+            lastWrite: commit.point.writes ? commit.point : log?.lastWrite)
+    }
+}

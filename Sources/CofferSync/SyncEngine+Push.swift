@@ -1,0 +1,164 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// What was changed here, in commits; the replica puts the packs that these need.
+extension SyncEngine {
+    /// How many commits are made before what others have made has its turn again.
+    private static let commitCountMax = 16
+
+    /// Puts what was changed.
+    func push() async throws(SyncError) {
+        publish(.sending)
+        try await putOutgoing()
+        guard try ownRole()?.may(.write) == true else { return }
+        for _ in 0..<Self.commitCountMax {
+            guard try await makeCommit(isNeeded: false) else { return }
+            try await putOutgoing()
+        }
+        // Where files change all the time, there would be no end to it.
+        wakes.wake(.changes)
+    }
+
+    /// Tells others what was applied, if that is anything that changes something: acknowledgements alone are never
+    /// acknowledged, so that two devices come to rest.
+    func acknowledge() async throws(SyncError) {
+        guard owesAcknowledgement, try ownRole() != nil else { return }
+        guard try await makeCommit(isNeeded: true) else { return }
+        try await putOutgoing()
+    }
+
+    /// The role by which this device makes commits; nil if it may make none.
+    ///
+    /// - Throws: `.ownLogEnded`, `.ownLogForked`: with this log nothing can be said any more.
+    func ownRole() throws(SyncError) -> Role? {
+        if let fork = forks[setup.log] { throw .ownLogForked(fork) }
+        if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
+        if let stop = stops[setup.log], stop.problem.isFinal {
+            throw .ownLogEnded(sequence: stop.dot.sequence - 1)
+        }
+        let author = setup.keys.author
+        let member = chain.state.members[author.identity]
+        // With keys that the members do not know, or know no more, nothing would count.
+        return member?.keys?.signing == author.signing ? member?.role : nil
+    }
+
+    /// Makes a commit and saves it, to be put.
+    ///
+    /// One with notices changes no facts, so that others can compare what it speaks of.
+    ///
+    /// - Returns: Whether there was anything to say.
+    func makeCommit(
+        isNeeded: Bool, _ notices: [CommitNotice] = []
+    ) async throws(SyncError) -> Bool {
+        let draft = try draft(isNeeded: isNeeded, notices)
+        let sealed = try await asking { () async throws(ReplicaError) in try await replica.makeCommit(draft) }
+        guard let sealed else { return false }
+        hasMade(sealed, changes: notices.isEmpty && sealed.summary.head.writes)
+        return true
+    }
+
+    /// A commit of this device, but for what was changed.
+    func draft(isNeeded: Bool, _ notices: [CommitNotice] = []) throws(SyncError) -> CommitDraft {
+        guard let key = keyring?.current, let members = chain.head, key.epoch == chain.state.epoch else {
+            throw .keys(.noWrap)
+        }
+        return CommitDraft(
+            log: setup.log, milliseconds: setup.milliseconds(), label: setup.introduction.label,
+            isNeeded: isNeeded, takesChanges: try ownRole()?.may(.write) == true && notices.isEmpty,
+            progress: packProgress(),
+            introduction: setup.introduction, previous: logs[setup.log], heads: try heads(),
+            notices: notices, key: key, members: members, author: setup.keys.author)
+    }
+
+    /// Puts what a replica tells of packs into the status.
+    private func packProgress() -> @Sendable (PackProgress) -> Void {
+        let before = status.progress.bytesSent
+        return { [weak self] packs in
+            Task { await self?.note(packs, after: before) }
+        }
+    }
+
+    private func note(_ packs: PackProgress, after before: Int) {
+        guard before + packs.bytesSent >= status.progress.bytesSent else { return }
+        status.progress.bytesSent = before + packs.bytesSent
+        status.progress.bytesToSend = packs.bytesToSend
+        publish(status.phase)
+    }
+
+    /// Takes note of a commit that the replica has made and saved.
+    ///
+    /// - Parameter changes: Whether it has facts.
+    func hasMade(_ commit: SealedCommit, changes: Bool) {
+        let dot = Dot(log: setup.log, sequence: commit.summary.head.sequence)
+        outgoing[dot.sequence] = commit.bytes
+        logs[setup.log] = commit.summary
+        tails[setup.log] = commit.summary
+        hashes.note(dot, commit.summary.head.hash)
+        _ = queue.applied(dot)
+        owesAcknowledgement = false
+        if changes { noticeChanges() }
+    }
+
+    /// The last commit of every other log that was applied.
+    func heads() throws(SyncError) -> LogBounds {
+        let others = logs.values.filter { $0.log != setup.log }
+        do throws(FormatError) {
+            return try LogBounds(
+                others.map { LogBound(log: $0.log, sequence: $0.head.sequence, hash: $0.head.hash) })
+        } catch {
+            throw .tooManyLogs
+        }
+    }
+
+    /// Puts the commits that were saved, and notes that they are there.
+    private func putOutgoing() async throws(SyncError) {
+        for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
+            try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
+            try await asking { () async throws(ReplicaError) in
+                try await replica.save([SyncRow(SyncRow.Key(.outgoing, number: sequence), nil)])
+            }
+            outgoing[sequence] = nil
+        }
+    }
+
+    private func put(_ bytes: [UInt8], at dot: Dot) async throws(SyncError) {
+        let name = layout.commit(dot.log, dot.sequence)
+        status.progress.bytesToSend = bytes.count
+        do throws(RemoteError) {
+            try await remote.put(name, .memory(bytes), ifAbsent: true)
+        } catch {
+            guard error == .exists else {
+                throw error == .cancelled ? .cancelled : .remote(error, during: .sending)
+            }
+            try await settle(bytes, at: dot, name)
+        }
+        status.progress.commitsSent += 1
+        status.progress.bytesSent += bytes.count
+        status.progress.bytesToSend = 0
+    }
+
+    /// There is an object already where a commit of this device belongs.
+    private func settle(_ bytes: [UInt8], at dot: Dot, _ name: RemoteName) async throws(SyncError) {
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
+        }
+        switch fetched {
+        case .bytes(bytes): return
+        case .absent: throw .remote(.failed("a commit is there and is not"), during: .sending)
+        case .bytes(let found):
+            let author = setup.keys.author.identity
+            guard let other = try? verifier().authentic(found, at: dot), other.author == author else { break }
+            let known = CommitHash(Blake2b.hash(bytes, for: .commit))
+            let fork = ForkedLog(dot: dot, known: known, other: other.point.hash, witness: nil)
+            forks[setup.log] = fork
+            throw .ownLogForked(fork)
+        case .tooLong: break
+        }
+        // Somebody has put something there that is not this device's, to be in its way; or it was cut short.
+        try await reaching { () async throws(RemoteError) in
+            try await remote.put(name, .memory(bytes), ifAbsent: false)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import CofferCrypto
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// Taking all facts anew: from a checkpoint, or from the first commits.
+extension SyncEngine {
+    // MARK: When
+
+    /// Notices commits that were applied and do not count any more, as their author was removed.
+    func noticeWithdrawn() async throws(SyncError) {
+        for (log, summary) in logs {
+            for point in [summary.lastWrite, summary.head] {
+                guard let point else { continue }
+                let claim = CommitClaim(
+                    author: summary.author, log: log, sequence: point.sequence, hash: point.hash,
+                    head: point.members, writes: point.writes)
+                guard let end = chain.end(of: claim), point.sequence > end else { continue }
+                withdrawn[log] = min(withdrawn[log] ?? .max, end + 1)
+                note(.withdrawn(author(log), from: end + 1))
+            }
+        }
+    }
+
+    /// Whether the facts that are here cannot become right by applying more.
+    func isRebuildNeeded(_ scope: RoundScope) async throws(SyncError) -> Bool {
+        if isRebuildWanted || !withdrawn.isEmpty { return true }
+        // Where none was found, a checkpoint is looked for only now and then.
+        guard !lost.isEmpty, lost != uncovered || scope.asksAllLogs else { return false }
+        // Commits were deleted while this device was away.
+        if let checkpoint = try await newestCheckpoint(),
+            lost.contains(where: { checkpoint.body.versions.contains($0) })
+        {
+            return true
+        }
+        uncovered = lost
+        return false
+    }
+
+    // MARK: How
+
+    /// Takes all facts anew.
+    func rebuild() async throws(SyncError) {
+        publish(.rebuilding)
+        let checkpoint = try await newestCheckpoint()
+        // Without a checkpoint where commits were deleted, less would be known than before.
+        guard checkpoint != nil || standing == nil else { return }
+        try await take(checkpoint)
+    }
+
+    /// Begins with the newest checkpoint; false if there is none.
+    func takeCheckpoint() async throws(SyncError) -> Bool {
+        guard let checkpoint = try await newestCheckpoint() else { return false }
+        publish(.checkpoint)
+        try await take(checkpoint)
+        return true
+    }
+
+    private func take(_ checkpoint: VerifiedCheckpoint?) async throws(SyncError) {
+        try await asking { () async throws(ReplicaError) in try await replica.beginRebuild() }
+        for number in 0..<(checkpoint?.body.pieces.count ?? 0) {
+            guard let checkpoint, let groups = try await piece(number, of: checkpoint) else { return }
+            try await asking { () async throws(ReplicaError) in try await replica.gather(groups) }
+        }
+        let summaries = checkpoint?.body.logs ?? []
+        let result = RebuildResult(
+            versions: checkpoint?.body.versions ?? VersionVector(), clock: checkpoint?.body.clock ?? 0,
+            labels: Dictionary(uniqueKeysWithValues: summaries.map { ($0.log, $0.introduction.label) }),
+            rows: rebuiltRows(checkpoint))
+        let state = try await asking { () async throws(ReplicaError) in
+            try await replica.finishRebuild(result)
+        }
+        if let checkpoint, state != checkpoint.body.stateHash {
+            note(.checkpoint(author(checkpoint.dot.log), sequence: checkpoint.dot.sequence, .otherState))
+        }
+        hashes = KnownHashes()
+        (withdrawn, isRebuildWanted, isLoaded) = ([:], false, false)
+        stops = [:]
+        // So that others know that this device has it.
+        owesAcknowledgement = checkpoint != nil
+        try await load()
+    }
+
+    private func rebuiltRows(_ checkpoint: VerifiedCheckpoint?) -> [SyncRow] {
+        var rows: [SyncRow] = []
+        for link in chain.links {
+            rows.append(SyncRow(SyncRow.Key(.memberLink, number: link.sequence), link.bytes))
+        }
+        for (user, chain) in identityChains {
+            for link in chain.links {
+                rows.append(
+                    SyncRow(SyncRow.Key(.identityLink, id: user.bytes, number: link.sequence), link.bytes))
+            }
+        }
+        rows += duties.rows
+        guard let checkpoint else { return rows }
+        for log in checkpoint.body.logs {
+            rows.append(SyncRow(SyncRow.Key(.log, id: log.log.bytes), log.bytes))
+        }
+        let standing = CheckpointStanding(
+            dot: checkpoint.dot, hash: checkpoint.hash, announcement: checkpoint.dot.sequence + 1,
+            covered: checkpoint.body.versions, members: checkpoint.members)
+        rows.append(SyncRow(SyncRow.Key(.checkpoint), standing.bytes))
+        return rows
+    }
+
+    private func piece(
+        _ number: Int, of checkpoint: VerifiedCheckpoint
+    ) async throws(SyncError) -> [CheckpointPiece.Group]? {
+        let name = try pieceName(checkpoint.dot, number)
+        let fetched = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(name, byteCountMax: CheckpointPiece.byteCountMax)
+        }
+        let expected = checkpoint.body.pieces[number]
+        let header = CheckpointPiece.header(
+            setup.vault, checkpoint.dot, checkpoint.key.epoch, number: UInt32(number))
+        guard case .bytes(let bytes) = fetched, bytes.starts(with: header),
+            Blake2b.hash(bytes, for: .checkpointPiece) == expected.hash.bytes
+        else {
+            note(.checkpoint(author(checkpoint.dot.log), sequence: checkpoint.dot.sequence, .piece(number)))
+            return nil
+        }
+        status.progress.bytesFetched += bytes.count
+        let sealed = Array(bytes[header.count...])
+        let key = checkpoint.key.subkey(CheckpointRole.self)
+        let padded = try? unsafe RecordCipher.open(
+            sealed.span.bytes, key: key, associated: header.span.bytes)
+        guard let padded, let groups = try? CheckpointPiece.groups(padded: padded),
+            groups.allSatisfy({ isPossible($0, in: checkpoint) })
+        else {
+            note(.checkpoint(author(checkpoint.dot.log), sequence: checkpoint.dot.sequence, .piece(number)))
+            return nil
+        }
+        return groups
+    }
+
+    /// Whether what is left of a commit is of one that the checkpoint covers, and says what can be said.
+    private func isPossible(_ group: CheckpointPiece.Group, in checkpoint: VerifiedCheckpoint) -> Bool {
+        guard checkpoint.body.versions.contains(group.stamp.dot) else { return false }
+        let facts = FactCommit(stamp: group.stamp, versions: checkpoint.body.versions, facts: group.facts)
+        return facts.refusal(root: setup.root) == nil
+    }
+}

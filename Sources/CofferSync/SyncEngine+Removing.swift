@@ -1,0 +1,136 @@
+package import CofferFormat
+internal import CofferCrypto
+internal import CofferTrust
+
+// Roles, removals, leaving, and the epochs that begin with them.
+extension SyncEngine {
+    /// Gives a member another role.
+    ///
+    /// What a member has written that may write no longer counts up to what is applied here after a fresh pull.
+    ///
+    /// - Throws: `.membership(.refused)`.
+    package func setRole(of identity: IdentityID, to role: Role) async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            guard let member = chain.state.members[identity] else {
+                throw .membership(.refused(.notMember(identity)))
+            }
+            guard member.role != role else { throw .membership(.refused(.nothingNew)) }
+            try await changeRole(of: identity, to: role)
+        }
+    }
+
+    /// Removes a member, and begins an epoch whose key it does not get: one link.
+    ///
+    /// What it has written counts up to what is applied here after a fresh pull; the link says so for each of its
+    /// logs.
+    ///
+    /// - Throws: `.membership`: `.refused`, `.noTransientKey`, …
+    package func remove(_ identity: IdentityID) async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            guard chain.state.members[identity] != nil else {
+                throw .membership(.refused(.notMember(identity)))
+            }
+            try await removeMember(identity)
+        }
+    }
+
+    /// Ends this user's membership, once all that was changed here is sent.
+    ///
+    /// An owner's or admin's device begins the next epoch.
+    ///
+    /// - Parameter successor: Who becomes owner where the last owner leaves; left out of the link else.
+    /// - Throws: `.membership(.refused(.lastOwner))` where a successor is needed.
+    package func leave(successor: IdentityID? = nil) async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            try await pullAllLogs()
+            do throws(SyncError) { try await push() } catch {
+                switch error {
+                // What cannot be sent any more keeps nobody in.
+                case .ownLogEnded, .ownLogForked: break
+                default: throw error
+                }
+            }
+            try await leaveVault(successor)
+        }
+    }
+
+    /// Begins the next epoch of the vault's key, whether that is owed or not.
+    package func rotate() async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            let epoch = chain.state.epoch
+            try await rotateKey { chain.state.epoch == epoch }
+        }
+    }
+
+    // MARK: Steps
+
+    func removeMember(_ identity: IdentityID) async throws(SyncError) {
+        try await recordNewKeys(without: identity)
+        try await link { () async throws(SyncError) in
+            try await pullAllLogs()
+            guard chain.state.members[identity] != nil else { return nil }
+            let recipients = try await recipients(without: identity)
+            let (bounds, keyring) = (try bounds(of: identity), try openedKeyring())
+            return try ruling { () throws(TrustError) in
+                PendingLink(
+                    try chain.removing(
+                        identity, bounds: bounds, recipients: recipients, keyring: keyring,
+                        signing: setup.keys.author.key, at: time, knowing: identities))
+            }
+        }
+    }
+
+    func changeRole(of identity: IdentityID, to role: Role) async throws(SyncError) {
+        try await link { () async throws(SyncError) in
+            guard let member = chain.state.members[identity], member.role != role else { return nil }
+            var bounds = LogBounds.none
+            if member.role.may(.write), !role.may(.write) {
+                try await pullAllLogs()
+                bounds = try self.bounds(of: identity)
+            }
+            return PendingLink(link: try link(.changeRole(identity, role: role, bounds: bounds)))
+        }
+    }
+
+    func leaveVault(_ successor: IdentityID?) async throws(SyncError) {
+        let identity = ownIdentity
+        do throws(SyncError) {
+            try await link { () async throws(SyncError) in
+                guard chain.state.members[identity] != nil else { return nil }
+                let heir = chain.isLastOwner(identity) ? successor : nil
+                let bounds = try bounds(of: identity)
+                return PendingLink(link: try link(.leave(successor: heir, bounds: bounds)))
+            }
+        } catch {
+            // Which is what was wanted.
+            guard error == .membership(.left) else { throw error }
+        }
+    }
+
+    func rotateKey(while isNeeded: () -> Bool) async throws(SyncError) {
+        try await recordNewKeys(without: nil)
+        try await link { () async throws(SyncError) in
+            guard isNeeded() else { return nil }
+            let (recipients, keyring) = (try await recipients(without: nil), try openedKeyring())
+            return try ruling { () throws(TrustError) in
+                PendingLink(
+                    try chain.rotating(
+                        recipients: recipients, keyring: keyring, signing: setup.keys.author.key, at: time,
+                        knowing: identities))
+            }
+        }
+    }
+
+    func openedKeyring() throws(SyncError) -> Keyring {
+        guard let keyring else { throw .keys(.noWrap) }
+        return keyring
+    }
+
+    /// Records the keys of members whose identity chains have brought others: wraps are made for the newest ones only.
+    private func recordNewKeys(without removed: IdentityID?) async throws(SyncError) {
+        try await pullListedIdentities()
+        for member in chain.state.recipients where member.identity != removed {
+            try await recordKeys(of: member.identity)
+        }
+    }
+}

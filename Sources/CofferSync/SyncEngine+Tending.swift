@@ -1,0 +1,75 @@
+internal import CofferFormat
+internal import CofferTrust
+
+// What a member's device does for the members in each round, without being asked.
+extension SyncEngine {
+    /// Whether this user is somebody in the vault.
+    ///
+    /// - Throws: `.membership`: `.removed`, `.left`, `.revoked`; `.notMember` for who never was one.
+    func checkStanding() throws(SyncError) {
+        if let member = chain.state.members[ownIdentity] {
+            guard member.keys != nil else { throw .membership(.revoked) }
+            return
+        }
+        let removal = chain.state.removals.last { $0.identity == ownIdentity }
+        guard chain.hasKnown(ownIdentity) else { throw .notMember }
+        guard let removal, !hasLeft(after: removal.sequence) else { throw .membership(.left) }
+        throw .membership(.removed(by: name(of: removal.remover), link: removal.sequence))
+    }
+
+    /// Whether this user came back after a link, and left.
+    private func hasLeft(after sequence: UInt64) -> Bool {
+        chain.links.suffix(from: Int(sequence)).contains { link in
+            let body = link.body
+            guard let operation = try? unsafe MemberOperation(code: link.code, body: body.span.bytes) else {
+                return false
+            }
+            if case .leave = operation { return chain.signer(ofLink: link.sequence) == ownIdentity }
+            return false
+        }
+    }
+
+    /// Goes on with what was begun, publishes this user's keys, compares members and wraps, and, if this user may,
+    /// changes the key where that is owed and admits those who were invited.
+    ///
+    /// What the rules do not allow is named, and holds up nothing else.
+    func tendMembers() async throws(SyncError) {
+        notes.removeAll { if case .membership(.undone) = $0 { true } else { false } }
+        try await tolerating { () async throws(SyncError) in try await resumePending() }
+        try await tolerating { () async throws(SyncError) in try await publishOwnCard() }
+        let isDue = isInspectionDue()
+        if isDue { try await tolerating { () async throws(SyncError) in try await lookForFork() } }
+        if isDue, chain.state.may(ownIdentity, .recordKeys) {
+            try await tolerating { () async throws(SyncError) in try await recordRevoked() }
+        }
+        if !chain.state.owed.isEmpty, chain.state.may(ownIdentity, .rotate) {
+            try await tolerating { () async throws(SyncError) in
+                try await rotateKey { !chain.state.owed.isEmpty }
+            }
+        }
+        if isDue { try await tolerating { () async throws(SyncError) in try await inspectWraps() } }
+        if chain.state.may(ownIdentity, .addMembers) {
+            try await tolerating { () async throws(SyncError) in try await admitInvited(isDue: isDue) }
+        }
+        try checkStanding()
+    }
+
+    private func tolerating(_ body: () async throws(SyncError) -> Void) async throws(SyncError) {
+        do throws(SyncError) { try await body() } catch {
+            guard case .membership(let problem) = error else { throw error }
+            note(.membership(.undone(problem)))
+        }
+    }
+
+    /// Takes the rights of members whose identities are revoked.
+    ///
+    /// Other keys are left to the member itself, who knows which of its commits are to count, until the vault's key is
+    /// changed.
+    private func recordRevoked() async throws(SyncError) {
+        try await pullListedIdentities()
+        for member in chain.state.recipients where member.identity != ownIdentity {
+            guard identities[member.identity]?.state.isRevoked == true else { continue }
+            try await recordKeys(of: member.identity)
+        }
+    }
+}

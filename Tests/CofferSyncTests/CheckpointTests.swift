@@ -1,0 +1,171 @@
+import CofferFormat
+import CofferRemote
+import CofferTrust
+import RemoteConformance
+import Testing
+
+@testable import CofferSync
+
+struct CheckpointTests {
+    private func device(_ world: SyncWorld, _ person: Person, _ label: String, every count: UInt64) throws
+        -> Device
+    {
+        let device = try world.device(person, label)
+        device.setup.commitsPerCheckpoint = count
+        device.restart()
+        return device
+    }
+
+    private func checkpointCount(_ world: SyncWorld) -> Int {
+        world.remote.objects.keys.count {
+            world.layout.checkpoints.contains($0) && RemoteLayout.sequence(of: $0) != nil
+        }
+    }
+
+    @Test func logsStayBoundedAndNewDevicesStartFromACheckpoint() async throws {
+        let world = try await SyncWorld()
+        let olga = try device(world, world.owner, "laptop", every: 10)
+        let will = try device(world, try await world.adds("Will", .writer), "desk", every: 10)
+        for number in 0..<60 {
+            try await olga.writes("o\(number)", "x")
+            try await olga.sync()
+            try await will.sync()
+        }
+        try await olga.sync()
+        #expect(checkpointCount(world) <= 2)
+        #expect(world.commitCount(olga) < 30 && world.commitCount(will) < 30)
+        let counting = CountingRemote(world.remote)
+        let late = try world.device(try await world.adds("Lea", .writer), "tablet", remote: counting)
+        try await late.sync()
+        #expect(await late.files().count == 60)
+        #expect(await late.stateHash() == olga.stateHash())
+        #expect(counting.counts.gets < 60)
+        try await late.writes("l", "1")
+        for device in [late, olga, will] { try await device.sync() }
+        #expect(await will.files().count == 61)
+        #expect(await will.stateHash() == late.stateHash())
+        #expect(await (late.findings() + will.findings()).isEmpty)
+    }
+
+    @Test func checkpointsComeToRest() async throws {
+        let world = try await SyncWorld()
+        // More acknowledgements for each checkpoint than it takes commits to make the next one due.
+        var devices = [try device(world, world.owner, "laptop", every: 4)]
+        for number in 0..<5 {
+            let person = try await world.adds("W\(number)", number % 2 == 0 ? .writer : .admin)
+            devices.append(try device(world, person, "d\(number)", every: 4))
+        }
+        for device in devices {
+            try await device.writes(device.label, "x")
+            try await device.sync()
+        }
+        for _ in 0..<12 { for device in devices { try await device.sync() } }
+        let objects = world.remote.objects
+        for _ in 0..<3 {
+            for device in devices {
+                // Nor does a start begin it anew.
+                device.restart()
+                try await device.sync()
+            }
+        }
+        #expect(world.remote.objects == objects)
+        for device in devices { #expect(await device.files().count == 6) }
+    }
+
+    @Test func aCheckpointThatNobodyConfirmsIsKeptInMindAcrossStarts() async throws {
+        let world = try await SyncWorld()
+        let will = try device(world, try await world.adds("Will", .writer), "desk", every: 5)
+        for number in 0..<7 {
+            try await will.writes("w\(number)", "x")
+            try await will.sync()
+            will.restart()
+        }
+        #expect(checkpointCount(world) == 1)
+        let wanda = try device(world, try await world.adds("Wanda", .writer), "den", every: 1000)
+        try await wanda.sync()
+        try await will.sync()
+        for number in 0..<3 {
+            try await will.writes("x\(number)", "x")
+            try await will.sync()
+            will.restart()
+        }
+        #expect(checkpointCount(world) == 2)
+    }
+
+    @Test func aWritersCheckpointCountsOnceSomebodyElseConfirmsIt() async throws {
+        let world = try await SyncWorld()
+        let will = try device(world, try await world.adds("Will", .writer), "desk", every: 5)
+        let wanda = try device(world, try await world.adds("Wanda", .writer), "den", every: 1000)
+        for number in 0..<5 {
+            try await will.writes("w\(number)", "x")
+            try await will.sync()
+        }
+        #expect(checkpointCount(world) == 1)
+        let early = try world.device(world.owner, "early")
+        try await early.sync()
+        let isRefused = await early.findings().contains {
+            if case .checkpoint(_, _, .notConfirmed) = $0 { true } else { false }
+        }
+        #expect(isRefused)
+        #expect(await early.files().count == 5)
+        try await wanda.sync()
+        let late = try world.device(try await world.adds("Lea", .writer), "tablet")
+        try await late.sync()
+        let findings = await late.findings()
+        #expect(findings.isEmpty)
+        #expect(await late.files().count == 5)
+    }
+
+    @Test func aDeviceThatWasAwayTakesTheCheckpoint() async throws {
+        let world = try await SyncWorld()
+        let olga = try device(world, world.owner, "laptop", every: 8)
+        let away = try device(world, try await world.adds("Al", .writer), "boat", every: 1000)
+        try await away.writes("mine", "1")
+        try await away.sync()
+        // What it covers is deleted although the device has not acknowledged it.
+        for number in 0..<20 {
+            try await olga.writes("o\(number)", "x")
+            try await olga.sync()
+        }
+        let last = try await world.bound(olga).sequence
+        let first = try #require(
+            world.remote.objects.keys.filter { world.layout.checkpoints.contains($0) }
+                .compactMap { RemoteLayout.sequence(of: $0) }.max())
+        for sequence in 1...first { try await world.remote.delete(world.layout.commit(olga.log, sequence)) }
+        #expect(first < last)
+        try await away.writes("later", "2")
+        try await away.sync()
+        // What is not there may be late only; it is looked for once more.
+        try await away.sync()
+        #expect(await away.files().count == 22)
+        try await olga.sync()
+        #expect(await olga.stateHash() == away.stateHash())
+    }
+
+    @Test func aCheckpointWithAnotherPieceIsNotTaken() async throws {
+        let world = try await SyncWorld()
+        let olga = try device(world, world.owner, "laptop", every: 4)
+        // Somebody who does not acknowledge the checkpoint: nothing is deleted.
+        let will = try device(world, try await world.adds("Will", .writer), "desk", every: 1000)
+        try await will.writes("w", "x")
+        try await will.sync()
+        for number in 0..<3 {
+            try await olga.writes("o\(number)", "x")
+            try await olga.sync()
+        }
+        let piece = try #require(
+            world.remote.objects.keys.first {
+                world.layout.checkpoints.contains($0) && RemoteLayout.sequence(of: $0) == nil
+            })
+        var bytes = try #require(world.remote.objects[piece])
+        bytes[bytes.count - 1] ^= 1
+        try await world.remote.put(piece, .memory(bytes), ifAbsent: false)
+        let late = try world.device(try await world.adds("Lea", .writer), "tablet")
+        try await late.sync()
+        #expect(await late.files().count == 4)
+        let isNamed = await late.findings().contains {
+            if case .checkpoint(_, _, .piece(0)) = $0 { true } else { false }
+        }
+        #expect(isNamed)
+    }
+}

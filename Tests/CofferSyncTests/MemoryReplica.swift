@@ -1,0 +1,195 @@
+import CofferCrypto
+import CofferFacts
+import CofferFormat
+import CofferRemote
+import CofferSync
+
+/// The root directory of every vault here.
+let rootID = ItemID(low: 0xF0, high: 0xF0)
+/// One key for all, as members have.
+let hashKey = StateHashKey(SymmetricKey<StateHashRole>.zero())
+
+/// The sync side of a vault, in memory. What it holds survives a crash; each call is one transaction.
+actor MemoryReplica: LocalReplica {
+    private var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
+    private var saved: [SyncRow.Key: [UInt8]] = [:]
+    private var changes: [LocalChange] = []
+    private var gathered: [CheckpointPiece.Group] = []
+    /// Calls that changed something.
+    private(set) var transactions = 0
+    /// Changes that go into one commit at most.
+    private let changeCountMax: Int
+    /// Calls that applied commits.
+    private var applyCount = 0
+    private var crash: CrashPoint?
+    private var isRestless = false
+
+    init(changeCountMax: Int = 200) { self.changeCountMax = changeCountMax }
+
+    /// From now on, something changes whenever a commit is made.
+    func changesWithEachCommit() { isRestless = true }
+
+    func crashes(at point: CrashPoint?) { crash = point }
+
+    /// Something that the user does.
+    func perform(_ change: LocalChange) { changes.append(change) }
+
+    var hasChanges: Bool { !changes.isEmpty }
+
+    /// The names in the root, with their contents.
+    func files() -> [String: String] {
+        var files: [String: String] = [:]
+        for id in tree.store.entries(shownIn: rootID, after: nil, limit: .max) {
+            guard let showing = tree.store.entry(id)?.showing else { continue }
+            let content = tree.shownItem(showing.item)?.content?.bytes ?? []
+            files[showing.place.name.description] = String(decoding: content, as: UTF8.self)
+        }
+        return files
+    }
+
+    /// The item that is shown in the root by a name.
+    func item(_ name: String) -> ItemID? {
+        guard let name = EntryName(name.utf8) else { return nil }
+        let entry = tree.store.entry(shownAt: Place(parent: rootID, name: name))
+        return entry.flatMap { tree.store.entry($0)?.item }
+    }
+
+    func shownState() -> StateHashBytes { StateHashBytes(tree.stateHash().bytes) }
+
+    private func step<Value>(_ body: () throws(ReplicaError) -> Value) throws(ReplicaError) -> Value {
+        if crash?.strikes() == true { throw .failed("crash before") }
+        transactions += 1
+        let value = try body()
+        if crash?.strikes() == true { throw .failed("crash after") }
+        return value
+    }
+
+    private func keep(_ rows: [SyncRow]) {
+        for row in rows { saved[row.key] = row.value }
+    }
+
+    func rows() throws(ReplicaError) -> [SyncRow] { saved.map { SyncRow($0.key, $0.value) } }
+
+    func save(_ rows: [SyncRow]) throws(ReplicaError) { try step { () throws(ReplicaError) in keep(rows) } }
+
+    func versions() throws(ReplicaError) -> VersionVector { tree.store.versions() }
+
+    func apply(
+        _ commits: [IncomingCommit], draft: CommitDraft?
+    ) throws(ReplicaError) -> AppliedCommits {
+        try step { () throws(ReplicaError) in
+            var (tree, changes, made) = (self.tree, self.changes, [SealedCommit]())
+            var draft = draft
+            while let next = draft, !changes.isEmpty {
+                guard let sealed = try Self.commit(next, &tree, &changes, changeCountMax) else { continue }
+                made.append(sealed)
+                draft = next.following(sealed)
+            }
+            // As replicas may, it leaves the rest for another time.
+            applyCount += 1
+            let commits = commits.prefix(applyCount % 8 == 0 ? 3 : commits.count)
+            let findings = try Self.apply(commits, to: &tree)
+            (self.tree, self.changes) = (tree, changes)
+            for sealed in made { keep(sealed.rows) }
+            for commit in commits { keep(commit.rows) }
+            return AppliedCommits(count: commits.count, findings: findings, made: made)
+        }
+    }
+
+    private static func apply(
+        _ commits: ArraySlice<IncomingCommit>, to tree: inout FactTree<MemoryFactStore>
+    ) throws(ReplicaError) -> [ReplicaFinding] {
+        var findings: [ReplicaFinding] = []
+        for incoming in commits {
+            let dot = incoming.commit.stamp.dot
+            if tree.store.versions() == incoming.claimedVersions,
+                tree.stateHash().bytes != incoming.claimedState.bytes
+            {
+                findings.append(.otherState(dot))
+            }
+            findings += tree.complaints(about: incoming.commit).map { .complaint(dot, $0) }
+            guard case .applied = tree.apply(incoming.commit) else {
+                throw .failed("commit \(dot.sequence) was not to be applied")
+            }
+        }
+        return findings
+    }
+
+    func makeCommit(_ draft: CommitDraft) throws(ReplicaError) -> SealedCommit? {
+        try step { () throws(ReplicaError) in
+            var (tree, changes) = (self.tree, self.changes)
+            var sealed = try Self.commit(draft, &tree, &changes, changeCountMax)
+            while sealed == nil, draft.takesChanges, !changes.isEmpty {
+                sealed = try Self.commit(draft, &tree, &changes, changeCountMax)
+            }
+            (self.tree, self.changes) = (tree, changes)
+            if let sealed { keep(sealed.rows) }
+            if isRestless, sealed != nil, let item = item("o") {
+                let bytes = Array("\(transactions)".utf8)
+                self.changes.append(.setContent(item, .init(bytes: bytes, size: UInt64(bytes.count))))
+            }
+            return sealed
+        }
+    }
+
+    /// Makes a commit of the first changes; nil if they came to nothing.
+    private static func commit(
+        _ draft: CommitDraft, _ tree: inout FactTree<MemoryFactStore>, _ changes: inout [LocalChange],
+        _ countMax: Int
+    ) throws(ReplicaError) -> SealedCommit? {
+        let state = StateHashBytes(tree.stateHash().bytes)
+        tree.beginCommit(log: draft.log, milliseconds: draft.milliseconds, label: draft.label)
+        if draft.takesChanges {
+            for change in changes.prefix(countMax) {
+                // What is not possible any more in the tree as it is now, was overtaken.
+                try? tree.perform(change)
+            }
+            changes.removeFirst(min(countMax, changes.count))
+        }
+        let made = tree.finishCommit() ?? (draft.isNeeded ? emptyCommit(of: &tree, draft) : nil)
+        guard let commit = made else { return nil }
+        do throws(SyncError) { return try draft.seal(commit, stateHash: state) } catch {
+            throw .notSealed(error)
+        }
+    }
+
+    private static func emptyCommit(
+        of tree: inout FactTree<MemoryFactStore>, _ draft: CommitDraft
+    ) -> FactCommit {
+        let versions = tree.store.versions()
+        let clock = Stamp.clock(milliseconds: draft.milliseconds, after: tree.store.clock())
+        let dot = Dot(log: draft.log, sequence: versions[draft.log] + 1)
+        let commit = FactCommit(
+            stamp: Stamp(clock: clock, dot: dot), versions: versions,
+            label: dot.sequence == 1 ? draft.label : nil, facts: [])
+        _ = tree.apply(commit)
+        return commit
+    }
+
+    func values(after register: Register?, limit: Int) throws(ReplicaError) -> [RegisterValues] {
+        let all = tree.store.allValues.sorted { $0.key.precedes($1.key) }
+        let rest = all.drop { pair in register.map { !$0.precedes(pair.key) } ?? false }
+        return rest.prefix(limit).map { RegisterValues(register: $0.key, values: $0.value) }
+    }
+
+    func stateHash() throws(ReplicaError) -> StateHashBytes { StateHashBytes(tree.stateHash().bytes) }
+
+    func beginRebuild() throws(ReplicaError) { try step { () throws(ReplicaError) in gathered = [] } }
+
+    func gather(_ groups: [CheckpointPiece.Group]) throws(ReplicaError) {
+        try step { () throws(ReplicaError) in gathered += groups }
+    }
+
+    func finishRebuild(_ result: RebuildResult) throws(ReplicaError) -> StateHashBytes {
+        try step { () throws(ReplicaError) in
+            var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
+            tree.beginCheckpoint(result.versions, clock: result.clock, labels: result.labels)
+            for group in gathered { _ = tree.take(group) }
+            self.tree = tree
+            gathered = []
+            saved = [:]
+            keep(result.rows)
+            return StateHashBytes(tree.stateHash().bytes)
+        }
+    }
+}

@@ -1,0 +1,362 @@
+import CofferCrypto
+import CofferFormat
+import CofferRemote
+import CofferTrust
+import RemoteConformance
+import Synchronization
+import Testing
+
+@testable import CofferSync
+
+/// Roles, removals, leaving, and the key that changes with them.
+struct RemovalTests {
+    @Test func whoIsRemovedGetsNothingNew() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        try await olga.writes("hello", "0")
+        try await olga.sync()
+        try await mallory.writes("hers", "1")
+        try await mallory.sync()
+        // Pulled by the removal itself.
+        try await olga.engine.remove(mallory.person.id)
+        #expect(await olga.epoch == 2)
+        #expect(await olga.members.count == 2)
+        await #expect(throws: SyncError.membership(.removed(by: "Olga", link: 3))) {
+            try await mallory.sync()
+        }
+        #expect(await mallory.engine.status.failure == .membership(.removed(by: "Olga", link: 3)))
+        let wraps = try #require(world.remote.objects.first { world.layout.wraps(epoch: 2).contains($0.key) })
+        #expect(try WrapSet(wraps.value)[mallory.person.id] == nil)
+        try await olga.writes("after", "2")
+        for device in [olga, will] { try await device.sync() }
+        #expect(await will.files() == ["hello": "0", "hers": "1", "after": "2"])
+        // Whatever she has, the new key is not in it.
+        #expect(await mallory.keys.keyring()?.all.count == 1)
+        let name = world.layout.commit(olga.log, try await world.head(olga))
+        let bytes = try #require(world.remote.objects[name])
+        #expect(try SignedRecord(bytes, as: .commit).epoch == Epoch(2))
+        #expect(await (olga.findings() + will.findings()).isEmpty)
+        // What she had not sent stays hers.
+        try await mallory.writes("late", "3")
+        let objects = world.remote.objects
+        await #expect(throws: SyncError.self) { try await mallory.sync() }
+        #expect(world.remote.objects == objects)
+    }
+
+    @Test func aLaterOrBackdatedCommitOfTheRemovedIsRefused() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        try await mallory.writes("seen", "1")
+        try await mallory.sync()
+        let head = try await mallory.engine.logs[mallory.log].orThrow()
+        let (old, key) = (try await mallory.engine.chain.head.orThrow(), world.key)
+        try await olga.engine.remove(mallory.person.id)
+        try await will.sync()
+        // She makes it as if she had not heard of it; the storage helps her.
+        let body = CommitBody(
+            previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none, introduction: nil,
+            notices: [], facts: try fileFacts(9, "backdated"))
+        let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
+        let bytes = SignedRecord.sealing(
+            body.paddedBytes, as: .commit, at: dot, under: key, members: old, writes: true,
+            by: mallory.person.author)
+        try await world.remote.put(
+            world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
+        // And in a log of her own that nobody knows.
+        let first = Dot(log: LogID(low: 5, high: 5), sequence: 1)
+        let other = SignedRecord.sealing(
+            CommitBody(
+                previous: .zero, clock: head.clock, stateHash: .zero, heads: .none,
+                introduction: try LogIntroduction(name: "Mallory", label: "den"), notices: [],
+                facts: try fileFacts(10, "other")
+            ).paddedBytes, as: .commit, at: first, under: key, members: old, writes: true,
+            by: mallory.person.author)
+        try await world.remote.put(
+            world.layout.commit(first.log, first.sequence), .memory(other), ifAbsent: false)
+        let late = try world.device(olga.person, "late")
+        for device in [olga, will, late] {
+            try await device.sync()
+            #expect(await device.files() == ["seen": "1"])
+            let refused = await device.findings().filter {
+                if case .stopped(_, _, .right(.tooLate(link: 3))) = $0 { true } else { false }
+            }
+            #expect(refused.count == 2)
+        }
+    }
+
+    @Test func aReaderSendsNothing() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let rita = try await world.joins("Rita", .reader, by: olga)
+        try await olga.writes("a", "1")
+        try await olga.sync()
+        try await rita.writes("mine", "2")
+        try await rita.sync()
+        try await olga.sync()
+        #expect(await olga.files() == ["a": "1"])
+        for (name, bytes) in world.remote.objects where world.layout.log(rita.log).contains(name) {
+            let commit = try await rita.engine.verifier().authentic(
+                bytes, at: Dot(log: rita.log, sequence: try RemoteLayout.sequence(of: name).orThrow()))
+            #expect(!commit.point.writes && commit.body.facts.isEmpty)
+        }
+        // Then she may, and what she has changed goes.
+        try await olga.engine.setRole(of: rita.person.id, to: .writer)
+        try await rita.sync()
+        try await olga.sync()
+        #expect(await olga.files() == ["a": "1", "mine": "2"])
+        // And not any more; what she wrote stays.
+        try await olga.engine.setRole(of: rita.person.id, to: .reader)
+        try await rita.writes("more", "3")
+        for device in [rita, olga] { try await device.sync() }
+        #expect(await olga.files() == ["a": "1", "mine": "2"])
+        #expect(await (olga.findings() + rita.findings()).isEmpty)
+        await #expect(throws: SyncError.membership(.refused(.nothingNew))) {
+            try await olga.engine.setRole(of: rita.person.id, to: .reader)
+        }
+    }
+
+    @Test func whoLeavesOwesARotation() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let will = try await world.joins("Will", .writer, by: olga)
+        let rita = try await world.joins("Rita", .reader, by: olga)
+        try await will.writes("last", "1")
+        try await will.engine.leave()
+        await #expect(throws: SyncError.membership(.left)) { try await will.sync() }
+        // A reader sees that it is owed, and can do nothing about it.
+        try await rita.sync()
+        #expect(await rita.memberFindings() == [.wraps(.rotationOwed(.left(will.person.id)))])
+        #expect(try await rita.engine.roster(verified: []).owed == [.left(will.person.id)])
+        #expect(await rita.epoch == 1)
+        // The next admin's round does it, and the others' do nothing more.
+        for device in [ada, olga, rita, ada] { try await device.sync() }
+        for device in [ada, olga, rita] {
+            #expect(await device.epoch == 2)
+            #expect(await device.files() == ["last": "1"])
+            #expect(await device.findings().isEmpty)
+        }
+    }
+
+    @Test func theLastOwnerNamesASuccessor() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        await #expect(throws: SyncError.membership(.refused(.lastOwner))) { try await olga.engine.leave() }
+        let stranger = try world.person("Eve").id
+        await #expect(throws: SyncError.membership(.refused(.wrongSuccessor))) {
+            try await olga.engine.leave(successor: stranger)
+        }
+        await #expect(throws: SyncError.membership(.refused(.lastOwner))) {
+            try await olga.engine.setRole(of: olga.person.id, to: .writer)
+        }
+        try await olga.engine.leave(successor: will.person.id)
+        try await will.sync()
+        #expect(await will.members == [will.person.id: .owner])
+        #expect(await will.epoch == 2)
+        try await will.writes("own", "1")
+        try await will.sync()
+        #expect(await will.findings().isEmpty)
+    }
+
+    @Test func nobodyIsRemovedBeyondOnesRight() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let will = try await world.joins("Will", .writer, by: olga)
+        for device in [ada, will] { try await device.sync() }
+        let links = world.linkCount
+        await #expect(throws: SyncError.membership(.refused(.missingRight(.removeOwners)))) {
+            try await ada.engine.remove(olga.person.id)
+        }
+        await #expect(throws: SyncError.membership(.refused(.missingRight(.removeAdmins)))) {
+            try await will.engine.remove(ada.person.id)
+        }
+        await #expect(throws: SyncError.membership(.refused(.missingRight(.rotate)))) {
+            try await will.engine.rotate()
+        }
+        await #expect(throws: SyncError.membership(.refused(.cannotRemoveSelf))) {
+            try await ada.engine.remove(ada.person.id)
+        }
+        let stranger = try world.person("Eve").id
+        await #expect(throws: SyncError.membership(.refused(.notMember(stranger)))) {
+            try await olga.engine.remove(stranger)
+        }
+        #expect(world.linkCount == links)
+        #expect(world.wrapCount(2) == 0)
+    }
+
+    @Test func aRevokedIdentityHasNoKeyOfTheNextEpoch() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let chain = will.person.chain
+        let revoke = try chain.link(.revoke, at: now, by: will.person.signing)
+        try await world.remote.put(
+            world.layout.identityLink(will.person.user, 1), .memory(revoke), ifAbsent: true)
+        olga.restart()
+        try await olga.sync()
+        #expect(await olga.epoch == 2)
+        #expect(try await olga.engine.roster(verified: []).members.map(\.keys).contains(.revoked))
+        await #expect(throws: SyncError.membership(.revoked)) { try await will.sync() }
+        #expect(await olga.findings().isEmpty)
+    }
+
+    @Test func rolledKeysAreRecordedAndTheKeyChanges() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        try await will.writes("old", "1")
+        try await will.sync()
+        // His profile rolls his keys; his device goes on with its log.
+        let person = try will.person.rolled(1)
+        let rolled = try world.device(person, "desk")
+        await rolled.keys.keep(will.keys.keyring())
+        try await rolled.writes("new", "2")
+        try await rolled.sync()
+        #expect(await rolled.engine.chain.state.owed == [.keysRolled(person.id)])
+        // With the old ones nothing is said any more.
+        let commits = world.remote.objects.keys.count { world.layout.logs.contains($0) }
+        try await will.writes("stolen", "3")
+        try await will.sync()
+        #expect(world.remote.objects.keys.count { world.layout.logs.contains($0) } == commits)
+        try await olga.sync()
+        try await rolled.sync()
+        #expect(await rolled.epoch == 2)
+        #expect(await rolled.files() == ["old": "1", "new": "2"])
+        #expect(await olga.stateHash() == rolled.stateHash())
+        try await olga.sync()
+        #expect(await (olga.findings() + rolled.findings()).isEmpty)
+    }
+
+    @Test func wrapsThatDoNotAgreeAreNamed() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let rita = try await world.joins("Rita", .reader, by: olga)
+        let hash = try await olga.engine.chain.wraps(for: rita.person.id).orThrow()
+        let name = world.layout.wraps(epoch: 1, hash: hash.bytes)
+        let bytes = try #require(world.remote.objects[name])
+        try await world.remote.delete(name)
+        will.restart()
+        try await will.sync()
+        #expect(
+            await Set(will.memberFindings().map(\.description))
+                == Set(
+                    [
+                        MembershipFinding.wraps(.setMissing(hash, link: 2)),
+                        .wraps(.memberWithoutWrap(rita.person.id)),
+                    ].map(\.description)))
+        try await world.remote.put(name, .memory(bytes), ifAbsent: true)
+        // Keys that no link gives are named once they are there for longer than a link may take to come.
+        let eve = try world.person("Eve")
+        let stray = try WrapSet.sealing(world.key, for: [try eve.recipient], by: will.person.signing)
+        try await world.remote.put(
+            world.layout.wraps(epoch: 1, hash: stray.hash.bytes), .memory(stray.record.bytes), ifAbsent: true)
+        will.restart()
+        try await will.sync()
+        #expect(await will.findings().isEmpty)
+        try await olga.engine.add(try eve.card, role: .reader)
+        try await will.sync()
+        #expect(await will.memberFindings() == [.wraps(.setWithoutLink(stray.hash))])
+        // Another epoch has others.
+        try await olga.engine.rotate()
+        try await will.sync()
+        #expect(await will.findings().isEmpty)
+    }
+
+    @Test func wrapsAreMadeForTheNewestTransientKey() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        // Will is offline, and the storage has lost his key: it was seen when he was admitted.
+        try await world.remote.delete(world.layout.transientKey(will.person.user))
+        try await olga.engine.rotate()
+        #expect(await olga.epoch == 2)
+        let pair = AgreementKey(secretKey: SecretBytes(copying: [UInt8](repeating: 7, count: 32).span.bytes))
+        let newer = try TransientKey.signed(
+            AgreementPublicKey(pair.publicKey), id: TransientKeyID(low: 7, high: 7), from: now + 1,
+            of: will.person.chain, by: will.person.signing)
+        // As his profile has rolled it.
+        let card = try IdentityCard.signed(
+            name: "Will", identity: will.person.chain, transient: newer, by: will.person.signing)
+        will.setup.card = { card }
+        will.restart()
+        try await will.sync()
+        #expect(world.remote.objects[world.layout.transientKey(will.person.user)] == newer.record.bytes)
+        func wrapKey() async throws -> TransientKeyID {
+            try await olga.engine.rotate()
+            let epoch = UInt64(try await olga.epoch.orThrow())
+            let set = try #require(
+                world.remote.objects.first { world.layout.wraps(epoch: epoch).contains($0.key) })
+            return try KeyWrap.transientKey(of: try WrapSet(set.value)[will.person.id].orThrow())
+        }
+        #expect(try await wrapKey() == newer.record.id)
+        // Somebody who brings up the old one, changes nothing.
+        try await world.remote.put(
+            world.layout.transientKey(will.person.user), .memory(will.person.transient.record.bytes),
+            ifAbsent: false)
+        #expect(try await wrapKey() == newer.record.id)
+    }
+
+    @Test func theReceiptSaysWhatCanStillBeRead() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        try await mallory.writes("hers", "1")
+        try await mallory.sync()
+        try await olga.writes("before", "1")
+        try await olga.sync()
+        let before = try await world.bound(olga)
+        try await olga.engine.remove(mallory.person.id)
+        for number in 0..<5 {
+            try await olga.writes("after", "\(number)")
+            try await olga.sync()
+        }
+        let usage: [Epoch: UInt64] = [Epoch(1): 100, Epoch(2): 30]
+        let receipts = try await olga.engine.removalReceipts { usage }
+        let receipt = try #require(receipts.first)
+        #expect(receipts.count == 1 && receipt.identity == mallory.person.id && receipt.name == "Mallory")
+        #expect(receipt.remover == olga.person.id && receipt.time == now)
+        #expect(receipt.endedEpoch == .first)
+        #expect(receipt.oldByteCount == 100 && receipt.newByteCount == 30)
+        #expect(receipt.bounds.bounds == [try await world.bound(mallory)])
+        #expect(Set(receipt.readable) == [before, try await world.bound(mallory)])
+    }
+
+    @Test func theRosterSaysWhoIsThere() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let will = try await world.joins("Will", .writer, by: ada)
+        let invite = try await world.invite(olga, .reader)
+        try await olga.sync()
+        let roster = try await olga.engine.roster(verified: [will.person.id])
+        #expect(roster.members.map(\.role) == [.owner, .admin, .writer])
+        #expect(roster.members.map(\.addedBy) == [olga.person.id, olga.person.id, ada.person.id])
+        #expect(roster.members.map(\.isVerified) == [false, false, true])
+        #expect(roster.members.map(\.isSelf) == [true, false, false])
+        #expect(roster.members.allSatisfy { $0.joined == now })
+        #expect(roster.members[1].name == "Ada")
+        #expect(roster.members[1].fingerprint == Fingerprint(of: ada.person.id))
+        #expect(roster.members[0].keys == .valid(until: now + 30 * day))
+        #expect(roster.pending.map(\.invite) == [invite.id])
+        #expect(roster.owed.isEmpty && roster.forks.isEmpty && roster.epoch == .first)
+        try await olga.engine.withdraw(invite.id)
+        #expect(try await olga.engine.roster(verified: []).pending.isEmpty)
+    }
+}
+
+extension MembershipWorld {
+    /// The number of the last commit of a device.
+    func head(_ device: Device) async throws -> UInt64 { try await bound(device).sequence }
+
+    func bound(_ device: Device) async throws -> LogBound {
+        let summary = try await device.engine.logs[device.log].orThrow()
+        return LogBound(log: device.log, sequence: summary.head.sequence, hash: summary.head.hash)
+    }
+}
