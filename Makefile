@@ -63,6 +63,7 @@ $(STAMP): $(INPUTS)
 
 demo: build ## Show the main job on real files, from an empty profile to a comparison
 	Tests/demo.sh $(BINARY)
+	Tests/demo-sharing.sh $(BINARY)
 
 test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	@sh .ci/check-fuse.sh

@@ -73,8 +73,20 @@ end_store() {
     work=
 }
 
+# Runs coffer; those that were killed while they tried the passphrase count as wrong ones, and make the next one wait.
+patiently() {
+    local code
+    for _ in {1..30}; do
+        "$coffer" "$@" >"$work/output" 2>&1
+        code=$?
+        [ $code = 75 ] || return $code
+        sleep 1
+    done
+    return $code
+}
+
 mount_store() {
-    "$coffer" mount "$work/mount" >"$work/output" 2>&1 || { cat "$work/output"; stop "the store could not be mounted"; }
+    patiently mount "$work/mount" || { cat "$work/output"; stop "the store could not be mounted"; }
     server=$(head -n 1 "$COFFER_HOME/lock")
     index=$(echo "$COFFER_HOME"/vaults/*/index.sqlite)
     log=$index-wal
@@ -186,7 +198,7 @@ check_manifests() {
 }
 
 check_store() {
-    "$coffer" check >"$work/output" 2>&1 || { cat "$work/output"; stop "$1: coffer check found damage"; }
+    patiently check || { cat "$work/output"; stop "$1: coffer check found damage"; }
     "$coffer" status --json >"$work/status" || stop "$1: no status"
     tr -d ' \n' <"$work/status" | grep -Fq '"problems":[]' ||
         { cat "$work/status"; stop "$1: the mount met problems"; }
@@ -234,7 +246,7 @@ play_round() {
     if [ $((RANDOM % 4)) = 0 ]; then
         # A dead mount hides what commands may do meanwhile.
         umount -l -- "$work/mount" 2>/dev/null || fusermount3 -uz -- "$work/mount" 2>/dev/null
-        "$coffer" check >"$work/output" 2>&1 || { cat "$work/output"; stop "damage before the mount"; }
+        patiently check || { cat "$work/output"; stop "damage before the mount"; }
     fi
     mount_store
     check_manifests

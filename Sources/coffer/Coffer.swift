@@ -23,8 +23,9 @@ struct Coffer: ParsableCommand {
         version: version,
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            PassphraseCommand.self, VaultCommand.self, CheckCommand.self, BenchCommand.self,
-            VersionCommand.self,
+            PassphraseCommand.self, VaultCommand.self, RemoteCommand.self, SyncCommand.self,
+            MemberCommand.self, JoinCommand.self, IdentityCommand.self, ConflictsCommand.self,
+            CheckCommand.self, BenchCommand.self, VersionCommand.self,
         ])
 
     static func main() {

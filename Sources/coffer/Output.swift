@@ -43,6 +43,28 @@ enum Output {
         return "\(count) B"
     }
 
+    /// The day of a time in seconds since 1970, in UTC: “2026-03-01”.
+    static func day(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
+    }
+
+    /// Rows below headings, in columns that are as wide as they need to be.
+    static func table(_ headings: [String], _ rows: [[String]]) {
+        let widths = headings.indices.map { column in
+            ([headings] + rows).map { $0[column].count }.max() ?? 0
+        }
+        for row in [headings] + rows {
+            let cells = row.indices.map { column in
+                column == row.count - 1
+                    ? row[column]
+                    : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
+            }
+            var line = cells.joined(separator: "  ")
+            while line.hasSuffix(" ") { line.removeLast() }
+            Output.line(line)
+        }
+    }
+
     /// A figure for people: “1234”, “12.3”, “0.12”.
     static func figure(_ value: Double) -> String {
         guard value.magnitude < 1e15 else { return "\(value)" }

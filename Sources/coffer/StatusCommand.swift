@@ -22,6 +22,7 @@ struct StatusCommand: ParsableCommand {
         }
         Output.line("")
         Reports.table(report.vaults)
+        for sync in report.vaults.compactMap(\.sync) { Reports.show(sync) }
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
         for problem in report.problems { Output.line("  \(problem.text)") }
@@ -36,25 +37,46 @@ enum Reports {
         }
         defer { access.close() }
         guard case .status(let report) = try Requests.perform(.status, on: access) else {
-            throw ProfileError.control("The mount gave another answer than was asked for.")
+            throw ProfileError.otherAnswer
         }
         return report
     }
 
     static func table(_ vaults: [VaultReport]) {
-        let width = max(5, vaults.map(\.name.count).max() ?? 0)
-        func pad(_ text: String, _ count: Int) -> String {
-            text + String(repeating: " ", count: max(0, count - text.count))
+        Output.table(
+            ["VAULT", "ITEMS", "CONTENT", "STORE", ""],
+            vaults.map { vault in
+                [
+                    vault.name, String(vault.items), Output.bytes(vault.contentBytes),
+                    Output.bytes(vault.storeBytes), state(of: vault),
+                ]
+            })
+    }
+
+    /// What there is to say of a vault's sync, but that all is well.
+    static func show(_ sync: SyncReport) {
+        Output.line("\n\(sync.vault) — \(sync.remote)\(sync.role.map { ", you are \($0)" } ?? "")")
+        if let failure = sync.failure { Output.line("  not synced: \(failure)") }
+        if let reason = sync.rotationOwed { Output.line("  the keys should be rotated: \(reason)") }
+        if sync.oldEpochBytes > 0 {
+            Output.line("  \(Output.bytes(sync.oldEpochBytes)) are still to be sealed with the present keys")
         }
-        Output.line("\(pad("VAULT", width))  \(pad("ITEMS", 10))  \(pad("CONTENT", 10))  STORE")
-        for vault in vaults {
-            let state =
-                vault.isOpen ? vault.stopped.map { " — only readable: \($0)" } ?? "" : " — cannot be opened"
-            let content = pad(Output.bytes(vault.contentBytes), 10)
+        for finding in sync.findings { Output.line("  \(finding)") }
+        for device in sync.devices where !device.isThis {
             Output.line(
-                "\(pad(vault.name, width))  \(pad(String(vault.items), 10))  \(content)  \(Output.bytes(vault.storeBytes))\(state)"
-            )
+                "  \(device.name) on \(device.label): commit \(device.commit), \(Output.day(device.time))"
+                    + (device.hasOurs ? "" : ", has not all of yours yet"))
         }
+    }
+
+    private static func state(of vault: VaultReport) -> String {
+        if !vault.isOpen { return "cannot be opened" }
+        if let stopped = vault.stopped { return "only readable: \(stopped)" }
+        guard let sync = vault.sync else { return "" }
+        if let failure = sync.failure { return "not synced: \(failure)" }
+        let count = sync.unsentItems
+        if count > 0 { return "\(count) item\(count == 1 ? "" : "s") to send" }
+        return sync.phase == "idle" ? "synced" : sync.phase
     }
 }
 

@@ -13,6 +13,18 @@ import Testing
             .check(vault: nil), .check(vault: "v"),
             .changePassphrase(old: [0, 255, 10], new: [], hint: nil, passes: 2, memory: .max),
             .changePassphrase(old: [], new: [1], hint: "h", passes: 0, memory: 0),
+            .addRemote(vault: "v", url: "file:///r"), .removeRemote(vault: "v"), .testRemote(.vault("v")),
+            .testRemote(.url("file:///r")), .sync(vault: nil), .sync(vault: "v"),
+            .invite(vault: "v", role: "reader", seconds: .max), .withdrawInvite(vault: "v", id: "00ff"),
+            .addMember(vault: "v", card: "line\nline", role: "owner"), .members(vault: "v"),
+            .setRole(vault: "v", member: "é", role: "admin"), .removeMember(vault: "v", member: "m"),
+            .removals(vault: "v"), .leave(vault: "v", successor: nil), .leave(vault: "v", successor: "m"),
+            .join(invite: "i", name: nil, waits: true), .join(invite: "i", name: "n", waits: false),
+            .identity,
+            .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
+            .conflicts(vault: nil), .conflicts(vault: "v"),
+            .resolveConflict(vault: "v", path: "a/b", keeps: .original),
+            .resolveConflict(vault: "v", path: "a", keeps: .copy),
         ]
         for request in requests {
             let line = try ControlCoding.encode(request)
@@ -25,8 +37,7 @@ import Testing
     @Test func responses() throws {
         let vault = VaultReport(
             name: "v", id: "00", created: 1, epoch: 2, isOpen: true, items: 3, contentBytes: .max,
-            storeBytes: 0,
-            stopped: "reason")
+            storeBytes: 0, stopped: "reason", sync: nil)
         let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
         let responses: [ControlResponse] = [
             .progress(Progress(done: 1, total: 2)), .done, .failure(code: 74, message: "line\nline"),
@@ -38,7 +49,35 @@ import Testing
                 CheckReport(vaults: [VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])])
             ),
         ]
-        for response in responses {
+        let device = DeviceReport(name: "n", label: "l", commit: .max, time: 1, hasOurs: true, isThis: false)
+        let sync = SyncReport(
+            vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: "f", findings: ["g"],
+            unsentItems: 1,
+            commitsLeft: 2, lastRound: nil, rotationOwed: "r", oldEpochBytes: 3, devices: [device])
+        let member = MembersReport.Member(
+            name: "n", role: "owner", identity: "00", fingerprint: "a b", isVerified: true, since: 1,
+            addedBy: nil,
+            isThis: true)
+        let revision = RemovalReport.Revision(device: "n on l", commit: 3)
+        let removal = RemovalReport(
+            name: "n", identity: "00", removedBy: "m", time: 1, lastEpoch: 2, readable: [revision],
+            accepted: [],
+            newBytes: .max, oldBytes: 0)
+        let more: [ControlResponse] = [
+            .sync([sync]), .sync([]), .text("coffer-invite-1:x"),
+            .joined(JoinReport(vault: "v", isMember: true, role: "r")),
+            .remoteTest(
+                RemoteTestReport(remote: "r", steps: [.init(name: "s", milliseconds: 0.25, failure: nil)])),
+            .members(
+                MembersReport(
+                    members: [member], invites: [.init(id: "00", role: "r", expires: 1)], rotationOwed: nil)),
+            .removals([removal]),
+            .identity(
+                IdentityReport(name: "n", identity: "00", fingerprint: "a", card: nil, isVerified: false)),
+            .conflicts([ConflictReport(vault: "v", path: "p", original: nil, author: "a", date: "2026-11-20")]
+            ),
+        ]
+        for response in responses + more {
             let line = try ControlCoding.encode(response)
             let back = try ControlCoding.decode(ControlResponse.self, Array(line.dropLast()))
             #expect(String(reflecting: back) == String(reflecting: response))
@@ -75,6 +114,26 @@ import Testing
         #expect(throws: SystemError.self) { _ = try next() }
     }
 
+    /// What is told late goes nowhere: the number may be another file's by then.
+    @Test func aClientThatWasLetGo() throws {
+        let ends = try ChildProcess.makePipe()
+        let reader = Descriptor(owning: ends.reading)
+        let writer = Descriptor(owning: ends.writing)
+        let client = ControlClient(writer.number)
+        client.send(.done)
+        #expect(client.isHearing)
+        client.end()
+        client.send(.progress(Progress(done: 1, total: 2)))
+        try WholeFile.writeAll([UInt8(ascii: "\n")], to: writer.number, subject: "pipe")
+        let line = try #require(try LineReader.read(from: reader.number, limit: 100))
+        guard case .done = try ControlCoding.decode(ControlResponse.self, line) else {
+            Issue.record("another answer")
+            return
+        }
+        #expect(try LineReader.read(from: reader.number, limit: 100) == [], "nothing came after it")
+        #expect(!client.isHearing)
+    }
+
     @Test func lastLineWithoutItsEnd() throws {
         let ends = try ChildProcess.makePipe()
         let reader = Descriptor(owning: ends.reading)
@@ -96,7 +155,8 @@ import Testing
         defer { vaults.close() }
         let socket = RuntimeDirectory.socket(
             of: try Profile.id(at: test.location), in: test.location.path)
-        let server = try ControlServer(at: socket, ControlHandler(vaults, mountPoint: "/m") { _ in })
+        let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in }
+        let server = try ControlServer(at: socket, handler)
         try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: socket))
         try server.start()
         defer { server.stop() }

@@ -1,6 +1,9 @@
 import CofferFormat
+import CofferRemote
 import CofferStore
+import CofferSync
 import CofferSystem
+import CofferTrust
 import CofferVault
 import Foundation
 import Testing
@@ -26,13 +29,21 @@ import Testing
         (.store(.damaged(place: "a page")), 65),
         (.store(.format(.truncated, place: "a page")), 65), (.store(.noSpace), 74),
         (.store(.system(failed)), 74), (.vault(.damaged(place: "a page")), 65), (.vault(.noSpace), 74),
-        (.control("text"), 76),
+        (.control("text"), 76), (.noRemote(vault: "v"), 66), (.hasRemote(vault: "v", url: "file:///r"), 73),
+        (.otherRemote(vault: "v", url: "file:///r"), 73), (.vaultBusy(name: "v"), 75),
+        (.hasVault(name: "v"), 73),
+        (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
+        (.joinInterrupted, 75), (.noSuchMember(name: "m", vault: "v"), 66),
+        (.ambiguousMember(name: "m", vault: "v"), 64), (.otherWords(first: 3), 77),
+        (.otherWords(first: nil), 77),
+        (.noSuchConflict(path: "a"), 66), (.remoteURL(.noScheme), 64), (.remote(.absent), 74),
+        (.sync(vault: "v", .noMembers), 74), (.trust(.noSuchInvite), 77),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 22)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 37)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

@@ -132,6 +132,21 @@ extension ProfileError {
         case .store: "store"
         case .vault: "vault"
         case .control: "control"
+        case .trust: "trust"
+        case .sync: "sync"
+        case .remote: "remote"
+        case .remoteURL: "remoteURL"
+        case .noRemote: "noRemote"
+        case .hasRemote: "hasRemote"
+        case .otherRemote: "otherRemote"
+        case .vaultBusy: "vaultBusy"
+        case .hasVault: "hasVault"
+        case .notJoined: "notJoined"
+        case .joinInterrupted: "joinInterrupted"
+        case .noSuchMember: "noSuchMember"
+        case .ambiguousMember: "ambiguousMember"
+        case .otherWords: "otherWords"
+        case .noSuchConflict: "noSuchConflict"
         }
     }
 }

@@ -1,17 +1,27 @@
 import CofferCrypto
 import CofferFormat
 import CofferSystem
+import CofferTrust
 import CofferVault
 
 @testable import CofferClient
 
 // What CofferClient reads from files, from its socket and from the kernel.
 extension Decoder {
-    static let profileBody = Decoder(name: "profile-body", byteCountMax: 1024) {
+    static let profileBody = Decoder(name: "profile-body", byteCountMax: 4096) {
         var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
         let empty = body.encoded()
-        body.vaults = [VaultRecord(slot: 1, name: "Personal"), VaultRecord(slot: 2, name: "Work")]
+        let (one, two) = (VaultID(low: 1, high: 2), VaultID(low: 3, high: 4))
+        body.vaults = [
+            VaultRecord(id: one, slot: 1, name: "Personal", keys: [newKey(of: one)]),
+            VaultRecord(id: two, slot: 2, name: "Work", keys: [newKey(of: two)]),
+        ]
         body.nextSlot = 3
+        body.publicIdentity = try PublicIdentity(founding: body.identity, at: 1_800_000_000_000_000_000)
+        body.shares = [VaultShare(vault: two, url: "file:///nas", log: LogID(low: 5, high: 6))]
+        let invite = try Invite(to: one, root: .zero, role: .writer, expires: 9, url: "file:///nas")
+        body.joins = [PendingJoin(invite, name: "Team")]
+        body.verified = [.zero]
         return [empty, body.encoded()]
     } run: { bytes in
         guard let body = try? ProfileBody(bytes.span.bytes) else { return .refused }
@@ -31,6 +41,10 @@ extension Decoder {
         return .taken
     }
 
+    private static func newKey(of vault: VaultID) -> EpochKey {
+        EpochKey(vault: vault, epoch: .first, key: .random())
+    }
+
     static let controlRequest = Decoder(name: "control-request", byteCountMax: 512) {
         let requests: [ControlRequest] = [
             .status, .createVault(name: "Work"), .renameVault(name: "Work", newName: "“ä\\/\""),
@@ -46,7 +60,7 @@ extension Decoder {
         let vault = VaultReport(
             name: "Work", id: "00", created: 1, epoch: 1, isOpen: true, items: 2, contentBytes: 3,
             storeBytes: 4,
-            stopped: nil)
+            stopped: nil, sync: nil)
         let report = StatusReport(
             profile: "/p", name: "Alice", device: "laptop", mountPoint: "/m", vaults: [vault],
             disk: DiskReport(total: 2, available: 1), problems: [ProblemReport(time: 1, text: "text")])

@@ -19,10 +19,13 @@ struct Decoder: Sendable {
 
     /// Every decoder that is fuzzed.
     static let all: [Decoder] = [
-        .profileRecord, .packHeader, .identifier, .profileBody, .controlRequest, .controlResponse, .attempts,
+        .profileRecord, .packHeader, .identifier, .facts, .registers, .profileBody, .controlRequest,
+        .controlResponse,
+        .attempts,
         .lockNote, .mountTable, .sealedRecord, .accessList, .attributes, .indexPages, .indexLog, .packs,
         .rows,
-        .kernelRequest, .links, .trustRecords, .pasted,
+        .kernelRequest, .links, .trustRecords, .pasted, .contentValue, .contentPage, .remotePackHeader,
+        .commits, .checkpoints,
     ]
 }
 

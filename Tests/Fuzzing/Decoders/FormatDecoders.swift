@@ -30,6 +30,46 @@ extension Decoder {
         return .taken
     }
 
+    static let facts = Decoder(name: "facts", byteCountMax: 4096) {
+        let item = ItemID(low: 1, high: 2)
+        let dots = [Dot(log: LogID(low: 3, high: 4), sequence: 5)]
+        guard let name = EntryName("a".utf8) else { throw Violation("no name") }
+        let place = Place(parent: ItemID(low: 6, high: 7), name: name)
+        let entry = EntryID(low: 8, high: 9)
+        let one = [
+            Fact(.kind(item, .symlink(target: [1]))), Fact(.mode(item, 0o644)), Fact(.modified(item, 1)),
+            Fact(.extendedAttribute(item, name: [1], value: [2]), replaces: dots),
+            Fact(.place(entry, .init(item: item, place: place, previous: place))),
+            Fact(.content(item, .init(bytes: [1], size: 2, origin: item))),
+        ]
+        let other = [
+            Fact(.place(entry, .init(item: item, place: nil, previous: place, seenContents: dots))),
+            Fact(.content(item, nil), replaces: dots), Fact(.kind(item, .blockDevice(1))),
+        ]
+        return [FactRecord.bytes([]), FactRecord.bytes(one), FactRecord.bytes(other)]
+    } run: { bytes in
+        guard let facts = try? FactRecord.facts(bytes.span.bytes) else { return .refused }
+        try expect(FactRecord.bytes(facts) == bytes, "facts have two encodings")
+        try expect(Set(facts.map(\.register)).count == facts.count, "a register is spoken of twice")
+        return .taken
+    }
+
+    static let registers = Decoder(name: "registers", byteCountMax: 4096) {
+        let item = ItemID(low: 1, high: 2)
+        let parts = (1...2 as ClosedRange<UInt64>).map { number in
+            RegisterRecord.Part(
+                stamp: Stamp(clock: number, dot: Dot(log: LogID(low: 3, high: 4), sequence: number)),
+                assertions: [
+                    .kind(item, .file), .mode(item, 0o644), .content(item, .init(bytes: [1], size: 1)),
+                ])
+        }
+        return [RegisterRecord.bytes(parts)]
+    } run: { bytes in
+        guard let parts = try? RegisterRecord.parts(bytes.span.bytes) else { return .refused }
+        try expect(RegisterRecord.bytes(parts) == bytes, "registers have two encodings")
+        return .taken
+    }
+
     /// Identifiers as text, which names of files are, and as bytes.
     static let identifier = Decoder(name: "identifier", byteCountMax: 64) {
         let id = PackID(low: 0x0123_4567_89ab_cdef, high: 2)

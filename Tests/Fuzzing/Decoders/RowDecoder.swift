@@ -12,7 +12,8 @@ extension Decoder {
     static let rows = Decoder(name: "rows", byteCountMax: 256) {
         let zeros = [UInt8](repeating: 0, count: 40)
         // One row of each table, then each way to use a vault.
-        return [[]] + (0..<6).map { [1, $0] + zeros } + (0..<10).map { [0, $0, 3] + zeros }
+        return [[], [1, 5, 2] + zeros] + (0..<6).map { [1, $0] + zeros }
+            + (0..<10).map { [0, $0, 3] + zeros }
     } run: { bytes in
         let directory = try SealedVault.closed.get().copy()
         var input = Input(bytes)
@@ -40,7 +41,13 @@ extension Decoder {
             row.live = input.number()
             try index.put(row, replacing: nil)
         default:
-            if input.byte() & 1 == 0 {
+            let kind = input.byte()
+            if kind & 2 != 0 {
+                let place = SealedPlace(
+                    pack: PackID(low: 1, high: 2), position: UInt32(truncatingIfNeeded: input.number()),
+                    hash: .zero)
+                _ = try index.insertRemoteExtent(place, live: input.number())
+            } else if kind & 1 == 0 {
                 try index.insertOrphan(input.number())
             } else {
                 _ = try index.insertContent(input.counted(), live: input.number())
@@ -72,12 +79,15 @@ extension Decoder {
     private static func putExtent(_ input: inout Input, into index: Index) throws {
         let item = input.number()
         let place = input.number()
+        let (offset, length, kind) = (input.number(), input.number(), input.byte())
         var row = ExtentRow(
-            item: item, offset: input.number(), length: input.number(),
-            place: input.byte() & 1 == 0 ? .row(place) : .pack(place, position: input.number()),
+            item: item, offset: offset, length: length,
+            place: kind & 4 != 0
+                ? .remote : kind & 1 == 0 ? .row(place) : .pack(place, position: input.number()),
             prefix: NoncePrefix(low: 1, high: 2), epoch: Epoch(UInt32(truncatingIfNeeded: input.number())))
         row.base = input.number()
         row.total = input.number()
+        if kind & 6 != 0 { row.remote = place }
         try index.insert(row)
     }
 
@@ -90,6 +100,7 @@ extension Decoder {
         for _ in 0..<16 where !input.isEmpty { try? change(vault, &input) }
         try? vault.commit()
         _ = try? vault.compact()
+        _ = try? vault.evict(to: 0)
         try? look(at: vault)
         try? vault.close()
         return .taken

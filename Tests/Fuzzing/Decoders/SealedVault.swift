@@ -2,6 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTestSupport
+import CofferTrust
 
 @testable import CofferStore
 @testable import CofferVault
@@ -13,7 +14,7 @@ struct SealedVault: Sendable {
     static let id = VaultID(low: 1, high: 2)
     static var store: SymmetricKey<StoreRole> { SymmetricKey(secret(3)) }
     static let keys = ContentKeys(
-        vault: id, [ContentKeys.VaultKey(epoch: .first, key: SymmetricKey(secret(4)))])
+        vault: id, [EpochKey(vault: id, epoch: .first, key: SymmetricKey(secret(4)))])
     static let owner = Caller(user: 1000, group: 1000, umask: 0o022)
     static let database = "index.sqlite"
     static let log = "index.sqlite-wal"

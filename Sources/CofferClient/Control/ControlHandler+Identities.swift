@@ -1,0 +1,50 @@
+internal import CofferFormat
+internal import CofferTrust
+
+// Whose identity is whose.
+extension ControlHandler {
+    func answerOnIdentities(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
+        switch request {
+        case .identity:
+            let card = try vaults.profile.identityCard()
+            guard let identity = card.identity.identity else { throw .trust(.wrongPlace) }
+            return .identity(report(of: identity, card.name, card: card.text))
+        case .verify(let target, let words): return .identity(try verify(target, words))
+        default: throw .otherAnswer
+        }
+    }
+
+    private func verify(_ target: IdentityTarget, _ words: String?) throws(ProfileError) -> IdentityReport {
+        let (identity, name) = try identity(of: target)
+        if let words {
+            switch Fingerprint(of: identity).compare(with: words) {
+            case .same: try vaults.profile.noteVerified(identity)
+            case .differs(let word): throw .otherWords(first: word)
+            case .wrongCount: throw .otherWords(first: nil)
+            }
+        }
+        return report(of: identity, name, card: nil)
+    }
+
+    private func identity(of target: IdentityTarget) throws(ProfileError) -> (IdentityID, String) {
+        switch target {
+        case .member(let vault, let member):
+            let found = try shared.named(vault).member(member)
+            return (found.identity, found.name)
+        case .card(let text):
+            do throws(TrustError) {
+                let card = try IdentityCard(text: text)
+                guard let identity = card.identity.identity else { throw .wrongPlace }
+                return (identity, card.name)
+            } catch {
+                throw .trust(error)
+            }
+        }
+    }
+
+    private func report(of identity: IdentityID, _ name: String, card: String?) -> IdentityReport {
+        IdentityReport(
+            name: name, identity: identity.description, fingerprint: Fingerprint(of: identity).description,
+            card: card, isVerified: vaults.profile.hasVerified(identity))
+    }
+}

@@ -1,0 +1,37 @@
+internal import CofferFormat
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+
+// Who may use a vault.
+extension ControlHandler {
+    func answerOnMembers(
+        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ProfileError) -> ControlResponse {
+        switch request {
+        case .invite(let name, let role, let seconds):
+            return .text(try shared.named(name).invite(try Self.role(role), seconds: seconds))
+        case .withdrawInvite(let name, let id): try shared.named(name).withdrawInvite(id)
+        case .addMember(let name, let card, let role):
+            return .text(try shared.named(name).add(card: card, as: try Self.role(role)))
+        case .members(let name): return .members(try shared.named(name).membersReport())
+        case .setRole(let name, let member, let role):
+            try shared.named(name).setRole(of: member, to: try Self.role(role))
+        case .removeMember(let name, let member): try shared.named(name).remove(member)
+        case .removals(let name): return .removals(try shared.named(name).removalReports())
+        case .leave(let name, let successor): try shared.named(name).leave(successor: successor)
+        case .join(let invite, let name, let waits):
+            return .joined(try shared.join(invite, as: name, waits: waits, isHeard: isHeard, progress))
+        default: throw .otherAnswer
+        }
+        return .done
+    }
+
+    private static func role(_ text: String) throws(ProfileError) -> Role {
+        guard let role = Role.allCases.first(where: { "\($0)" == text }) else {
+            throw .control("“\(text)” is no role: use owner, admin, writer or reader.")
+        }
+        return role
+    }
+}

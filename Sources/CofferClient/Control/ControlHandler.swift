@@ -1,0 +1,137 @@
+internal import CofferCrypto
+internal import CofferFUSE
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+
+/// Does what commands ask, for a mount or for a command alone.
+final class ControlHandler: Sendable {
+    let vaults: OpenVaults
+    /// Those of the vaults that have a remote.
+    let shared: SharedVaults
+    private let mountPoint: String?
+    /// Told of names in the mount's root that changed.
+    let rootChanged: @Sendable (String) -> Void
+
+    init(
+        _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?,
+        rootChanged: @escaping @Sendable (String) -> Void
+    ) {
+        self.vaults = vaults
+        self.shared = shared
+        self.mountPoint = mountPoint
+        self.rootChanged = rootChanged
+    }
+
+    /// Answers a request.
+    ///
+    /// - Parameters:
+    ///   - isHeard: Whether somebody still waits for the answer.
+    ///   - progress: Hears from long work.
+    func answer(
+        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
+        progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ProfileError) -> ControlResponse {
+        if vaults.isReadOnly, request.changesVaults { throw .vault(.readOnly) }
+        switch request {
+        case .status:
+            return .status(try status())
+        case .store:
+            try vaults.store()
+        case .createVault(let name):
+            _ = try vaults.create(name, owner: .current)
+            rootChanged(name)
+        case .renameVault(let name, let newName):
+            try vaults.rename(name, to: newName)
+            rootChanged(name)
+            rootChanged(newName)
+        case .deleteVault(let name):
+            // Who is a member stays one; only this device forgets the vault.
+            try shared.delete(name)
+            rootChanged(name)
+        case .check(let vault):
+            return .check(try check(vault, progress))
+        case .changePassphrase(var old, var new, let hint, let passes, let memory):
+            let strength: PasswordHash
+            do throws(CryptoError) {
+                strength = try PasswordHash(passes: passes, memory: memory)
+            } catch {
+                throw .control("The strength of the passphrase is out of range.")
+            }
+            try vaults.profile.changePassphrase(
+                from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength
+            )
+        case .addRemote, .removeRemote, .testRemote, .sync:
+            return try answerOnRemotes(request, progress: progress)
+        case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .removals, .leave,
+            .join:
+            return try answerOnMembers(request, isHeard: isHeard, progress: progress)
+        case .identity, .verify:
+            return try answerOnIdentities(request)
+        case .conflicts(let name):
+            return .conflicts(try conflicts(of: name))
+        case .resolveConflict(let name, let path, let choice):
+            try resolve(path, of: name, choice)
+        }
+        return .done
+    }
+
+    private func status() throws(ProfileError) -> StatusReport {
+        let profile = vaults.profile
+        let open = vaults.vaults
+        var disk: DiskReport?
+        if let space = try? open.first?.vault.space() {
+            disk = DiskReport(total: space.total, available: space.available)
+        }
+        var reports: [VaultReport] = []
+        for record in profile.vaults {
+            let mounted = open.first { $0.slot == record.slot }
+            let size = try? mounted?.vault.size()
+            let store = try? Directory.allocatedByteCount(profile.directory(of: record))
+            reports.append(
+                VaultReport(
+                    name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
+                    epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
+                    items: size?.items ?? 0, contentBytes: size?.content ?? 0,
+                    storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason,
+                    sync: shared[record.slot]?.report))
+        }
+        return StatusReport(
+            profile: profile.location.path, name: profile.name, device: profile.device,
+            mountPoint: mountPoint,
+            vaults: reports, disk: disk,
+            problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
+    }
+
+    private func check(
+        _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ProfileError) -> CheckReport {
+        let records = vaults.profile.vaults.filter { name == nil || $0.name.hasSameBytes(as: name ?? "") }
+        if records.isEmpty, let name { throw .noSuchVault(name: name) }
+        var checks: [VaultCheck] = []
+        for record in records {
+            guard let mounted = vaults.vault(slot: record.slot) else {
+                let text = "The vault cannot be opened."
+                let damage = VaultCheck.Damage(path: nil, from: nil, to: nil, text: text)
+                checks.append(VaultCheck(vault: record.name, items: 0, blocks: 0, bytes: 0, damage: [damage]))
+                continue
+            }
+            do throws(FileSystemError) {
+                let result = try mounted.vault.check { progress(Progress(done: $0, total: $1)) }
+                let damage = result.damage.map {
+                    VaultCheck.Damage(
+                        path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text)
+                }
+                checks.append(
+                    VaultCheck(
+                        vault: record.name, items: result.items, blocks: result.blocks, bytes: result.bytes,
+                        damage: damage))
+            } catch {
+                throw .vault(error)
+            }
+        }
+        return CheckReport(vaults: checks)
+    }
+}

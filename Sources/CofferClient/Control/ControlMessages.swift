@@ -1,0 +1,102 @@
+/// What a command asks of a profile, whether that is mounted or opened for the command alone.
+package enum ControlRequest: Codable, Sendable {
+    case status
+    /// Brings all that was changed to disk.
+    case store
+    case createVault(name: String)
+    case renameVault(name: String, newName: String)
+    case deleteVault(name: String)
+    case check(vault: String?)
+    /// Passphrases cross the socket, which only this user can reach, and no disk.
+    case changePassphrase(old: [UInt8], new: [UInt8], hint: String?, passes: UInt32, memory: UInt32)
+    /// Publishes a vault at a place that others, or other devices, can reach.
+    case addRemote(vault: String, url: String)
+    /// Stops syncing a vault; what is at the remote stays there.
+    case removeRemote(vault: String)
+    /// Tries what a remote must be able to do: that of a vault, or one by its URL.
+    case testRemote(RemoteTarget)
+    /// Sends and fetches all there is, of one vault or of all that have a remote.
+    case sync(vault: String?)
+    case invite(vault: String, role: String, seconds: Int64)
+    case withdrawInvite(vault: String, id: String)
+    /// Adds somebody by the text of an identity card.
+    case addMember(vault: String, card: String, role: String)
+    case members(vault: String)
+    case setRole(vault: String, member: String, role: String)
+    case removeMember(vault: String, member: String)
+    /// Who was removed, and what they can still read.
+    case removals(vault: String)
+    case leave(vault: String, successor: String?)
+    /// Asks for membership by an invite, which is a secret, and waits for it, as long as somebody waits here.
+    case join(invite: String, name: String?, waits: Bool)
+    case identity
+    /// The words of a member's identity, or of a card; with words, compares them and remembers the result.
+    case verify(IdentityTarget, words: String?)
+    case conflicts(vault: String?)
+    case resolveConflict(vault: String, path: String, keeps: ConflictChoice)
+
+    /// Whether it changes vaults, or who has them: not where they are mounted read-only.
+    var changesVaults: Bool {
+        switch self {
+        case .status, .store, .check, .changePassphrase, .testRemote, .members, .removals, .identity, .verify,
+            .conflicts:
+            false
+        case .createVault, .renameVault, .deleteVault, .addRemote, .removeRemote, .sync, .invite,
+            .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .resolveConflict:
+            true
+        }
+    }
+}
+
+/// A remote that is to be tried.
+package enum RemoteTarget: Codable, Sendable {
+    case vault(String)
+    case url(String)
+}
+
+/// Whose identity is meant.
+package enum IdentityTarget: Codable, Sendable {
+    /// A member, by name or by the beginning of the identity's id.
+    case member(vault: String, member: String)
+    /// Whoever the text of an identity card says.
+    case card(String)
+}
+
+/// Which of two versions stays.
+package enum ConflictChoice: String, Codable, Sendable, CaseIterable {
+    /// The one that has the name; the copy is removed.
+    case original
+    /// The copy, which takes the name; what had it is removed.
+    case copy
+}
+
+/// What comes back, one after the other; the last is not `progress`.
+package enum ControlResponse: Codable, Sendable {
+    case progress(Progress)
+    case done
+    case status(StatusReport)
+    case check(CheckReport)
+    case remoteTest(RemoteTestReport)
+    case sync([SyncReport])
+    /// A line that is for people or programs to take along, as an invite.
+    case text(String)
+    case members(MembersReport)
+    case removals([RemovalReport])
+    case joined(JoinReport)
+    case identity(IdentityReport)
+    case conflicts([ConflictReport])
+    case failure(code: Int32, message: String)
+}
+
+/// How far long work has come.
+package struct Progress: Codable, Sendable {
+    /// How much is done, in the unit of `total`: for a check, bytes of content.
+    package let done: Int
+    /// How much there is to do; may grow meanwhile.
+    package let total: Int
+
+    package init(done: Int, total: Int) {
+        self.done = done
+        self.total = total
+    }
+}

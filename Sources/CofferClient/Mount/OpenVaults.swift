@@ -1,0 +1,236 @@
+internal import CofferFUSE
+internal import CofferTrust
+internal import CofferStore
+internal import CofferSystem
+internal import CofferVault
+
+/// The vaults of a profile, opened: the root directory of a mount, and what commands work on.
+final class OpenVaults: VaultDirectory {
+    let profile: Profile
+    let problems: ProblemLog
+    let isReadOnly: Bool
+    private let state: Condition<State>
+    /// Taken before `state`, for as long as a change of the list lasts.
+    private let changing = Condition(false)
+
+    private struct State {
+        var open: [UInt16: MountedVault] = [:]
+        var changed: Int64
+        /// Who shows the vault of a slot to programs.
+        var sink: (@Sendable (UInt16) -> any ChangeSink)?
+        /// Who works with vaults in the background, and has to let go of one that is to be deleted.
+        var deletes: (@Sendable (UInt16) -> Void)?
+    }
+
+    /// Opens all vaults; one that cannot be opened is left out, and named in `problems`.
+    init(_ profile: Profile, problems: ProblemLog, isReadOnly: Bool) {
+        self.profile = profile
+        self.problems = problems
+        self.isReadOnly = isReadOnly
+        state = Condition(State(changed: Clock.realTime))
+        for path in profile.strayDirectories {
+            problems.add("\(path) belongs to no vault of this profile; if you do not miss one, remove it.")
+        }
+        for record in profile.vaults {
+            do throws(ProfileError) {
+                let vault = try open(record)
+                state.withLock { $0.open[record.slot] = vault }
+            } catch {
+                problems.add("The vault “\(record.name)” cannot be opened: \(error)")
+            }
+        }
+    }
+
+    private func open(_ record: VaultRecord) throws(ProfileError) -> MountedVault {
+        guard let keys = ContentKeys(vault: record.id, record.keys) else {
+            throw .damagedProfile(path: profile.location.path)
+        }
+        let path = profile.directory(of: record)
+        let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
+        let vault: Vault
+        do throws(StoreError) {
+            vault = try Vault(
+                in: directory, id: record.id, store: record.store, keys: keys, problems: problems,
+                isReadOnly: isReadOnly)
+        } catch {
+            throw .store(error)
+        }
+        do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
+        vault.setSink(state.withLock { $0.sink }?(record.slot))
+        return MountedVault(slot: record.slot, name: record.name, vault: vault)
+    }
+
+    /// Says who shows the vaults to programs, each by its slot, also those that are yet to be made.
+    func setSink(_ sink: @escaping @Sendable (UInt16) -> any ChangeSink) {
+        let open = state.withLock { state in
+            state.sink = sink
+            return state.open
+        }
+        for (slot, mounted) in open { mounted.vault.setSink(sink(slot)) }
+    }
+
+    /// Says who is told of a vault, by its slot, before it is closed for good.
+    func setDeletionListener(_ listener: @escaping @Sendable (UInt16) -> Void) {
+        state.withLock { $0.deletes = listener }
+    }
+
+    /// Brings all that was changed to disk.
+    ///
+    /// A vault that has stopped, or whose index is damaged, keeps nobody: waiting would not help it, and its
+    /// problem was told.
+    ///
+    /// - Throws: `.vault(.noSpace)`, once all others are stored.
+    func store() throws(ProfileError) {
+        if isReadOnly { return }
+        var failure: FileSystemError?
+        for mounted in vaults {
+            do throws(FileSystemError) {
+                try mounted.vault.commit()
+            } catch {
+                if case .noSpace = error { failure = error }
+            }
+        }
+        if let failure { throw .vault(failure) }
+    }
+
+    /// Stores everything and closes all vaults.
+    ///
+    /// - Returns: Why a vault could not be stored, if so; names no file.
+    @discardableResult
+    func close() -> String? {
+        var failure: String?
+        let open = state.withLock { state in
+            defer { state.open = [:] }
+            return state.open
+        }
+        for mounted in open.values {
+            do throws(FileSystemError) {
+                try mounted.vault.close()
+            } catch {
+                failure = error.summary
+                problems.add("The vault “\(mounted.name)” could not be stored: \(ProfileError.vault(error))")
+            }
+        }
+        return failure
+    }
+
+    // MARK: VaultDirectory
+
+    var vaults: [MountedVault] {
+        state.withLock { $0.open.values.sorted { $0.slot < $1.slot } }
+    }
+
+    func vault(slot: UInt16) -> MountedVault? {
+        state.withLock { $0.open[slot] }
+    }
+
+    func vault(named name: [UInt8]) -> MountedVault? {
+        vaults.first { Array($0.name.utf8) == name }
+    }
+
+    var owner: (user: UInt32, group: UInt32) { (Caller.current.user, Caller.current.group) }
+
+    var changed: Int64 { state.withLock { $0.changed } }
+
+    func createVault(named name: [UInt8], by caller: Caller) throws(FileSystemError) -> MountedVault {
+        if isReadOnly { throw .readOnly }
+        guard let text = String(validating: name, as: UTF8.self) else { throw .invalidArgument }
+        do throws(ProfileError) {
+            return try create(text, owner: caller)
+        } catch {
+            throw Self.fileSystemError(error)
+        }
+    }
+
+    func renameVault(_ name: [UInt8], to newName: [UInt8]) throws(FileSystemError) {
+        if isReadOnly { throw .readOnly }
+        guard let old = String(validating: name, as: UTF8.self),
+            let new = String(validating: newName, as: UTF8.self)
+        else { throw .invalidArgument }
+        do throws(ProfileError) { try rename(old, to: new) } catch { throw Self.fileSystemError(error) }
+    }
+
+    func removeEmptyVault(named name: [UInt8]) throws(FileSystemError) {
+        if isReadOnly { throw .readOnly }
+        guard let mounted = vault(named: name) else { throw .notFound }
+        let entries = try mounted.vault.readDirectory(Vault.rootNumber, after: 2, limit: 1, attributes: false)
+        guard entries.isEmpty else { throw .directoryNotEmpty }
+        do throws(ProfileError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
+    }
+
+    private static func fileSystemError(_ error: ProfileError) -> FileSystemError {
+        switch error {
+        case .vaultExists: .alreadyExists
+        case .noSuchVault: .notFound
+        case .invalidVaultName: .invalidArgument
+        case .system(let error) where error.isNoSpace: .noSpace
+        case .store(.noSpace): .noSpace
+        case .store(let error): .store(error)
+        case .system(let error): .store(.system(error))
+        default: .notPermitted
+        }
+    }
+
+    // MARK: Changing
+
+    /// Makes a vault, and opens it.
+    ///
+    /// - Parameter joined: The vault of others that it is to be a copy of, and its keys; nil for a new one.
+    func create(
+        _ name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
+    ) throws(ProfileError) -> MountedVault {
+        try changingAlone { () throws(ProfileError) in
+            let mounted = try open(try profile.createVault(named: name, joined: joined, owner: owner))
+            note { $0.open[mounted.slot] = mounted }
+            return mounted
+        }
+    }
+
+    func rename(_ name: String, to newName: String) throws(ProfileError) {
+        try changingAlone { () throws(ProfileError) in
+            try profile.renameVault(name, to: newName)
+            note { state in
+                for (slot, mounted) in state.open where mounted.name.hasSameBytes(as: name) {
+                    state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
+                }
+            }
+        }
+    }
+
+    func delete(_ name: String) throws(ProfileError) {
+        try changingAlone { () throws(ProfileError) in
+            guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
+                throw .noSuchVault(name: name)
+            }
+            let mounted = state.withLock { $0.open[record.slot] }
+            note { $0.open[record.slot] = nil }
+            state.withLock { $0.deletes }?(record.slot)
+            // What cannot be stored any more is to be deleted anyway.
+            try? mounted?.vault.close()
+            do throws(ProfileError) {
+                try profile.deleteVault(record)
+            } catch {
+                // If the profile could not be changed, the vault is still there, and goes on.
+                if profile.vaults.contains(where: { $0.slot == record.slot }), let again = try? open(record) {
+                    note { $0.open[record.slot] = again }
+                }
+                throw error
+            }
+        }
+    }
+
+    /// Lets one change of the list happen at a time, and none where it is mounted read-only.
+    private func changingAlone<Result>(_ body: () throws(ProfileError) -> Result) throws(ProfileError)
+        -> Result
+    {
+        if isReadOnly { throw .vault(.readOnly) }
+        return try changing.withLock { _ throws(ProfileError) in try body() }
+    }
+
+    private func note(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            state.changed = Clock.realTime
+        }
+    }
+}

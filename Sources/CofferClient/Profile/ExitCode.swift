@@ -1,0 +1,37 @@
+internal import CofferStore
+internal import CofferSync
+internal import CofferTrust
+internal import CofferVault
+
+/// The exit codes of coffer, from sysexits.h; documented in the manual.
+extension ProfileError {
+    /// What `coffer` exits with, so that scripts can tell errors apart.
+    package var exitCode: Int32 {
+        switch self {
+        case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM
+        case .tooManyAttempts, .locked: 75  // EX_TEMPFAIL
+        case .noProfile, .noSuchVault: 66  // EX_NOINPUT
+        case .profileExists, .notPrivate, .vaultExists, .vaultNotEmpty: 73  // EX_CANTCREAT
+        case .damagedProfile, .newerProfile: 65  // EX_DATAERR
+        case .invalidVaultName: 64  // EX_USAGE
+        case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL
+        case .mountPoint, .notMounted: 72  // EX_OSFILE
+        case .noFUSE: 69  // EX_UNAVAILABLE
+        case .noMemory: 71  // EX_OSERR
+        case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
+        case .system, .store, .vault, .notStored: 74  // EX_IOERR
+        case .sync, .remote: 74  // EX_IOERR
+        case .remoteURL: 64  // EX_USAGE
+        case .noRemote, .noSuchMember, .noSuchConflict: 66  // EX_NOINPUT
+        case .ambiguousMember: 64  // EX_USAGE
+        case .hasRemote, .otherRemote, .hasVault: 73  // EX_CANTCREAT
+        case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL
+        case .notJoined(.remote): 74  // EX_IOERR
+        case .notJoined(.noVault): 66  // EX_NOINPUT
+        case .notJoined: 77  // EX_NOPERM
+        case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
+        case .otherWords, .trust: 77  // EX_NOPERM
+        case .control: 76  // EX_PROTOCOL
+        }
+    }
+}

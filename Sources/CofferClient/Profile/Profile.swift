@@ -1,0 +1,401 @@
+package import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferTrust
+package import CofferSystem
+internal import CofferVault
+internal import Glibc
+
+/// An unlocked profile: the keys of a person, of this device, and of the vaults.
+///
+/// Whoever has one holds the profile's lock. Changes are written to disk before they are seen.
+package final class Profile: Sendable {
+    /// Where it lies.
+    package let location: ProfileLocation
+    private let lock: FileLock
+    private let key: SymmetricKey<ProfileRole>
+    let state: Condition<State>
+    /// Taken before `state`: one vault is made at a time, as the slot is known before its store is.
+    private let creating = Condition(false)
+
+    final class State {
+        var record: ProfileRecord
+        var body: ProfileBody
+
+        init(_ record: ProfileRecord, _ body: consuming ProfileBody) {
+            self.record = record
+            self.body = body
+        }
+    }
+
+    /// What a new profile is made of.
+    package struct Settings: Sendable {
+        /// The person's name, as others will see it.
+        package var name: String
+        /// This machine's name.
+        package var device: String
+        /// Shown after wrong passphrases; hidden on disk, but not protected.
+        package var hint: String?
+        /// What trying a passphrase costs.
+        package var strength: PasswordHash
+        /// The name of the first vault.
+        package var firstVault: String
+
+        package init(name: String, device: String, hint: String?, strength: PasswordHash, firstVault: String)
+        {
+            self.name = name
+            self.device = device
+            self.hint = hint
+            self.strength = strength
+            self.firstVault = firstVault
+        }
+    }
+
+    private init(
+        _ location: ProfileLocation, _ lock: consuming FileLock, _ key: consuming SymmetricKey<ProfileRole>,
+        _ state: sending State
+    ) {
+        self.location = location
+        self.lock = lock
+        self.key = key
+        self.state = Condition(state)
+    }
+
+    // MARK: Making and opening
+
+    /// Makes a profile with a first vault.
+    ///
+    /// It exists once its file does, which is written last.
+    ///
+    /// - Throws: `.profileExists`, `.emptyPassphrase`.
+    package static func create(
+        at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
+    ) throws(ProfileError) {
+        if location.exists { throw .profileExists(path: location.path) }
+        guard passphrase.count > 0 else { throw .emptyPassphrase }
+        try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
+        try makePrivate(location.path)
+        _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
+        guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) })
+        else {
+            throw .locked(location.lockNote)
+        }
+        // Somebody else may have made one until the lock was taken.
+        if location.exists { throw .profileExists(path: location.path) }
+        try systemCalls { () throws(SystemError) in
+            try POSIXStorageDirectory(path: Directory.parent(of: location.path), followsLink: true).sync()
+        }
+        let id = ProfileID(low: Random.number(), high: Random.number())
+        let key = SymmetricKey<ProfileRole>.random()
+        let method = try PassphraseUnlock.makeRecord(
+            profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
+        let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
+        let body = ProfileBody(
+            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
+        let profile = Profile(location, lock, key, State(record, body))
+        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+    }
+
+    /// Takes a directory that was there before from all but its owner; if it holds something, that is for the
+    /// user to do.
+    private static func makePrivate(_ path: String) throws(ProfileError) {
+        if RuntimeDirectory.isPrivate(path) { return }
+        guard try systemCalls({ () throws(SystemError) in try Directory.names(in: path) }).isEmpty else {
+            throw .notPrivate(path: path)
+        }
+        try systemCalls { () throws(SystemError) in try Directory.makePrivate(path) }
+    }
+
+    /// Unlocks a profile by its passphrase.
+    ///
+    /// Takes the time of Argon2id.
+    ///
+    /// - Throws: `.wrongPassphrase` with the hint from the third time on, `.tooManyAttempts`.
+    package static func unlock(
+        _ location: ProfileLocation, _ lock: consuming FileLock, passphrase: borrowing SecretBytes
+    ) throws(ProfileError) -> Profile {
+        let record = try readRecord(location)
+        let key = try open(record, location, passphrase)
+        return try Profile(location, lock, record, key)
+    }
+
+    /// Opens a profile whose key is at hand.
+    package static func open(
+        _ location: ProfileLocation, _ lock: consuming FileLock, key: consuming SecretBytes
+    ) throws(ProfileError) -> Profile {
+        let record = try readRecord(location)
+        return try Profile(location, lock, record, SymmetricKey(key))
+    }
+
+    private convenience init(
+        _ location: ProfileLocation, _ lock: consuming FileLock, _ record: ProfileRecord,
+        _ key: consuming SymmetricKey<ProfileRole>
+    ) throws(ProfileError) {
+        let body = try Self.openBody(record, key, location)
+        self.init(location, lock, key, State(record, body))
+        try setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
+    }
+
+    /// Checks that a profile can be opened by this program, before anybody is asked for a passphrase.
+    package static func check(_ location: ProfileLocation) throws(ProfileError) {
+        _ = try readRecord(location)
+    }
+
+    /// The id of a profile, which anybody can read who can read its file.
+    static func id(at location: ProfileLocation) throws(ProfileError) -> String {
+        try readRecord(location).id.description
+    }
+
+    private static func readRecord(_ location: ProfileLocation) throws(ProfileError) -> ProfileRecord {
+        guard location.exists else { throw .noProfile(path: location.path) }
+        let bytes = try systemCalls { () throws(SystemError) in
+            try WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
+        }
+        do throws(FormatError) {
+            return try unsafe ProfileRecord(bytes.span.bytes)
+        } catch {
+            if case .newerVersion(let found, let supported) = error {
+                throw .newerProfile(path: location.profile, found: found, supported: supported)
+            }
+            throw .damagedProfile(path: location.profile)
+        }
+    }
+
+    /// Tries a passphrase, counting the attempt.
+    private static func open(
+        _ record: ProfileRecord, _ location: ProfileLocation, _ passphrase: borrowing SecretBytes
+    ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
+        guard passphrase.count > 0 else { throw .emptyPassphrase }
+        let limiter = AttemptLimiter(path: location.attempts)
+        try limiter.begin()
+        for method in record.unlockMethods {
+            do throws(ProfileError) {
+                let key = try PassphraseUnlock.open(
+                    method, profile: record.id, passphrase: passphrase, path: location.profile)
+                try limiter.succeed()
+                return key
+            } catch {
+                guard case .wrongPassphrase = error else { throw error }
+            }
+        }
+        let hint = record.unlockMethods.first.flatMap { PassphraseUnlock.hint($0, profile: record.id) }
+        throw .wrongPassphrase(hint: limiter.count >= 3 ? hint : nil)
+    }
+
+    private static func openBody(
+        _ record: ProfileRecord, _ key: borrowing SymmetricKey<ProfileRole>, _ location: ProfileLocation
+    ) throws(ProfileError) -> ProfileBody {
+        let associated = record.associatedData
+        do throws(CryptoError) {
+            let bytes = try unsafe RecordCipher.openSecret(
+                record.sealedBody.span.bytes,
+                key: key.derive(ProfileBodyRole.self, context: record.id.bytes.span.bytes),
+                associated: associated.span.bytes)
+            do throws(FormatError) {
+                return try bytes.withBytes { bytes throws(FormatError) in try ProfileBody(bytes) }
+            } catch {
+                throw CryptoError.authenticationFailed
+            }
+        } catch {
+            throw .damagedProfile(path: location.profile)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Names the profile.
+    package var id: String { state.withLock { $0.record.id.description } }
+
+    /// The person's name.
+    package var name: String { state.withLock { $0.body.identity.name } }
+
+    /// This machine's name.
+    package var device: String { state.withLock { $0.body.device.label } }
+
+    var vaults: [VaultRecord] { state.withLock { $0.body.vaults } }
+
+    /// The profile key, for a process that takes over.
+    package func copyKey() -> SecretBytes {
+        key.bytes.withBytes { SecretBytes(copying: $0) }
+    }
+
+    /// The lock's descriptor, for a process that takes over.
+    package var lockDescriptor: Int32 { lock.number }
+
+    /// Tells others who find the profile locked where it is mounted.
+    package func setLockNote(_ note: LockNote) throws(ProfileError) {
+        try systemCalls { () throws(SystemError) in try lock.setNote(note.text) }
+    }
+
+    // MARK: Changing
+
+    /// Changes the body and stores it; nothing changes if it cannot be stored.
+    func change(_ edit: (State) throws(ProfileError) -> Void) throws(ProfileError) {
+        try state.withLock { state throws(ProfileError) in
+            let vaults = state.body.vaults
+            let nextSlot = state.body.nextSlot
+            let (publicIdentity, shares) = (state.body.publicIdentity, state.body.shares)
+            let (joins, verified) = (state.body.joins, state.body.verified)
+            let record = state.record
+            do throws(ProfileError) {
+                try edit(state)
+                try store(state)
+            } catch {
+                state.body.vaults = vaults
+                state.body.nextSlot = nextSlot
+                (state.body.publicIdentity, state.body.shares) = (publicIdentity, shares)
+                (state.body.joins, state.body.verified) = (joins, verified)
+                state.record = record
+                throw error
+            }
+        }
+    }
+
+    private func store(_ state: State) throws(ProfileError) {
+        var bytes = state.body.encoded()
+        let associated = state.record.associatedData
+        let bodyKey = unsafe key.derive(ProfileBodyRole.self, context: state.record.id.bytes.span.bytes)
+        state.record.sealedBody = unsafe RecordCipher.seal(
+            bytes.span.bytes, key: bodyKey, associated: associated.span.bytes)
+        SecretBytes.wipe(&bytes)
+        let file = state.record.bytes
+        do throws(SystemError) {
+            try WholeFile.replace(location.profile, with: file)
+        } catch {
+            // If only the last step failed, the new file is in place: then the change is made.
+            let present = try? WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
+            guard present == file else { throw .system(error) }
+        }
+    }
+
+    /// Replaces the passphrase, once the present one is proven.
+    package func changePassphrase(
+        from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
+    ) throws(ProfileError) {
+        guard new.count > 0 else { throw .emptyPassphrase }
+        let record = state.withLock { $0.record }
+        _ = try Self.open(record, location, old)
+        let method = try PassphraseUnlock.makeRecord(
+            profile: record.id, key: key, passphrase: new, strength: strength, hint: hint)
+        try change { state throws(ProfileError) in state.record.unlockMethods = [method] }
+    }
+
+    /// Makes a vault: its store first, then its record.
+    ///
+    /// - Parameter joined: The vault of others that it is to be a copy of, and its keys; nil for a new one.
+    func createVault(
+        named name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
+    ) throws(ProfileError) -> VaultRecord {
+        try Self.validate(vaultName: name)
+        return try creating.withLock { _ throws(ProfileError) in try createVaultAlone(name, joined, owner) }
+    }
+
+    private func createVaultAlone(
+        _ name: String, _ joined: (share: VaultShare, keys: [EpochKey])?, _ owner: Caller
+    ) throws(ProfileError) -> VaultRecord {
+        let slot = try state.withLock { state throws(ProfileError) in
+            guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
+                throw .vaultExists(name: name)
+            }
+            if let known = state.body.vaults.first(where: { $0.id == joined?.share.vault }) {
+                throw .hasVault(name: known.name)
+            }
+            guard state.body.nextSlot < UInt16.max else {
+                throw .control("This profile has had all the vaults it can have.")
+            }
+            return state.body.nextSlot
+        }
+        let id = joined?.share.vault ?? VaultID(low: Random.number(), high: Random.number())
+        let keys = joined?.keys ?? [EpochKey(vault: id, epoch: .first, key: .random())]
+        let vault = VaultRecord(id: id, slot: slot, name: name, keys: keys)
+        let path = directory(of: vault)
+        // A vault of others has been here before, or a crash came while it was joined.
+        if joined != nil, Directory.exists(path) { try putAside(path) }
+        do throws(ProfileError) {
+            try makeStore(of: vault, at: path, owner)
+            try change { state throws(ProfileError) in
+                guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
+                    throw .vaultExists(name: name)
+                }
+                state.body.vaults.append(vault)
+                state.body.nextSlot = slot + 1
+                guard let share = joined?.share else { return }
+                state.body.shares.append(share)
+                state.body.joins.removeAll { $0.invite.vault == share.vault }
+            }
+        } catch {
+            // What was made of it holds nothing yet.
+            try? Directory.removeAll(path)
+            throw error
+        }
+        return vault
+    }
+
+    /// Makes room for a store, and leaves what is in its place to the user.
+    private func putAside(_ path: String) throws(ProfileError) {
+        let other = "\(location.vaults)/\(VaultID(low: Random.number(), high: Random.number()))"
+        try systemCalls { () throws(SystemError) in
+            guard unsafe rename(path, other) == 0 else { throw SystemError("rename", code: errno, on: path) }
+        }
+    }
+
+    private func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ProfileError) {
+        let directory = try systemCalls { () throws(SystemError) in
+            try Directory.make(path)
+            return try POSIXStorageDirectory(path: path)
+        }
+        do throws(StoreError) {
+            try Vault.create(in: directory, id: vault.id, store: vault.store, owner: owner)
+        } catch {
+            throw .store(error)
+        }
+        try systemCalls { () throws(SystemError) in
+            try POSIXStorageDirectory(path: location.vaults, followsLink: true).sync()
+        }
+    }
+
+    func renameVault(_ name: String, to newName: String) throws(ProfileError) {
+        try Self.validate(vaultName: newName)
+        try change { state throws(ProfileError) in
+            guard let index = state.body.vaults.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
+                throw .noSuchVault(name: name)
+            }
+            if name.hasSameBytes(as: newName) { return }
+            guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: newName) }) else {
+                throw .vaultExists(name: newName)
+            }
+            state.body.vaults[index] = state.body.vaults[index].renamed(to: newName)
+        }
+    }
+
+    /// Forgets a vault and its keys, then removes its store, which nobody can read from then on.
+    func deleteVault(_ vault: VaultRecord) throws(ProfileError) {
+        try change { state throws(ProfileError) in
+            state.body.vaults.removeAll { $0.id == vault.id }
+            state.body.shares.removeAll { $0.vault == vault.id }
+        }
+        try systemCalls { () throws(SystemError) in try Directory.removeAll(directory(of: vault)) }
+    }
+
+    /// Directories of vaults that the profile does not name, as a crash leaves them that comes while one is
+    /// made or deleted.
+    ///
+    /// They are left to the user: an older profile file that was put back may not name vaults that matter.
+    var strayDirectories: [String] {
+        let known = Set(vaults.map(\.id.description))
+        let names = (try? Directory.names(in: location.vaults)) ?? []
+        return names.filter { !known.contains($0) && VaultID(hexadecimal: $0) != nil }
+            .map { "\(location.vaults)/\($0)" }.sorted()
+    }
+
+    func directory(of vault: VaultRecord) -> String {
+        "\(location.vaults)/\(vault.id)"
+    }
+
+    static func validate(vaultName name: String) throws(ProfileError) {
+        let bytes = Array(name.utf8)
+        guard (1...Vault.nameByteCountMax).contains(bytes.count), !bytes.contains(UInt8(ascii: "/")),
+            !bytes.contains(0), name != ".", name != ".."
+        else { throw .invalidVaultName(name: name) }
+    }
+}

@@ -1,0 +1,148 @@
+internal import CofferCrypto
+internal import CofferFormat
+
+/// What the sealed body of a profile holds (docs/format.md, "Profile body"): a row of records, each a
+/// 16-bit kind, a 32-bit length, and as many bytes.
+struct ProfileBody: ~Copyable {
+    var identity: IdentityKeys
+    var device: DeviceKeys
+    /// What others know of the identity; nil until it is first needed.
+    var publicIdentity: PublicIdentity?
+    var vaults: [VaultRecord]
+    /// The vaults among them that have a remote.
+    var shares: [VaultShare]
+    /// Vaults that are to be joined.
+    var joins: [PendingJoin]
+    /// Identities whose words were compared, and the same.
+    var verified: [IdentityID]
+    /// The slot that the next vault gets.
+    var nextSlot: UInt16
+
+    private enum Kind: UInt16 {
+        case identity = 1
+        case device = 2
+        case vault = 3
+        case nextSlot = 4
+        case publicIdentity = 5
+        case share = 6
+        case join = 7
+        case verified = 8
+    }
+
+    /// The bytes, to be sealed and wiped.
+    ///
+    /// Memory that is given back has none of them.
+    func encoded() -> [UInt8] {
+        let secrets = shares.reduce(0) { $0 + $1.byteCountMax }
+        let keys = vaults.reduce(0) { $0 + 1024 + 64 * $1.keys.count }
+        let fixed = 8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096 + verified.count * 64
+        var writer = ByteWriter(capacity: fixed + secrets + keys)
+        Self.write(.identity, into: &writer) { identity.write(into: &$0) }
+        Self.write(.device, into: &writer) { device.write(into: &$0) }
+        Self.write(.nextSlot, into: &writer) { $0.number(nextSlot) }
+        for vault in vaults {
+            Self.write(.vault, of: 1024 + 64 * vault.keys.count, into: &writer) { vault.write(into: &$0) }
+        }
+        if let publicIdentity {
+            Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
+                publicIdentity.write(into: &$0)
+            }
+        }
+        for share in shares {
+            Self.write(.share, of: share.byteCountMax, into: &writer) { share.write(into: &$0) }
+        }
+        for join in joins { Self.write(.join, into: &writer) { join.write(into: &$0) } }
+        for identity in verified {
+            Self.write(.verified, into: &writer) { $0.append(identity.bytes) }
+        }
+        return writer.finish()
+    }
+
+    /// - Parameter countMax: More bytes than the record has: memory does not move while it is written.
+    private static func write(
+        _ kind: Kind, of countMax: Int = 4096, into writer: inout ByteWriter,
+        _ body: (inout ByteWriter) -> Void
+    ) {
+        var record = ByteWriter(capacity: countMax)
+        body(&record)
+        var bytes = record.finish()
+        writer.number(kind.rawValue)
+        writer.number(UInt32(bytes.count))
+        writer.append(bytes)
+        SecretBytes.wipe(&bytes)
+    }
+
+    /// Reads the bytes of a body.
+    ///
+    /// - Throws: `.invalid` for a kind of record that this version does not know, so that nothing is lost.
+    init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        var identity: IdentityKeys?
+        var device: DeviceKeys?
+        var vaults: [VaultRecord] = []
+        var nextSlot: UInt16?
+        var publicIdentity: PublicIdentity?
+        var shares: [VaultShare] = []
+        var joins: [PendingJoin] = []
+        var verified: [IdentityID] = []
+        while cursor.offset < bytes.byteCount {
+            let kind = try cursor.number(UInt16.self, from: bytes)
+            let length = Int(try cursor.number(UInt32.self, from: bytes))
+            let record = bytes.extracting(try cursor.range(length, of: bytes))
+            switch Kind(rawValue: kind) {
+            case .identity: identity = try IdentityKeys(record)
+            case .device: device = try DeviceKeys(record)
+            case .vault:
+                let vault = try VaultRecord(record)
+                guard !vaults.contains(where: { $0.slot == vault.slot }) else {
+                    throw .invalid(field: "slot")
+                }
+                vaults.append(vault)
+            case .nextSlot:
+                var inner = ByteCursor()
+                nextSlot = try inner.number(UInt16.self, from: record)
+                guard nextSlot != 0 else { throw .invalid(field: "next slot") }
+                try inner.expectEnd(of: record)
+            case .publicIdentity: publicIdentity = try PublicIdentity(record)
+            case .share:
+                let share = try VaultShare(record)
+                guard !shares.contains(where: { $0.vault == share.vault }) else {
+                    throw .invalid(field: "share")
+                }
+                shares.append(share)
+            case .join: joins.append(try PendingJoin(record))
+            case .verified:
+                var inner = ByteCursor()
+                verified.append(try inner.bytes32(IdentityID.self, from: record))
+                try inner.expectEnd(of: record)
+            case nil: throw .invalid(field: "kind of record")
+            }
+        }
+        guard let identity, let device, let nextSlot else { throw .truncated }
+        self.identity = identity
+        self.device = device
+        self.vaults = vaults
+        self.nextSlot = nextSlot
+        self.publicIdentity = publicIdentity
+        self.shares = shares
+        self.joins = joins
+        self.verified = verified
+    }
+
+    init(identity: IdentityKeys, device: DeviceKeys) {
+        self.identity = identity
+        self.device = device
+        vaults = []
+        shares = []
+        joins = []
+        verified = []
+        nextSlot = 1
+    }
+}
+
+extension ByteCursor {
+    /// `count` secret bytes.
+    mutating func secret(_ count: Int, from bytes: RawSpan) throws(FormatError) -> SecretBytes {
+        SecretBytes(copying: bytes.extracting(try range(count, of: bytes)))
+    }
+}

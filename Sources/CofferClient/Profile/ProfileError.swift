@@ -1,0 +1,204 @@
+package import CofferRemote
+package import CofferStore
+package import CofferSync
+package import CofferSystem
+package import CofferTrust
+package import CofferVault
+
+/// Why the profile, or something in it, could not be used; with what a user can do about it.
+package enum ProfileError: Error {
+    case noProfile(path: String)
+    case profileExists(path: String)
+    /// Others may enter the directory that a profile is to be made in, and it holds other files.
+    case notPrivate(path: String)
+    case damagedProfile(path: String)
+    case newerProfile(path: String, found: UInt32, supported: UInt32)
+    case wrongPassphrase(hint: String?)
+    case tooManyAttempts(seconds: Int64)
+    case emptyPassphrase
+    case noMemory
+    case locked(LockNote?)
+    case noSuchVault(name: String)
+    case vaultExists(name: String)
+    case invalidVaultName(name: String)
+    case vaultNotEmpty(name: String)
+    case mountPoint(path: String, MountPointProblem)
+    case noFUSE(SystemError)
+    case notMounted(path: String)
+    /// Changes that programs were told to be made are not on disk.
+    case notStored(path: String, reason: String, isUnmounted: Bool)
+    case system(SystemError)
+    case store(StoreError)
+    case vault(FileSystemError)
+    /// Something about members or keys is not trusted, or not possible.
+    case trust(TrustError)
+    /// The mount answered something that this program does not understand.
+    case control(String)
+    /// Sync of a vault does not go on.
+    case sync(vault: String, SyncError)
+    /// The remote does not do what it must.
+    case remote(RemoteError)
+    /// The text is no remote's URL.
+    case remoteURL(RemoteURL.Mistake)
+    case noRemote(vault: String)
+    case hasRemote(vault: String, url: String)
+    /// The vault was at another remote, and this one does not have it.
+    case otherRemote(vault: String, url: String)
+    /// Another command gives the vault a remote, or takes it away.
+    case vaultBusy(name: String)
+    /// The vault that is to be joined is there.
+    case hasVault(name: String)
+    /// Why somebody who was invited does not get in.
+    case notJoined(JoinError)
+    /// The mount ends before somebody who waits was admitted.
+    case joinInterrupted
+    /// Nobody is meant by this name, or several are.
+    case noSuchMember(name: String, vault: String)
+    case ambiguousMember(name: String, vault: String)
+    /// The words are not those of the identity; says which is the first that differs, if the number is right.
+    case otherWords(first: Int?)
+    case noSuchConflict(path: String)
+
+    /// The mount's answer is of another kind than was asked for.
+    package static var otherAnswer: ProfileError {
+        .control("The mount gave another answer than was asked for.")
+    }
+
+    /// What is wrong with a mount point.
+    package enum MountPointProblem: Sendable, Equatable {
+        case missing
+        case notDirectory
+        case notEmpty
+        case notOurs
+        case inUse
+        case busy
+    }
+}
+
+extension ProfileError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
+        case .profileExists(let path): "There is a profile in \(path) already."
+        case .notPrivate(let path):
+            "\(path) is open to other users, and not empty. Choose another folder, or close it: chmod 700 \(path)."
+        case .damagedProfile(let path): "The profile file \(path) is damaged or not a profile."
+        case .newerProfile(let path, let found, let supported):
+            "The profile file \(path) has format \(found); this coffer reads up to \(supported). Update coffer."
+        case .wrongPassphrase(let hint):
+            "The passphrase is wrong." + (hint.map { " Your hint: \($0)" } ?? "")
+        case .tooManyAttempts(let seconds):
+            "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
+        case .emptyPassphrase: "The passphrase is empty."
+        case .noMemory: "There is not enough memory to check the passphrase."
+        case .locked(let note):
+            if let note {
+                "The profile is in use by process \(note.process)\(note.place)."
+            } else {
+                "The profile is in use by another process."
+            }
+        case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
+        case .vaultExists(let name): "There is a vault named “\(name)” already."
+        case .invalidVaultName(let name):
+            "“\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and not “.” or “..”."
+        case .vaultNotEmpty(let name): "The vault “\(name)” is not empty. Remove it with: coffer vault delete"
+        case .mountPoint(let path, let problem): "\(path): \(problem.text)"
+        case .noFUSE(let error): "FUSE cannot be used: \(error)."
+        case .notMounted(let path): "\(path): no vaults are mounted here."
+        case .notStored(let path, let reason, false):
+            """
+            \(path) stays mounted, as the latest changes cannot be stored: \(reason). Make room for them and try \
+            again, or give them up with: coffer unmount --force
+            """
+        case .notStored(let path, let reason, true):
+            "\(path) is unmounted, but the latest changes could not be stored, and are lost: \(reason)."
+        case .system(let error): "\(error)."
+        case .store(let error): "\(error)."
+        case .vault(let error): "\(error.summary)."
+        case .trust(let error): "Not possible: \(error)."
+        case .control(let text): text
+        case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
+        case .remote(let error): "The remote: \(error)."
+        case .remoteURL(let mistake): "\(mistake)"
+        case .noRemote(let vault): "“\(vault)” has no remote. Give it one with: coffer remote add"
+        case .hasRemote(let vault, let url): "“\(vault)” has a remote already, \(url)."
+        case .otherRemote(let vault, let url):
+            """
+            “\(vault)” was synced to another remote, and \(url) does not have it. To move it, copy all that the other \
+            remote has of it there first.
+            """
+        case .vaultBusy(let name):
+            "Another command works on the remote of “\(name)”. Try again when it is done."
+        case .hasVault(let name): "You have this vault already: it is “\(name)” here."
+        case .notJoined(let error): "You cannot join: \(error)."
+        case .joinInterrupted: "The mount ends. You have asked to join; the next mount goes on asking."
+        case .noSuchMember(let name, let vault): "“\(vault)” has no member “\(name)”."
+        case .ambiguousMember(let name, let vault):
+            "Several members of “\(vault)” are called “\(name)”; name one by the beginning of its identity."
+        case .otherWords(let first?): "The words are not the same: the first that differs is number \(first)."
+        case .otherWords(nil): "The words are not the same: an identity has ten."
+        case .noSuchConflict(let path): "“\(path)” is no conflict copy. List them with: coffer conflicts"
+        }
+    }
+}
+
+extension ProfileError.MountPointProblem {
+    var text: String {
+        switch self {
+        case .missing: "the mount point does not exist, nor does the directory above it."
+        case .notDirectory: "the mount point is not a directory."
+        case .notEmpty: "the mount point is not empty; what is in it would be hidden. Move it away first."
+        case .notOurs: "the mount point belongs to another user."
+        case .inUse: "something is mounted here already."
+        case .busy: "the mount is in use; close what is open in it and try again."
+        }
+    }
+}
+
+/// What the holder of a profile's lock tells those who find it taken.
+package struct LockNote: Sendable, Equatable {
+    /// The process id of the holder.
+    package let process: Int32
+    /// Where the vaults are mounted; empty if they are not.
+    package let mountPoint: String
+    /// The path of the mount's control socket; empty without a mount.
+    package let socket: String
+    /// Why not everything could be stored at the end; empty if it was, or the end has not come.
+    package let failure: String
+
+    package init(process: Int32, mountPoint: String, socket: String, failure: String = "") {
+        self.process = process
+        self.mountPoint = mountPoint
+        self.socket = socket
+        self.failure = failure
+    }
+
+    /// Reads the lines of the lock file; nil if they make no sense.
+    ///
+    /// The mount point may itself have newlines in its name. By bytes: to Swift's text a carriage return at
+    /// the end of the name is one character with the newline.
+    init?(_ bytes: [UInt8]) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count >= 4, let last = lines.last, last.isEmpty,
+            let first = lines[0].split(separator: UInt8(ascii: " "), maxSplits: 1).first,
+            let process = Int32(String(decoding: first, as: UTF8.self))
+        else { return nil }
+        let mountPoint = Array(lines[1..<lines.count - 2].joined(separator: [UInt8(ascii: "\n")]))
+        self.init(
+            process: process, mountPoint: String(decoding: mountPoint, as: UTF8.self),
+            socket: String(decoding: lines[lines.count - 2], as: UTF8.self),
+            failure: String(decoding: lines[0].dropFirst(first.count + 1), as: UTF8.self))
+    }
+
+    var text: String {
+        let failure = failure.split(separator: "\n").joined(separator: " ")
+        return "\(process)\(failure.isEmpty ? "" : " \(failure)")\n\(mountPoint)\n\(socket)\n"
+    }
+
+    var place: String { mountPoint.isEmpty ? "" : ", mounted at \(mountPoint)" }
+}
+
+/// Runs system calls and turns what they throw into the profile's errors.
+func systemCalls<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ProfileError) -> Result {
+    do throws(SystemError) { return try body() } catch { throw .system(error) }
+}

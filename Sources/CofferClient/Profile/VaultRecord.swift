@@ -1,0 +1,79 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSystem
+internal import CofferTrust
+
+/// A vault of this profile: id, slot, when it was made, name, store key, and its keyring: a number of
+/// epochs, each with its vault key.
+final class VaultRecord: Sendable {
+    let id: VaultID
+    let slot: UInt16
+    let created: Int64
+    let name: String
+    let store: SymmetricKey<StoreRole>
+    let keys: [EpochKey]
+
+    /// A vault that gets a new store.
+    init(id: VaultID, slot: UInt16, name: String, keys: [EpochKey]) {
+        self.id = id
+        self.slot = slot
+        created = Clock.realTime
+        self.name = name
+        store = .random()
+        self.keys = keys
+    }
+
+    private init(_ other: VaultRecord, name: String, keys: [EpochKey]) {
+        id = other.id
+        slot = other.slot
+        created = other.created
+        self.name = name
+        store = other.store.duplicate()
+        self.keys = keys
+    }
+
+    func renamed(to name: String) -> VaultRecord {
+        VaultRecord(self, name: name, keys: keys)
+    }
+
+    /// The same vault with another keyring.
+    func with(_ keys: [EpochKey]) -> VaultRecord {
+        VaultRecord(self, name: name, keys: keys)
+    }
+
+    init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        id = try cursor.identifier(VaultID.self, from: bytes)
+        slot = try cursor.number(UInt16.self, from: bytes)
+        // Slot 0 is the root of the mount.
+        guard slot != 0 else { throw .invalid(field: "slot") }
+        created = try cursor.number(Int64.self, from: bytes)
+        name = try cursor.text("name", from: bytes)
+        store = SymmetricKey(try cursor.secret(SymmetricKey<StoreRole>.byteCount, from: bytes))
+        let count = try cursor.number(UInt32.self, from: bytes)
+        guard count > 0 else { throw .invalid(field: "number of epochs") }
+        var keys: [EpochKey] = []
+        for _ in 0..<count {
+            let epoch = Epoch(try cursor.number(UInt32.self, from: bytes))
+            guard epoch >= .first else { throw .invalid(field: "epoch") }
+            let key = SymmetricKey<VaultRole>(
+                try cursor.secret(SymmetricKey<VaultRole>.byteCount, from: bytes))
+            keys.append(EpochKey(vault: id, epoch: epoch, key: key))
+        }
+        self.keys = keys
+        try cursor.expectEnd(of: bytes)
+    }
+
+    func write(into writer: inout ByteWriter) {
+        writer.identifier(id)
+        writer.number(slot)
+        writer.number(created)
+        writer.text(name)
+        store.bytes.withBytes { writer.append($0) }
+        writer.number(UInt32(keys.count))
+        for key in keys {
+            writer.number(key.epoch.number)
+            key.key.bytes.withBytes { writer.append($0) }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferSync
+internal import CofferTrust
+internal import CofferVault
+
+/// The keys of one shared vault, as the profile keeps them.
+final class ProfileKeys: VaultKeys {
+    let author: RecordAuthor
+    private let profile: Profile
+    private let vault: VaultID
+    /// Told of keys that are new.
+    private let adopt: @Sendable (ContentKeys) -> Void
+
+    /// - Parameter adopt: Has the open vault seal with the newest of the keys from then on.
+    init(
+        of vault: VaultID, in profile: Profile, adopt: @escaping @Sendable (ContentKeys) -> Void
+    ) throws(ProfileError) {
+        let identity = try profile.publicIdentity()
+        author = RecordAuthor(identity.id, key: profile.identityKeys.signing.duplicate())
+        self.profile = profile
+        self.vault = vault
+        self.adopt = adopt
+    }
+
+    func keyring() async -> Keyring? {
+        guard let record = profile.vaults.first(where: { $0.id == vault }) else { return nil }
+        return Keyring(kept: record.keys)
+    }
+
+    func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) async throws(TrustError) -> Keyring {
+        let opened = try profile.open(wraps, of: chain, known: known)
+        do throws(ProfileError) {
+            try profile.setKeys(opened.all, of: vault)
+        } catch {
+            // Kept in memory; it is tried again with the next start.
+            throw .notKept
+        }
+        if let keys = ContentKeys(vault: vault, opened.all) { adopt(keys) }
+        return opened
+    }
+}
+
+extension Profile {
+    /// Opens a vault's keys with a wrap for this person.
+    func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) throws(TrustError) -> Keyring {
+        let identity: PublicIdentity
+        do throws(ProfileError) { identity = try publicIdentity() } catch { throw .noWrap }
+        guard let wrap = wraps[identity.id] else { throw .noWrap }
+        let name = try KeyWrap.transientKey(of: wrap)
+        guard let pair = identity.transients.first(where: { $0.key.record.id == name }) else { throw .noWrap }
+        return try chain.keyring(
+            opening: wraps, for: identity.id, agreement: identityKeys.agreement, transient: pair.agreement,
+            known: known)
+    }
+}
+
+extension SigningKey {
+    /// The same key once more.
+    func duplicate() -> SigningKey { seed.withBytes { SigningKey(seed: SecretBytes(copying: $0)) } }
+}

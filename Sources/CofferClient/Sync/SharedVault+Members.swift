@@ -1,0 +1,202 @@
+internal import CofferFUSE
+internal import CofferFormat
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+
+// What commands do with the members of a vault.
+extension SharedVault {
+    /// Runs a call of the engine, in the words of this layer.
+    func asking<Value: Sendable>(
+        _ body: @escaping @Sendable (SyncEngine) async throws(SyncError) -> Value
+    ) throws(ProfileError) -> Value {
+        let engine = engine
+        do throws(SyncError) {
+            return try Waiting.run { () async throws(SyncError) in try await body(engine) }
+        } catch {
+            throw .sync(vault: name, error)
+        }
+    }
+
+    private func roster() throws(ProfileError) -> Roster {
+        let verified = profile.verified
+        return try asking { engine async throws(SyncError) in try await engine.roster(verified: verified) }
+    }
+
+    /// A member, by name or by the beginning of the identity's id.
+    ///
+    /// - Throws: `.noSuchMember`, `.ambiguousMember`.
+    func member(_ text: String) throws(ProfileError) -> (identity: IdentityID, name: String) {
+        let members = try roster().members
+        switch MemberChoice(text, among: members.map { ($0.identity, $0.name) }) {
+        case .none: throw .noSuchMember(name: text, vault: name)
+        case .several: throw .ambiguousMember(name: text, vault: name)
+        case .one(let index): return (members[index].identity, Self.name(members[index]))
+        }
+    }
+
+    private static func name(_ member: Roster.Member) -> String {
+        member.name ?? "unknown \(member.identity.description.prefix(8))"
+    }
+
+    /// All members and open invites.
+    func membersReport() throws(ProfileError) -> MembersReport {
+        let roster = try roster()
+        func name(of identity: IdentityID) -> String {
+            roster.members.first { $0.identity == identity }.map(Self.name)
+                ?? "unknown \(identity.description.prefix(8))"
+        }
+        return MembersReport(
+            members: roster.members.map { member in
+                MembersReport.Member(
+                    name: Self.name(member), role: "\(member.role)", identity: member.identity.description,
+                    fingerprint: member.fingerprint.description, isVerified: member.isVerified,
+                    since: member.joined / Self.second,
+                    addedBy: member.addedBy == member.identity ? nil : member.addedBy.map(name(of:)),
+                    isThis: member.isSelf)
+            },
+            invites: roster.pending.map {
+                MembersReport.OpenInvite(
+                    id: $0.invite.description, role: "\($0.role)", expires: $0.expires / Self.second)
+            },
+            rotationOwed: Self.text(roster.owed))
+    }
+
+    private static let second: Int64 = 1_000_000_000
+
+    /// Why a rotation is owed, for people.
+    static func text(_ owed: Set<MemberLedger.RotationReason>) -> String? {
+        if owed.isEmpty { return nil }
+        let reasons = owed.map { reason in
+            switch reason {
+            case .left: "a member has left"
+            case .revoked: "a member's identity is revoked"
+            case .keysRolled: "a member has new identity keys"
+            }
+        }
+        return Set(reasons).sorted().joined(separator: ", ")
+    }
+
+    // MARK: Inviting
+
+    /// The text of a new invite.
+    func invite(_ role: Role, seconds: Int64) throws(ProfileError) -> String {
+        let (expires, url) = (Clock.realTime + seconds * Self.second, share.url)
+        return try asking { engine async throws(SyncError) in
+            try await engine.invite(role: role, expires: expires, url: url)
+        }.text
+    }
+
+    /// Withdraws an invite, by the beginning of its id.
+    func withdrawInvite(_ text: String) throws(ProfileError) {
+        let found = try roster().pending.filter {
+            text.utf8.count >= 4 && $0.invite.description.hasPrefix(text.lowercased())
+        }
+        guard let invite = found.first?.invite, found.count == 1 else {
+            throw .trust(.noSuchInvite)
+        }
+        try asking { engine async throws(SyncError) in try await engine.withdraw(invite) }
+    }
+
+    /// Adds somebody by a card.
+    ///
+    /// - Returns: What they need to find the vault: an invite that admits nobody else.
+    func add(card text: String, as role: Role) throws(ProfileError) -> String {
+        let card: IdentityCard
+        do throws(TrustError) { card = try IdentityCard(text: text) } catch { throw .trust(error) }
+        let (vault, url, expires) = (share.vault, share.url, Clock.realTime + 365 * 86_400 * Self.second)
+        let root = try asking { engine async throws(SyncError) in
+            try await engine.add(card, role: role)
+            return await engine.chain.links.first?.hash
+        }
+        guard let root else { throw .trust(.wrongPlace) }
+        do throws(TrustError) {
+            return try Invite(to: vault, root: root, role: role, expires: expires, url: url).text
+        } catch {
+            throw .trust(error)
+        }
+    }
+
+    // MARK: Changing
+
+    func setRole(of member: String, to role: Role) throws(ProfileError) {
+        let identity = try self.member(member).identity
+        try asking { engine async throws(SyncError) in try await engine.setRole(of: identity, to: role) }
+    }
+
+    func remove(_ member: String) throws(ProfileError) {
+        let identity = try self.member(member).identity
+        try asking { engine async throws(SyncError) in try await engine.remove(identity) }
+    }
+
+    func leave(successor: String?) throws(ProfileError) {
+        var identity: IdentityID?
+        if let successor { identity = try member(successor).identity }
+        let chosen = identity
+        try asking { engine async throws(SyncError) in try await engine.leave(successor: chosen) }
+    }
+
+    /// What those who were removed can still read.
+    func removalReports() throws(ProfileError) -> [RemovalReport] {
+        let vault = mounted.vault
+        let receipts = try asking { engine async throws(SyncError) in
+            try await engine.removalReceipts { Self.usage(of: vault) }
+        }
+        let members = try roster().members
+        let devices = Waiting.run { [engine] in await engine.status.devices }
+        func name(of identity: IdentityID) -> String {
+            members.first { $0.identity == identity }.map(Self.name)
+                ?? "unknown \(identity.description.prefix(8))"
+        }
+        func revisions(_ bounds: [LogBound]) -> [RemovalReport.Revision] {
+            bounds.map { bound in
+                let device = devices.first { $0.author.log == bound.log }
+                return RemovalReport.Revision(
+                    device: device?.author.description ?? "log \(bound.log)", commit: bound.sequence)
+            }
+        }
+        return receipts.map { receipt in
+            RemovalReport(
+                name: receipt.name ?? name(of: receipt.identity), identity: receipt.identity.description,
+                removedBy: name(of: receipt.remover), time: receipt.time / Self.second,
+                lastEpoch: receipt.endedEpoch.number, readable: revisions(receipt.readable),
+                accepted: revisions(receipt.bounds.bounds), newBytes: Int64(clamping: receipt.newByteCount),
+                oldBytes: Int64(clamping: receipt.oldByteCount))
+        }
+    }
+
+    private static func usage(of vault: Vault) -> [Epoch: UInt64] {
+        guard let usage = try? vault.epochUsage() else { return [:] }
+        return usage.mapValues { UInt64(max($0, 0)) }
+    }
+}
+
+/// Which of some members a text means.
+enum MemberChoice: Equatable {
+    case none, several
+    case one(Int)
+
+    /// The fewest digits of an identity that mean one.
+    private static let digitCountMin = 4
+
+    /// - Parameter text: A name, or the beginning of an identity's id. Everybody chooses the own name: who takes that
+    ///   of another, or the beginning of another's id, makes the text ambiguous. The whole id never is.
+    init(_ text: String, among members: [(identity: IdentityID, name: String?)]) {
+        let digits = text.lowercased()
+        let isLong = digits.utf8.count >= Self.digitCountMin
+        if let whole = members.firstIndex(where: { $0.identity.description.hasSameBytes(as: digits) }) {
+            self = .one(whole)
+            return
+        }
+        let found = members.indices.filter { index in
+            members[index].name?.hasSameBytes(as: text) == true
+                || isLong && members[index].identity.description.hasPrefix(digits)
+        }
+        guard let first = found.first else {
+            self = .none
+            return
+        }
+        self = found.count == 1 ? .one(first) : .several
+    }
+}

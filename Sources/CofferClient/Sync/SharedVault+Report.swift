@@ -1,0 +1,34 @@
+internal import CofferFUSE
+internal import CofferSync
+internal import CofferFormat
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+
+extension SharedVault {
+    /// How sync of the vault stands.
+    var report: SyncReport {
+        let answer = lastAnswer()
+        let (status, chain) = (
+            answer?.status ?? SyncStatus(), answer?.chain ?? MemberChain(id: ChainID(share.vault))
+        )
+        let epoch = chain.state.epoch
+        let usage = (try? mounted.vault.epochUsage()) ?? [:]
+        let old = usage.filter { $0.key != epoch }.values.reduce(0, +)
+        return SyncReport(
+            vault: name, remote: share.url, role: answer?.role.map { "\($0)" },
+            phase: status.phase.rawValue, failure: status.failure?.description,
+            findings: status.findings.map(\.description),
+            unsentItems: (try? mounted.vault.unsentCount()) ?? 0,
+            commitsLeft: status.progress.commitsLeft,
+            lastRound: status.succeededAt.map { Int64($0 / 1000) },
+            rotationOwed: Self.text(chain.state.owed), oldEpochBytes: epoch == nil ? 0 : old,
+            devices: status.devices.map { device in
+                DeviceReport(
+                    name: device.author.name ?? "unknown", label: device.author.label ?? "unknown",
+                    commit: device.sequence, time: Int64(device.milliseconds / 1000),
+                    hasOurs: device.hasAllOfThisDevice,
+                    isThis: device.isThisDevice)
+            })
+    }
+}

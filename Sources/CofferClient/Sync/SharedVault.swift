@@ -1,0 +1,249 @@
+internal import CofferCrypto
+internal import CofferFUSE
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+internal import Synchronization
+
+/// An open vault that has a remote, with what keeps both the same.
+final class SharedVault: Sendable {
+    /// The vault at its place in the mount.
+    let mounted: MountedVault
+    let profile: Profile
+    /// What the profile keeps of it.
+    let share: VaultShare
+    let remote: any RemoteBackend
+    let replica: VaultReplica
+    let engine: SyncEngine
+    /// The key of epoch 1, which a vault has from its beginning.
+    let firstKey: EpochKey
+    private let problems: ProblemLog
+    private let task = Mutex<Task<Void, Never>?>(nil)
+    /// Rounds that commands wait for.
+    private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
+    /// What the engine last said.
+    private let answer = Mutex<EngineAnswer?>(nil)
+
+    /// What a report needs of the engine.
+    struct EngineAnswer: Sendable {
+        let status: SyncStatus
+        let chain: MemberChain
+        let role: Role?
+    }
+
+    init(
+        _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
+    ) throws(ProfileError) {
+        self.mounted = mounted
+        self.share = share
+        self.profile = profile
+        self.problems = problems
+        let vault = mounted.vault
+        remote = Self.patient(try Self.backend(share.url))
+        let keys = try ProfileKeys(of: share.vault, in: profile) { try? vault.adopt($0) }
+        guard let record = profile.vaults.first(where: { $0.id == share.vault }),
+            let first = record.keys.first(where: { $0.epoch == .first })
+        else { throw .noSuchVault(name: mounted.name) }
+        firstKey = first
+        let introduction: LogIntroduction
+        do throws(FormatError) {
+            introduction = try LogIntroduction(name: profile.name, label: profile.device)
+        } catch {
+            throw .control("Your name and this machine's name must be texts of 1 to 255 bytes.")
+        }
+        replica = VaultReplica(
+            vault, log: share.log, label: profile.device,
+            hashKey: StateHashKey(first.subkey(StateHashRole.self)), remote: remote,
+            layout: RemoteLayout(share.vault), milliseconds: Self.milliseconds)
+        var setup = SyncSetup(
+            vault: share.vault, root: ItemID(low: share.vault.low, high: share.vault.high), log: share.log,
+            introduction: introduction, keys: keys, milliseconds: Self.milliseconds)
+        setup.card = { try? profile.identityCard() }
+        setup.invites = ProfileInvites(profile: profile, vault: share.vault)
+        engine = SyncEngine(setup, remote: remote, replica: replica)
+    }
+
+    private static let milliseconds: @Sendable () -> UInt64 = { UInt64(max(Clock.realTime, 0) / 1_000_000) }
+
+    /// A remote that is asked again for some seconds where that may help; a round that failed is tried again later.
+    static func patient(_ remote: any RemoteBackend) -> any RemoteBackend {
+        var policy = RetryPolicy()
+        policy.firstPause = .milliseconds(200)
+        policy.pauseMax = .seconds(2)
+        policy.deadline = .seconds(5)
+        return RetryingRemote(remote, policy)
+    }
+
+    /// The backend of a URL.
+    static func backend(_ url: String) throws(ProfileError) -> any RemoteBackend {
+        let parsed: RemoteURL
+        do throws(RemoteURL.Mistake) { parsed = try RemoteURL(url) } catch { throw .remoteURL(error) }
+        do throws(RemoteError) { return try parsed.open() } catch { throw .remote(error) }
+    }
+
+    /// Checks that the remote can be reached.
+    func reach() throws(ProfileError) {
+        let (remote, name) = (try Self.backend(share.url), RemoteLayout(share.vault).format)
+        do throws(RemoteError) {
+            _ = try Waiting.run { () async throws(RemoteError) in try await remote.get(name, 0..<1) }
+        } catch {
+            // A remote that has nothing of this vault yet says so.
+            if case .absent = error { return }
+            throw .remote(error)
+        }
+    }
+
+    /// Checks that the remote has this vault's beginning: one that was elsewhere before is not sent anew.
+    ///
+    /// - Throws: `.otherRemote`.
+    func checkFirstLink() throws(ProfileError) {
+        let (remote, name) = (remote, RemoteLayout(share.vault).member(0))
+        let known = try asking { engine async throws(SyncError) in await engine.chain.links.first?.bytes }
+        var found: [UInt8]?
+        do throws(RemoteError) {
+            found = try Waiting.run { () async throws(RemoteError) in
+                try await remote.get(name, 0..<LinkRecord.byteCountMax).bytes
+            }
+        } catch {
+            guard case .absent = error else { throw .remote(error) }
+        }
+        guard let known, found == known else { throw .otherRemote(vault: self.name, url: share.url) }
+    }
+
+    /// What the vault is called now.
+    var name: String { profile.vaults.first { $0.id == share.vault }?.name ?? mounted.name }
+
+    /// What the engine says, or what it last said where it takes long; nil if it never had the time.
+    func lastAnswer() -> EngineAnswer? {
+        let engine = engine
+        let new = Waiting.run(atMost: Self.patience) {
+            EngineAnswer(status: await engine.status, chain: await engine.chain, role: await engine.role)
+        }
+        return answer.withLock { answer in
+            if let new { answer = new }
+            return answer
+        }
+    }
+
+    /// How long a report waits for the engine, in nanoseconds.
+    private static let patience: Int64 = 500_000_000
+
+    // MARK: Running
+
+    /// Begins to sync in the background.
+    func start() {
+        let engine = engine
+        mounted.vault.setNewsListener { engine.localChange() }
+        replica.whenSettled { engine.localChange() }
+        task.withLock { task in
+            guard task == nil else { return }
+            task = Task { [self] in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { await engine.run() }
+                    group.addTask { [self] in await follow() }
+                    group.addTask { [self] in await reencrypt() }
+                }
+            }
+        }
+    }
+
+    /// Ends what `start` began, and all that waits for the remote.
+    ///
+    /// - Returns: What is to be waited for, which may still use the vault.
+    func end() -> [Task<Void, Never>] {
+        mounted.vault.setNewsListener(nil)
+        let running = task.withLock { task in
+            defer { task = nil }
+            return task
+        }
+        let all = rounds.withLock { Array($0.values) } + (running.map { [$0] } ?? [])
+        for task in all { task.cancel() }
+        replica.stopTransfers()
+        return all
+    }
+
+    /// Ends what `start` began, and waits for it, but not for ever: what still runs then finds the vault closed.
+    func stop() { Self.wait(for: end()) }
+
+    /// Waits for what ends, for some seconds at most.
+    static func wait(for tasks: [Task<Void, Never>]) {
+        if tasks.isEmpty { return }
+        _ = Waiting.run(atMost: endTime) { for task in tasks { await task.value } }
+    }
+
+    /// How long ending may take, in nanoseconds.
+    private static let endTime: Int64 = 10_000_000_000
+
+    /// Heeds what rounds find: the role, and what is to be told.
+    private func follow() async {
+        var told: Set<String> = []
+        for await status in await engine.statuses() {
+            await heedRole()
+            // In the middle of a round it seems that things are missing which come with the next request.
+            guard status.phase == .idle else { continue }
+            let findings = Set(status.findings.map(\.description))
+            for finding in findings.subtracting(told).sorted() {
+                problems.add("“\(name)”: \(finding).")
+            }
+            told = findings
+        }
+    }
+
+    /// Lets programs change things if the person may.
+    func heedRole() async {
+        let (role, chain) = (await engine.role, await engine.chain)
+        // Before the members are known, what the vault was opened with holds.
+        guard chain.nextSequence > 0 else { return }
+        mounted.vault.setForReading(role?.may(.write) != true)
+    }
+
+    /// Sends and fetches all there is.
+    ///
+    /// - Parameter progress: Told of what is done, and what there is to do, in commits; on this thread.
+    func sync(_ progress: (Progress) -> Void) throws(ProfileError) {
+        let (engine, replica) = (engine, replica)
+        let news = Condition(SyncNews())
+        let watcher = Task.detached {
+            for await status in await engine.statuses() {
+                let done = status.progress.commitsApplied + status.progress.commitsSent
+                news.update { $0.progress = Progress(done: done, total: done + status.progress.commitsLeft) }
+            }
+        }
+        defer { watcher.cancel() }
+        let round = Task.detached { [self] in
+            replica.sendEverything(true)
+            let result: Result<Void, SyncError>
+            do throws(SyncError) { result = .success(try await engine.round()) } catch {
+                result = .failure(error)
+            }
+            replica.sendEverything(false)
+            await heedRole()
+            news.update { $0.result = result }
+        }
+        let number = ObjectIdentifier(news)
+        rounds.withLock { $0[number] = round }
+        defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
+        while true {
+            let (step, result) = news.wait { news in
+                guard news.progress != nil || news.result != nil else { return nil as SyncNews.Step? }
+                defer { news.progress = nil }
+                return (news.progress, news.result)
+            }
+            if let step { progress(step) }
+            guard let result else { continue }
+            do throws(SyncError) { return try result.get() } catch { throw .sync(vault: name, error) }
+        }
+    }
+}
+
+/// What a thread hears that waits for a round.
+private struct SyncNews: Sendable {
+    typealias Step = (Progress?, Result<Void, SyncError>?)
+
+    var progress: Progress?
+    var result: Result<Void, SyncError>?
+}

@@ -1,0 +1,190 @@
+internal import CofferCrypto
+internal import CofferFUSE
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+
+// Vaults of others that this person becomes a member of.
+extension SharedVaults {
+    /// After how long it is first looked again whether one was admitted, and how long that grows, in nanoseconds.
+    private static let pause: Int64 = 300_000_000, pauseMax: Int64 = 2_000_000_000
+
+    /// Asks for membership by an invite.
+    ///
+    /// - Parameters:
+    ///   - name: What the vault is to be called here; nil for a name that is free.
+    ///   - waits: Whether to return only once one is a member.
+    ///   - isHeard: Whether somebody waits still; else one's mount goes on asking.
+    ///   - progress: Called now and then; tells that somebody waits.
+    func join(
+        _ text: String, as name: String?, waits: Bool, isHeard: () -> Bool = { true },
+        _ progress: (Progress) -> Void
+    ) throws(ProfileError) -> JoinReport {
+        let invite: Invite
+        do throws(TrustError) { invite = try Invite(text: text) } catch { throw .trust(error) }
+        if let record = profile.vaults.first(where: { $0.id == invite.vault }) {
+            throw .hasVault(name: record.name)
+        }
+        let join = PendingJoin(invite, name: try freeName(name, for: invite.vault))
+        let joining = try joining(join)
+        do throws(JoinError) {
+            try Waiting.run { () async throws(JoinError) in
+                do throws(JoinError) { try await joining.join() } catch {
+                    // As who was added by a card is.
+                    if case .alreadyMember = error { return }
+                    throw error
+                }
+            }
+        } catch {
+            throw .notJoined(error)
+        }
+        try profile.add(join)
+        var pause = Self.pause
+        while true {
+            if let report = try finish(join) { return report }
+            if isEnding { throw .joinInterrupted }
+            guard waits, isHeard() else {
+                return JoinReport(vault: join.name, isMember: false, role: "\(invite.role)")
+            }
+            progress(Progress(done: 0, total: 1))
+            _ = Condition(()).wait(nanoseconds: pause) { _ in nil as Void? }
+            pause = min(pause * 2, Self.pauseMax)
+        }
+    }
+
+    /// Looks whether one was admitted to vaults that were asked for, and opens them.
+    func tryJoins() throws(ProfileError) {
+        for join in profile.joins {
+            do throws(ProfileError) { _ = try finish(join) } catch {
+                noteNotJoined(join, error)
+            }
+        }
+    }
+
+    /// Tells once why a vault was not joined.
+    private func noteNotJoined(_ join: PendingJoin, _ error: ProfileError) {
+        let text = "The vault “\(join.name)” was not joined: \(error)"
+        if !problems.all.contains(where: { $0.text == text }) { problems.add(text) }
+    }
+
+    /// Asks until all vaults that are to be joined are, or the sharing ends.
+    func keepJoining() async {
+        while !Task.isCancelled {
+            if !profile.joins.isEmpty {
+                let (joins, own) = (profile.joins, self)
+                await withCheckedContinuation { continuation in
+                    let isStarted =
+                        (try? Thread.startDetached("coffer-join") {
+                            for join in joins where !own.isEnding {
+                                do throws(ProfileError) { _ = try own.finish(join) } catch {
+                                    own.noteNotJoined(join, error)
+                                }
+                            }
+                            continuation.resume()
+                        }) != nil
+                    if !isStarted { continuation.resume() }
+                }
+            }
+            guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
+        }
+    }
+
+    /// A name that no vault has, nor one that is to be joined.
+    private func freeName(_ wanted: String?, for vault: VaultID) throws(ProfileError) -> String {
+        let joins = profile.joins
+        let others = joins.filter { $0.invite.vault != vault }.map(\.name)
+        let taken = Set((profile.vaults.map(\.name) + others).map { Array($0.utf8) })
+        if let wanted {
+            try Profile.validate(vaultName: wanted)
+            guard !taken.contains(Array(wanted.utf8)) else { throw .vaultExists(name: wanted) }
+            return wanted
+        }
+        // Who asks once more may have given a name before.
+        let start = joins.first { $0.invite.vault == vault }?.name ?? "Shared"
+        var name = start
+        var number = 1
+        while taken.contains(Array(name.utf8)) {
+            number += 1
+            name = "\(start) \(number)"
+        }
+        return name
+    }
+
+    private func joining(_ join: PendingJoin) throws(ProfileError) -> Joining {
+        Joining(
+            join.invite, card: try profile.identityCard(),
+            keys: try ProfileKeys(of: join.invite.vault, in: profile) { _ in },
+            remote: SharedVault.patient(try SharedVault.backend(join.invite.url)),
+            milliseconds: { UInt64(max(Clock.realTime, 0) / 1_000_000) })
+    }
+
+    /// Opens the vault if one was admitted.
+    ///
+    /// - Returns: Nil if one was not yet.
+    private func finish(_ join: PendingJoin) throws(ProfileError) -> JoinReport? {
+        let vault = join.invite.vault
+        guard let joining = try pending(join) else {
+            let record = profile.vaults.first { $0.id == vault }
+            guard let record else { throw .notJoined(.used) }
+            return JoinReport(vault: record.name, isMember: true, role: "\(join.invite.role)")
+        }
+        guard let joined = try poll(joining, join) else { return nil }
+        let shared: SharedVault?
+        do throws(ProfileError) {
+            shared = try alone(vault, join.name) { () throws(ProfileError) in try open(joined, join) }
+        } catch {
+            // Another thread is at it.
+            if case .vaultBusy = error { return nil }
+            throw error
+        }
+        guard let shared else { return nil }
+        rootChanged(shared.name)
+        // The vault is there; what it holds may come later.
+        do throws(ProfileError) { try shared.sync { _ in } } catch { problems.add("\(error)") }
+        return JoinReport(vault: shared.name, isMember: true, role: "\(joined.role)")
+    }
+
+    /// What asks for a vault; nil if that is not to be joined any more.
+    private func pending(_ join: PendingJoin) throws(ProfileError) -> Joining? {
+        guard profile.joins.contains(where: { $0.invite.vault == join.invite.vault }) else { return nil }
+        return try joining(join)
+    }
+
+    /// Looks at the remote whether one was admitted, and asks again if need be.
+    private func poll(_ joining: Joining, _ join: PendingJoin) throws(ProfileError) -> JoinedVault? {
+        do throws(JoinError) {
+            let answer = try Waiting.run { () async throws(JoinError) -> JoinAnswer in
+                let answer = try await joining.poll()
+                if case .unasked = answer { try await joining.join() }
+                return answer
+            }
+            guard case .admitted(let joined) = answer else { return nil }
+            return joined
+        } catch {
+            switch error {
+            case .remote, .alreadyMember: return nil
+            case .expired, .used, .ended: try profile.removeJoin(join.invite.vault)
+            // A folder may not be mounted, or not be replicated to its end: that may be mended.
+            case .noVault, .otherVault, .newerVersion, .identityForked, .members:
+                if join.invite.expires < Clock.realTime { try profile.removeJoin(join.invite.vault) }
+            }
+            throw .notJoined(error)
+        }
+    }
+
+    /// Makes the vault that one is a member of; nil if the mount ends, or that was done meanwhile.
+    private func open(_ joined: JoinedVault, _ join: PendingJoin) throws(ProfileError) -> SharedVault? {
+        let vault = join.invite.vault
+        guard !isEnding, profile.joins.contains(where: { $0.invite.vault == vault }) else { return nil }
+        let log = LogID(low: Random.number(), high: Random.number())
+        let share = VaultShare(vault: vault, url: join.invite.url, log: log)
+        // The name may have been taken since.
+        let name = try freeName(nil, for: vault)
+        let mounted = try vaults.create(name, joined: (share, joined.keyring.all), owner: .current)
+        do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
+        return try open(mounted, share)
+    }
+}

@@ -1,0 +1,157 @@
+internal import CofferCrypto
+internal import CofferFUSE
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+internal import CofferVault
+internal import Synchronization
+
+/// The vaults of a profile that have a remote, among those that are open.
+final class SharedVaults: Sendable {
+    private struct State {
+        var shared: [UInt16: SharedVault] = [:]
+        var isRunning = false
+        var isEnding = false
+        /// Vaults that are published, joined, given up or deleted at the moment.
+        var busy: Set<VaultID> = []
+    }
+
+    let vaults: OpenVaults
+    /// Told of vaults that came to the mount's root.
+    let rootChanged: @Sendable (String) -> Void
+    private let state = Condition(State())
+    private let joiningTask = Mutex<Task<Void, Never>?>(nil)
+
+    var profile: Profile { vaults.profile }
+    var problems: ProblemLog { vaults.problems }
+
+    init(_ vaults: OpenVaults, rootChanged: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.vaults = vaults
+        self.rootChanged = rootChanged
+        for mounted in vaults.vaults {
+            guard let share = profile.share(of: mounted.vault.id), share.hasRemote else { continue }
+            do throws(ProfileError) {
+                _ = try open(mounted, share)
+            } catch {
+                vaults.problems.add("The vault “\(mounted.name)” is not synced: \(error)")
+            }
+        }
+        vaults.setDeletionListener { [weak self] slot in self?.forget(slot) }
+    }
+
+    func open(_ mounted: MountedVault, _ share: VaultShare) throws(ProfileError) -> SharedVault {
+        let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+        let isRunning = state.withLock { state in
+            state.shared[mounted.slot] = shared
+            return state.isRunning
+        }
+        if isRunning { shared.start() }
+        // Where the end came meanwhile, it has not seen that.
+        if isEnding { shared.stop() }
+        return shared
+    }
+
+    /// Begins to sync all of them in the background, and to ask for vaults that are to be joined.
+    func start() {
+        let all = state.withLock { state in
+            state.isRunning = true
+            return state.shared
+        }
+        for shared in all.values { shared.start() }
+        joiningTask.withLock { $0 = Task { [self] in await keepJoining() } }
+    }
+
+    /// Ends the background work, and waits for it, for some seconds at most.
+    func stop() {
+        joiningTask.withLock { task in
+            task?.cancel()
+            task = nil
+        }
+        let all = state.withLock { state in
+            state.isRunning = false
+            state.isEnding = true
+            return state.shared
+        }
+        SharedVault.wait(for: all.values.flatMap { $0.end() })
+    }
+
+    /// Whether the mount ends: nothing new is begun.
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+
+    /// All of them, by slot.
+    var all: [SharedVault] {
+        state.withLock { $0.shared.values.sorted { $0.mounted.slot < $1.mounted.slot } }
+    }
+
+    /// The one in a slot.
+    subscript(slot: UInt16) -> SharedVault? { state.withLock { $0.shared[slot] } }
+
+    /// The one of a name.
+    ///
+    /// - Throws: `.noSuchVault`, `.noRemote`.
+    func named(_ name: String) throws(ProfileError) -> SharedVault {
+        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+        guard let shared = self[mounted.slot] else { throw .noRemote(vault: name) }
+        return shared
+    }
+
+    // MARK: Changing
+
+    /// Publishes a vault at a remote, or goes on with it where it stopped.
+    ///
+    /// A vault that had a remote before goes on there with the same log, also where that has another URL now.
+    func publish(_ name: String, at url: String) throws(ProfileError) {
+        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+        let id = mounted.vault.id
+        try alone(id, name) { () throws(ProfileError) in
+            if let shared = self[mounted.slot] { throw .hasRemote(vault: name, url: shared.share.url) }
+            _ = try SharedVault.backend(url)
+            let log = LogID(low: Random.number(), high: Random.number())
+            var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
+            share.url = url
+            let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+            // Before the vault begins to remember changes for a remote that is not there.
+            try shared.reach()
+            do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
+            let key = shared.firstKey
+            try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
+            try shared.checkFirstLink()
+            try profile.setShare(share)
+            _ = try open(mounted, share)
+        }
+    }
+
+    /// Syncs a vault no more; the vault stays.
+    func giveUp(_ name: String) throws(ProfileError) {
+        let shared = try named(name)
+        try alone(shared.share.vault, name) { () throws(ProfileError) in
+            try profile.giveUpShare(of: shared.share.vault)
+            forget(shared.mounted.slot)
+            shared.mounted.vault.setForReading(false)
+        }
+    }
+
+    /// Deletes a vault on this device; who is a member stays one.
+    func delete(_ name: String) throws(ProfileError) {
+        guard let shared = try? named(name) else { return try vaults.delete(name) }
+        try alone(shared.share.vault, name) { () throws(ProfileError) in try vaults.delete(name) }
+    }
+
+    /// Ends the sync of a vault, so that it can be closed.
+    private func forget(_ slot: UInt16) {
+        state.withLock { $0.shared.removeValue(forKey: slot) }?.stop()
+    }
+
+    /// Runs what changes a vault's remote, one for each vault at a time: nobody waits, as a remote may never answer.
+    ///
+    /// - Throws: `.vaultBusy`.
+    func alone<Result>(
+        _ vault: VaultID, _ name: String, _ body: () throws(ProfileError) -> Result
+    ) throws(ProfileError) -> Result {
+        guard state.withLock({ $0.busy.insert(vault).inserted }) else { throw .vaultBusy(name: name) }
+        defer { state.withLock { _ = $0.busy.remove(vault) } }
+        return try body()
+    }
+}

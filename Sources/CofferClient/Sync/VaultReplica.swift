@@ -1,0 +1,231 @@
+package import CofferFacts
+package import CofferFormat
+package import CofferRemote
+package import CofferSync
+package import CofferVault
+internal import CofferStore
+internal import CofferSystem
+
+/// A vault of this device as the sync engine's replica.
+///
+/// The vault's calls block, so they are made on a thread of their own, one at a time.
+package final class VaultReplica: LocalReplica {
+    /// How long to wait for files that are being written, until they are looked at again.
+    private static let pause = Duration.seconds(1)
+
+    private let vault: Vault
+    private let log: LogID
+    private let label: String
+    private let hashKey: StateHashKey
+    private let milliseconds: @Sendable () -> UInt64
+    private let packs: RemotePacks
+    private let contents: RemoteContents
+    private let thread = BlockingThread("coffer-sync")
+    private let state = Condition(State())
+
+    private struct State {
+        var wake: (@Sendable () -> Void)?
+        var isWaking = false
+        /// How many want all to be sent, also files that are being written.
+        var impatient = 0
+        /// Pieces that were gathered.
+        var gathered: UInt64 = 0
+    }
+
+    /// A vault, which keeps track of its changes from the first call on.
+    ///
+    /// Contents that are not on this device are fetched from the remote from now on.
+    ///
+    /// - Parameters:
+    ///   - log: This device's log in the vault.
+    ///   - label: What the device is called.
+    ///   - hashKey: Keys the hash of what is shown; the same for all members.
+    ///   - milliseconds: The device's clock, since 1970.
+    package init(
+        _ vault: Vault, log: LogID, label: String, hashKey: StateHashKey, remote: any RemoteBackend,
+        layout: RemoteLayout, milliseconds: @escaping @Sendable () -> UInt64
+    ) {
+        self.vault = vault
+        self.log = log
+        self.label = label
+        self.hashKey = hashKey
+        self.milliseconds = milliseconds
+        let packs = RemotePacks(remote, layout)
+        self.packs = packs
+        contents = RemoteContents { packs.deliver($0) }
+        vault.attach(packs)
+    }
+
+    /// Has `wake` called when files that were being written may be ready to be sent.
+    package func whenSettled(_ wake: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wake = wake }
+    }
+
+    /// Has nobody wait for the remote's packs any more.
+    package func stopTransfers() { packs.stop() }
+
+    /// Begins, or ends, to send files that are being written, too.
+    package func sendEverything(_ isBegun: Bool) {
+        state.withLock { $0.impatient += isBegun ? 1 : -1 }
+    }
+
+    // MARK: Rows, and what was applied
+
+    package func rows() async throws(ReplicaError) -> [SyncRow] {
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.beginTracking()
+            return try replica.vault.keptRows().compactMap { SyncRow($0) }
+        }
+    }
+
+    package func save(_ rows: [SyncRow]) async throws(ReplicaError) {
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.keep(
+                rows.compactMap { KeptRow($0) }, removing: KeptRow.Key.removed(rows))
+        }
+    }
+
+    package func versions() async throws(ReplicaError) -> VersionVector {
+        try await call { replica throws(FileSystemError) in try replica.vault.versions() }
+    }
+
+    package func stateHash() async throws(ReplicaError) -> StateHashBytes {
+        try await call { replica throws(FileSystemError) in
+            StateHashBytes(try replica.vault.stateHash().bytes)
+        }
+    }
+
+    package func values(
+        after register: Register?, limit: Int
+    ) async throws(ReplicaError) -> [RegisterValues] {
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.values(after: register, limit: limit).map {
+                RegisterValues(register: $0.register, values: $0.values)
+            }
+        }
+    }
+
+    // MARK: Commits
+
+    package func apply(
+        _ commits: [IncomingCommit], draft: CommitDraft?
+    ) async throws(ReplicaError) -> AppliedCommits {
+        try await committing(draft) { replica, participant, recorder throws(FileSystemError) in
+            let commits = commits.map { incoming in
+                RemoteCommit(
+                    incoming.commit, claimedVersions: incoming.claimedVersions,
+                    claimedState: StateHash(bytes: incoming.claimedState.bytes),
+                    rows: incoming.rows.compactMap { KeptRow($0) },
+                    removing: KeptRow.Key.removed(incoming.rows))
+            }
+            let applied = try replica.vault.apply(commits, as: participant, recorder: recorder)
+            return AppliedCommits(
+                count: applied.count, findings: applied.findings.map { ReplicaFinding($0) },
+                made: recorder?.made ?? [])
+        }
+    }
+
+    package func makeCommit(_ draft: CommitDraft) async throws(ReplicaError) -> SealedCommit? {
+        let sealed = try await committing(draft) { replica, participant, recorder throws(FileSystemError) in
+            guard let recorder else { return SealedCommit?.none }
+            let commit = try replica.vault.collectChanges(
+                as: participant, takesAll: replica.state.withLock { $0.impatient > 0 },
+                recorder: recorder)
+            if commit == nil, draft.takesChanges, try replica.vault.hasUnsent() { replica.wakeLater() }
+            return recorder.made.last
+        }
+        return sealed
+    }
+
+    /// Runs a call that may make commits of what was changed.
+    private func committing<Value: Sendable>(
+        _ draft: CommitDraft?,
+        _ body:
+            @escaping @Sendable (VaultReplica, Participant, DraftRecorder?) throws(FileSystemError) -> Value
+    ) async throws(ReplicaError) -> Value {
+        try await thread.run { [self] () throws(ReplicaError) in
+            packs.begin(draft?.progress)
+            let recorder = draft.map { DraftRecorder($0) }
+            do throws(FileSystemError) {
+                return try body(self, participant(draft), recorder)
+            } catch {
+                if let failure = recorder?.failure { throw .notSealed(failure) }
+                if let failure = packs.failure { throw .remote(failure) }
+                throw .failed(error.summary)
+            }
+        }
+    }
+
+    private func participant(_ draft: CommitDraft? = nil) -> Participant {
+        var participant = Participant(
+            log: log, label: label, hashKey: hashKey, contents: contents, milliseconds: milliseconds)
+        if let draft {
+            participant.log = draft.log
+            participant.label = draft.label
+            let milliseconds = draft.milliseconds
+            participant.milliseconds = { milliseconds }
+        }
+        return participant
+    }
+
+    private func wakeLater() {
+        let wake = state.withLock { state in
+            defer { state.isWaking = state.wake != nil }
+            return state.isWaking ? nil : state.wake
+        }
+        guard let wake else { return }
+        Task.detached { [weak self] in
+            try? await Task.sleep(for: Self.pause)
+            self?.state.withLock { $0.isWaking = false }
+            wake()
+        }
+    }
+
+    // MARK: All facts anew
+
+    package func beginRebuild() async throws(ReplicaError) {
+        state.withLock { $0.gathered = 0 }
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.beginTracking()
+            try replica.vault.beginRebuild()
+        }
+    }
+
+    package func gather(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError) {
+        let number = state.withLock { state in
+            state.gathered += 1
+            return state.gathered
+        }
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.gather(groups, number: number)
+        }
+    }
+
+    package func finishRebuild(_ result: RebuildResult) async throws(ReplicaError) -> StateHashBytes {
+        try await call { replica throws(FileSystemError) in
+            let facts = RebuiltFacts(
+                versions: result.versions, clock: result.clock, labels: result.labels,
+                rows: result.rows.compactMap { KeptRow($0) })
+            let hash = try replica.vault.finishRebuild(facts, as: replica.participant())
+            return StateHashBytes(hash.bytes)
+        }
+    }
+
+    /// Runs a call of the vault.
+    private func call<Value: Sendable>(
+        _ body: @escaping @Sendable (VaultReplica) throws(FileSystemError) -> Value
+    ) async throws(ReplicaError) -> Value {
+        try await thread.run { [self] () throws(ReplicaError) in
+            do throws(FileSystemError) { return try body(self) } catch { throw .failed(error.summary) }
+        }
+    }
+}
+
+extension ReplicaFinding {
+    init(_ finding: CommitFinding) {
+        switch finding {
+        case .complaint(let dot, let complaint): self = .complaint(dot, complaint)
+        case .otherState(let dot): self = .otherState(dot)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import CofferClient
+
+struct ConflictsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conflicts", abstract: "List what was changed in two ways, and choose.",
+        discussion: """
+            Nothing is lost when two devices change the same file: both versions stay, the second one as “name \
+            (conflict, device, date)”. They are files like any other.
+            """,
+        subcommands: [List.self, Resolve.self], defaultSubcommand: List.self)
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List conflict copies.")
+        @OptionGroup var profile: ProfileOptions
+        @Flag(help: "Print JSON.") var json = false
+        @Argument(help: "The vault (default: all).") var vault: String?
+
+        func run() throws {
+            let response = try Requests.perform(.conflicts(vault: vault), profile)
+            guard case .conflicts(let reports) = response else { throw ProfileError.otherAnswer }
+            if json { return try Output.json(reports) }
+            if reports.isEmpty { return Output.error("There are no conflicts.") }
+            Output.table(
+                ["VAULT", "COPY", "OF", "BY", "DATE"],
+                reports.map { report in
+                    [report.vault, report.path, report.original ?? "–", report.author, report.date]
+                })
+        }
+    }
+
+    struct Resolve: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Keep one of two versions; the other one is gone.")
+        @OptionGroup var profile: ProfileOptions
+        @Option(help: "original (the copy goes) or copy (it takes the name).") var keep: Choice
+        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The copy, as “coffer conflicts” shows it.") var path: String
+
+        /// What stays, as it is written.
+        enum Choice: String, ExpressibleByArgument, CaseIterable {
+            case original, copy
+        }
+
+        func run() throws {
+            guard let keeps = ConflictChoice(rawValue: keep.rawValue) else { return }
+            try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keeps), profile)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import CofferClient
+
+struct IdentityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "identity", abstract: "Show your identity, and compare those of others.",
+        subcommands: [Show.self, Verify.self])
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print your identity's words; with --card, the card to hand to others.")
+        @OptionGroup var profile: ProfileOptions
+        @Flag(help: "Print the identity card, alone.") var card = false
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() throws {
+            guard case .identity(let report) = try Requests.perform(.identity, profile) else {
+                throw ProfileError.otherAnswer
+            }
+            if json { return try Output.json(report) }
+            if card { return Output.write(report.card ?? "", to: 1) }
+            Output.line(report.name)
+            Output.line(report.fingerprint)
+        }
+    }
+
+    struct Verify: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compare the words of an identity with what its owner says.",
+            discussion: """
+                Call the person, let them read out what “coffer identity show” prints there, and compare. With \
+                --words the comparison is made here; if it holds, that is remembered.
+                """)
+        @OptionGroup var profile: ProfileOptions
+        @Option(help: ArgumentHelp("What the person said.", valueName: "words")) var words: String?
+        @Option(
+            help: ArgumentHelp("An identity card (“-”: standard input) instead.", valueName: "file"),
+            completion: .file())
+        var card: String?
+        @Flag(help: "Print JSON.") var json = false
+        @Argument(help: "The vault.") var vault: String?
+        @Argument(help: "The member.") var member: String?
+
+        func run() throws {
+            let target: IdentityTarget
+            if let card {
+                target = .card(try TextFile.read(card))
+            } else if let vault, let member {
+                target = .member(vault: vault, member: member)
+            } else {
+                throw ValidationError("Say whose identity: VAULT MEMBER, or --card FILE.")
+            }
+            let response = try Requests.perform(.verify(target, words: words), profile)
+            guard case .identity(let report) = response else { throw ProfileError.otherAnswer }
+            if json { return try Output.json(report) }
+            Output.line(report.name)
+            Output.line(report.fingerprint)
+            if words != nil { Output.error("The words are the same.") }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import CofferClient
+
+struct JoinCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "join", abstract: "Become a member of a vault by an invite.",
+        discussion: """
+            Leaves a request at the vault's remote, and waits until an owner's or admin's mount has seen it. If you do \
+            not wait, your mount goes on asking. The invite is a secret: give “-” and it is read from standard input, \
+            or from the terminal without being shown.
+            """)
+
+    @OptionGroup var profile: ProfileOptions
+
+    @Option(name: .customLong("as"), help: ArgumentHelp("What to call the vault here.", valueName: "name"))
+    var name: String?
+
+    @Flag(help: "Do not wait for the answer.")
+    var noWait = false
+
+    @Argument(help: ArgumentHelp("The invite, or “-”.", valueName: "invite"))
+    var invite: String
+
+    func run() throws {
+        let text = invite == "-" ? try TextFile.read("-") : invite
+        let request = ControlRequest.join(invite: text, name: name, waits: !noWait)
+        guard case .joined(let report) = try Requests.perform(request, profile, label: "Waiting") else {
+            throw ProfileError.otherAnswer
+        }
+        if report.isMember {
+            let role = ("ao".contains(report.role.prefix(1)) ? "an " : "a ") + report.role
+            Output.error("You are \(role) of the vault, which is “\(report.vault)” here.")
+        } else {
+            Output.error(
+                "The request is at the remote. As soon as it is seen, the vault is “\(report.vault)” here.")
+        }
+    }
+}

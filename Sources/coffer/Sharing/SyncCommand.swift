@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import CofferClient
+internal import Glibc
+
+struct SyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync", abstract: "Send and fetch all there is, and return when that is done.",
+        discussion: """
+            A mount syncs by itself; this waits for it, or does it once without a mount. Contents are fetched when \
+            they are read.
+            """)
+
+    @OptionGroup var profile: ProfileOptions
+
+    @Flag(help: "Go on, and say whenever something is done, until Ctrl-C.")
+    var watch = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Argument(help: "The vault (default: all that have a remote).")
+    var vault: String?
+
+    func run() throws {
+        let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
+            try Passphrase(options: profile).ask()
+        }
+        defer { access.close() }
+        var shown: [String: String] = [:]
+        while true {
+            let request = ControlRequest.sync(vault: vault)
+            guard case .sync(let reports) = try Requests.perform(request, on: access, label: "Syncing") else {
+                throw ProfileError.otherAnswer
+            }
+            if json, !watch { return try Output.json(reports) }
+            for report in reports {
+                let text = Self.text(report)
+                if shown.updateValue(text, forKey: report.vault) != text || !watch { Output.line(text) }
+            }
+            guard watch else {
+                if reports.contains(where: { $0.failure != nil }) { throw ExitCode(74) }
+                return
+            }
+            sleep(1)
+        }
+    }
+
+    private static func text(_ report: SyncReport) -> String {
+        if let failure = report.failure { return "\(report.vault): not synced: \(failure)" }
+        if report.unsentItems > 0 {
+            return "\(report.vault): \(report.unsentItems) item\(report.unsentItems == 1 ? "" : "s") not sent"
+        }
+        if report.commitsLeft > 0 {
+            let count = report.commitsLeft
+            return "\(report.vault): \(count) commit\(count == 1 ? "" : "s") not applied; see: coffer status"
+        }
+        return "\(report.vault): synced"
+    }
+}

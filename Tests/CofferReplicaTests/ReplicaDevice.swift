@@ -1,0 +1,260 @@
+import CofferCrypto
+import CofferFacts
+import CofferFormat
+import CofferRemote
+import CofferSystem
+import CofferTestSupport
+import MergeCases
+
+@testable import CofferClient
+@testable import CofferSync
+@testable import CofferVault
+
+/// A device of somebody: a vault on a simulated disk, and an engine that syncs it.
+final class ReplicaDevice: @unchecked Sendable {
+    let name: String
+    let label: String
+    let world: ReplicaWorld
+    let test: TestVault
+    let vault: Vault
+    let engine: SyncEngine
+    let replica: VaultReplica
+    let problems = ProblemLog()
+    /// Whether each thing that is done becomes a commit at once.
+    var commitsAtOnce = false
+
+    init(
+        _ person: Int, number: UInt64? = nil, in world: ReplicaWorld, on test: TestVault? = nil,
+        commitsPerCheckpoint: UInt64 = 1000
+    ) throws {
+        let number = number ?? UInt64(person) + 1
+        name = world.people[person].name
+        label = "\(name)'s laptop"
+        self.world = world
+        self.test = try test ?? (number == 1 ? world.first : world.first.onAnotherDevice())
+        vault = try self.test.open(problems: problems)
+        let log = LogID(low: number, high: 7)
+        replica = VaultReplica(
+            vault, log: log, label: label, hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()),
+            remote: world.remote, layout: world.layout, milliseconds: { world.milliseconds() })
+        replica.sendEverything(true)
+        var setup = SyncSetup(
+            vault: world.first.id, root: ItemID(low: world.first.id.low, high: world.first.id.high), log: log,
+            introduction: try LogIntroduction(name: name, label: label),
+            keys: PersonKeys(world.people[person]), milliseconds: { world.milliseconds() })
+        setup.commitsPerCheckpoint = commitsPerCheckpoint
+        engine = SyncEngine(setup, remote: world.remote, replica: replica)
+    }
+
+    /// Makes commits of what was done, and sends nothing.
+    func collect() throws {
+        guard commitsAtOnce else { return }
+        try AwaitedTask { () -> Result<Void, any Error> in
+            do {
+                while try await self.engine.makeCommit(isNeeded: false) {}
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }.wait().get()
+    }
+
+    /// One round; whether anything came or went.
+    func round() async throws -> Bool {
+        let before = await engine.status.progress
+        try await engine.round()
+        let after = await engine.status.progress
+        return before.commitsApplied != after.commitsApplied || before.commitsSent != after.commitsSent
+    }
+
+    struct Restless: Error {}
+
+    /// Rounds of everybody until nothing more comes of it.
+    static func meet(_ devices: [ReplicaDevice]) async throws {
+        for _ in 0..<60 {
+            var isBusy = false
+            for device in devices where try await device.round() { isBusy = true }
+            if !isBusy { return }
+        }
+        throw Restless()
+    }
+
+    /// What differs between the tree of items and what the facts show, and what is damaged.
+    func flaws() throws -> [String] {
+        let participant = Participant(
+            log: LogID(low: 0, high: 0), label: "", hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()),
+            contents: RemoteContents { _ in Sending.Delivery {} }, milliseconds: { 0 })
+        let differences = try vault.differencesFromFacts(as: participant) { _, _ throws(FileSystemError) in
+            true
+        }
+        return differences + (try vault.check { _, _ in }.damage.map(\.text))
+    }
+}
+
+extension ReplicaDevice: VaultUser {
+    /// The directory of a path, and the name in it.
+    private func split(_ path: String) throws -> (parent: Int64, name: [UInt8]) {
+        let parts = path.split(separator: "/")
+        var parent = Vault.rootNumber
+        for part in parts.dropLast() { parent = try vault.lookup(Array(part.utf8), in: parent).number }
+        return (parent, Array((parts.last ?? "").utf8))
+    }
+
+    func number(_ path: String) throws -> Int64 {
+        if path.isEmpty { return Vault.rootNumber }
+        let (parent, name) = try split(path)
+        return try vault.lookup(name, in: parent).number
+    }
+
+    func make(_ path: String, mode: UInt32, target: String = "") throws {
+        let (parent, name) = try split(path)
+        let new = Vault.NewItem(mode: mode, target: Array(target.utf8))
+        _ = try vault.create(new, named: name, in: parent, by: TestVault.owner)
+        try collect()
+    }
+
+    func makeDirectory(_ path: String) throws { try make(path, mode: 0o040_755) }
+
+    func write(_ text: String, to path: String) throws { try write(Array(text.utf8), to: path) }
+
+    /// Writes a whole file, which is made if need be.
+    func write(_ bytes: [UInt8], to path: String) throws {
+        do {
+            _ = try number(path)
+        } catch {
+            guard case FileSystemError.notFound = error else { throw error }
+            try make(path, mode: 0o100_644)
+        }
+        try truncate(path, to: 0)
+        try put(bytes, to: path, at: 0)
+        try collect()
+    }
+
+    func truncate(_ path: String, to size: Int64) throws {
+        var changes = AttributeChanges()
+        changes.size = size
+        _ = try vault.setAttributes(of: number(path), changes)
+    }
+
+    func put(_ bytes: [UInt8], to path: String, at offset: Int64) throws {
+        var rest = bytes[...]
+        var offset = offset
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(1 << 20))
+            rest = rest.dropFirst(part.count)
+            try vault.write(
+                part.span.bytes, to: number(path), at: offset, touches: true, dropsPrivileges: false)
+            offset += Int64(part.count)
+        }
+    }
+
+    func bytes(_ path: String) throws -> [UInt8] {
+        let number = try number(path)
+        let size = Int(try vault.attributes(of: number).size)
+        let buffer = AlignedBuffer(count: max(size, 1))
+        let done = try vault.read(number, at: 0, count: size, into: buffer)
+        return buffer.withBytes(0..<done) { $0.array }
+    }
+
+    func read(_ path: String) throws -> String { String(decoding: try bytes(path), as: UTF8.self) }
+
+    func remove(_ path: String) throws {
+        let (parent, name) = try split(path)
+        if try vault.attributes(of: number(path)).type == .directory {
+            vault.release(try vault.removeDirectory(name, in: parent))
+        } else {
+            vault.release(try vault.unlink(name, in: parent).number)
+        }
+        try collect()
+    }
+
+    func move(_ path: String, to other: String) throws {
+        let (parent, name) = try split(path)
+        let (newParent, newName) = try split(other)
+        if let gone = try vault.rename(name, in: parent, to: newName, in: newParent, .replace) {
+            vault.release(gone)
+        }
+        try collect()
+    }
+
+    func link(_ path: String, as other: String) throws {
+        let (parent, name) = try split(other)
+        _ = try vault.link(try number(path), as: name, in: parent)
+        try collect()
+    }
+
+    func setMode(_ mode: UInt16, of path: String) throws {
+        var changes = AttributeChanges()
+        changes.mode = UInt32(mode)
+        _ = try vault.setAttributes(of: try number(path), changes)
+        try collect()
+    }
+
+    func mode(of path: String) throws -> UInt16 {
+        UInt16(try vault.attributes(of: try number(path)).mode & 0o7777)
+    }
+
+    func setAttribute(_ name: String, to value: String, of path: String) throws {
+        try vault.setExtendedAttribute(
+            Array(name.utf8), of: try number(path), to: Array(value.utf8), .any)
+        try collect()
+    }
+
+    func attribute(_ name: String, of path: String) throws -> String? {
+        do {
+            let value = try vault.extendedAttribute(Array(name.utf8), of: try number(path))
+            return String(decoding: value, as: UTF8.self)
+        } catch {
+            guard case FileSystemError.attributeNotFound = error else { throw error }
+            return nil
+        }
+    }
+
+    func names(in path: String) throws -> [String] {
+        try vault.readDirectory(try number(path), after: 2, limit: .max - 1, attributes: false).map { entry in
+            String(decoding: entry.name, as: UTF8.self)
+                + (entry.type == FileType.directory.rawValue ? "/" : "")
+        }
+    }
+
+    func sync() throws -> Bool {
+        let result = AwaitedTask { () -> Result<Bool, any Error> in
+            do { return .success(try await self.round()) } catch { return .failure(error) }
+        }
+        return try result.wait().get()
+    }
+
+    /// All names from the root on, with what is there: files by a hash of their bytes.
+    func tree(withContents: Bool = true) throws -> [String: String] {
+        var found: [String: String] = [:]
+        var directories = [""]
+        while let directory = directories.popLast() {
+            for name in try names(in: directory) {
+                let path = directory + name
+                let attributes = try vault.attributes(of: try number(path))
+                var text = "\(String(attributes.mode, radix: 8)) \(attributes.modified)"
+                switch attributes.type {
+                case .directory: directories.append(path)
+                case .regular where !withContents: text += " \(attributes.links)"
+                case .regular:
+                    let bytes = try bytes(path)
+                    text += " \(attributes.links) " + (bytes.count < 100 ? "\(bytes)" : "\(bytes.hashValue)")
+                case .symbolicLink:
+                    text += " " + String(decoding: try vault.readLink(number(path)), as: UTF8.self)
+                default: text += " \(attributes.device)"
+                }
+                for name in try vault.extendedAttributeNames(of: number(path)) {
+                    let name = String(decoding: name, as: UTF8.self)
+                    text += " \(name)=\(try attribute(name, of: path) ?? "")"
+                }
+                found[path] = text
+            }
+        }
+        return found
+    }
+}
+
+/// Runs what blocks on a thread of its own, not on one of the pool.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await BlockingThread("test").run { () throws(any Error) in try body() }
+}

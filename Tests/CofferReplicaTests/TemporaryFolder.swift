@@ -1,0 +1,14 @@
+import Foundation
+
+/// An empty folder of this machine.
+struct TemporaryFolder {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
