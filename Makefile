@@ -32,13 +32,13 @@ INPUTS := Package.swift $(shell find Sources docs/man -type f)
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 # Shell scripts, for shellcheck.
-SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Tests/*.sh) .ci/run \
+SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh Tests/*.sh) .ci/run \
 	$(addprefix mount-helpers/,mount.coffer.in umount.fuse.coffer.in desktop.in)
 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test applications crash power-cuts nightly tsan fuzz bench bench-quick bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo test applications crash power-cuts nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
@@ -97,6 +97,9 @@ bench: bench-build ## Time Coffer against its peers, for hours (as root); the re
 
 bench-quick: bench-build ## The same in small, against gocryptfs, the plain disk and a pass-through
 	$(BUILD)/release/coffer-benchmarks --coffer $(BINARY) --quick --output $(BUILD)/benchmarks $(BENCH_FLAGS)
+
+bench-sharing: build ## Time a vault that two mounts share through a folder, for minutes
+	Benchmarks/sharing.sh $(BINARY)
 
 bench-parts: build ## Time parts of Coffer alone: ciphers, rows of the index, reads
 	$(SWIFT) build --scratch-path $(BUILD) -c release --product coffer-microbenchmarks --static-swift-stdlib
