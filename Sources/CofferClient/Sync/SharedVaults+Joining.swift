@@ -42,6 +42,7 @@ extension SharedVaults {
             throw .notJoined(error)
         }
         try profile.add(join)
+        beginJoining()
         var pause = Self.pause
         while true {
             if let report = try finish(join) { return report }

@@ -60,7 +60,17 @@ final class SharedVaults: Sendable {
             return state.shared
         }
         for shared in all.values { shared.start() }
-        joiningTask.withLock { $0 = Task { [self] in await keepJoining() } }
+        beginJoining()
+    }
+
+    /// Begins to ask for vaults that are to be joined, where there are any, unless that has begun.
+    ///
+    /// A profile that shares nothing has no tasks and timers for it.
+    func beginJoining() {
+        guard !profile.joins.isEmpty, state.withLock({ $0.isRunning && !$0.isEnding }) else { return }
+        joiningTask.withLock { task in
+            if task == nil { task = Task { [self] in await keepJoining() } }
+        }
     }
 
     /// Ends the background work, and waits for it, for some seconds at most.
