@@ -7,7 +7,7 @@ struct JoinCommand: ParsableCommand {
         discussion: """
             Leaves a request at the vault's remote, and waits until an owner's or admin's mount has seen it. If you do \
             not wait, your mount goes on asking. The invite is a secret: give “-” and it is read from standard input, \
-            or from the terminal without being shown.
+            so that it is in no list of processes.
             """)
 
     @OptionGroup var profile: ProfileOptions
