@@ -25,7 +25,10 @@ enum Project {
     static func targets() throws -> [String] {
         try ["Sources", "Benchmarks"].flatMap { directory in
             let path = root.appending(path: directory).path
-            return try FileManager.default.contentsOfDirectory(atPath: path).filter { !$0.hasSuffix(".md") }
+            // Texts and scripts are no targets.
+            return try FileManager.default.contentsOfDirectory(atPath: path).filter {
+                !$0.hasSuffix(".md") && !$0.hasSuffix(".sh")
+            }
         }.sorted()
     }
 
