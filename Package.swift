@@ -31,16 +31,8 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Ta
 }
 
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(
-        name: name, dependencies: dependencies,
-        swiftSettings: settings + (unoptimized.contains(name) ? [.unsafeFlags(["-Onone"])] : []))
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
-
-/// Modules of tasks and actors, which are built without the optimizer.
-///
-/// What Swift 6.3 makes of them with it writes into memory that is not theirs: a release build ends with a
-/// segmentation fault in its first round. What takes time is in other modules.
-let unoptimized: Set<String> = ["CofferSync", "CofferRemote", "CofferClient"]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)

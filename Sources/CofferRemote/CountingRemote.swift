@@ -31,27 +31,26 @@ package final class CountingRemote: RemoteBackend {
     package func describe() -> String { base.describe() }
 
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await counting(\.gets, sum: \.bytesReceived) { () async throws(RemoteError) in
-            let content = try await base.get(name, range)
-            return (content, content.bytes.count)
+        try await counting(\.gets, sum: \.bytesReceived, of: { $0.bytes.count }) {
+            () async throws(RemoteError) in try await base.get(name, range)
         }
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        try await counting(\.puts, sum: \.bytesSent) { () async throws(RemoteError) in
-            (try await base.put(name, bytes, ifAbsent: ifAbsent), bytes.byteCount)
+        try await counting(\.puts, sum: \.bytesSent, of: { bytes.byteCount }) {
+            () async throws(RemoteError) in try await base.put(name, bytes, ifAbsent: ifAbsent)
         }
     }
 
     package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await counting(\.lists, sum: \.bytesReceived) { () async throws(RemoteError) in
-            (try await base.list(prefix, after: after), 0)
+        try await counting(\.lists, sum: \.bytesReceived, of: { _ in 0 }) {
+            () async throws(RemoteError) in try await base.list(prefix, after: after)
         }
     }
 
     package func delete(_ name: RemoteName) async throws(RemoteError) {
-        try await counting(\.deletes, sum: \.bytesSent) { () async throws(RemoteError) in
-            (try await base.delete(name), 0)
+        try await counting(\.deletes, sum: \.bytesSent, of: { 0 }) {
+            () async throws(RemoteError) in try await base.delete(name)
         }
     }
 
@@ -60,12 +59,14 @@ package final class CountingRemote: RemoteBackend {
     private func counting<Value>(
         _ calls: any WritableKeyPath<RemoteCounts, Int> & Sendable,
         sum: any WritableKeyPath<RemoteCounts, Int> & Sendable,
-        _ body: () async throws(RemoteError) -> (Value, Int)
+        of byteCount: (Value) -> Int,
+        _ body: () async throws(RemoteError) -> Value
     ) async throws(RemoteError) -> Value {
         state.withLock { $0[keyPath: calls] += 1 }
         do throws(RemoteError) {
-            let (value, byteCount) = try await body()
-            state.withLock { $0[keyPath: sum] += byteCount }
+            let value = try await body()
+            let count = byteCount(value)
+            state.withLock { $0[keyPath: sum] += count }
             return value
         } catch {
             state.withLock { $0.failures += 1 }

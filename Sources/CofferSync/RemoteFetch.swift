@@ -33,6 +33,39 @@ extension RemoteBackend {
         }
     }
 
+    /// Reads objects, as many at once as the remote likes.
+    ///
+    /// - Parameters:
+    ///   - keys: What stands for the objects here; each once.
+    ///   - name: An object's name.
+    ///   - byteCountMax: The most bytes that each of them may have.
+    func fetchAll<Key: Hashable & Sendable>(
+        _ keys: [Key], named name: @escaping @Sendable (Key) -> RemoteName, byteCountMax: Int
+    ) async -> [Key: Result<Fetched, RemoteError>] {
+        await withTaskGroup(of: (Key, Result<Fetched, RemoteError>).self) { group in
+            var results: [Key: Result<Fetched, RemoteError>] = [:]
+            var rest = keys[...]
+            func add() {
+                guard let key = rest.popFirst() else { return }
+                group.addTask {
+                    let result: Result<Fetched, RemoteError>
+                    do throws(RemoteError) {
+                        result = .success(try await fetch(name(key), byteCountMax: byteCountMax))
+                    } catch {
+                        result = .failure(error)
+                    }
+                    return (key, result)
+                }
+            }
+            for _ in 0..<max(1, limits.concurrentCallsMax) { add() }
+            for await (key, result) in group {
+                results[key] = result
+                add()
+            }
+            return results
+        }
+    }
+
     /// Whether there is an object.
     func has(_ name: RemoteName) async throws(RemoteError) -> Bool {
         do throws(RemoteError) {

@@ -128,31 +128,9 @@ extension SyncEngine {
 
     /// Fetches commits side by side.
     func fetch(_ dots: [Dot]) async -> [Dot: Result<Fetched, RemoteError>] {
-        let (remote, layout) = (remote, layout)
-        return await withTaskGroup(of: (Dot, Result<Fetched, RemoteError>).self) { group in
-            var results: [Dot: Result<Fetched, RemoteError>] = [:]
-            var rest = dots[...]
-            func add() {
-                guard let dot = rest.popFirst() else { return }
-                group.addTask {
-                    do throws(RemoteError) {
-                        let name = layout.commit(dot.log, dot.sequence)
-                        return (
-                            dot,
-                            .success(try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax))
-                        )
-                    } catch {
-                        return (dot, .failure(error))
-                    }
-                }
-            }
-            for _ in 0..<max(1, remote.limits.concurrentCallsMax) { add() }
-            for await (dot, result) in group {
-                results[dot] = result
-                add()
-            }
-            return results
-        }
+        let layout = layout
+        return await remote.fetchAll(
+            dots, named: { layout.commit($0.log, $0.sequence) }, byteCountMax: SignedRecord.byteCountMax)
     }
 
     // MARK: Checking and ordering

@@ -5,31 +5,11 @@ internal import CofferTrust
 
 // Identities, and the keys that others wrap for.
 extension SyncEngine {
-    /// Fetches objects, as many at once as the remote likes.
+    /// Fetches objects: those that are there.
     func fetchAll(
         _ names: [RemoteName], byteCountMax: Int
     ) async throws(SyncError) -> [RemoteName: [UInt8]] {
-        let remote = remote
-        let results = await withTaskGroup(of: (RemoteName, Result<Fetched, RemoteError>).self) { group in
-            var results: [RemoteName: Result<Fetched, RemoteError>] = [:]
-            var rest = names[...]
-            func add() {
-                guard let name = rest.popFirst() else { return }
-                group.addTask {
-                    do throws(RemoteError) {
-                        return (name, .success(try await remote.fetch(name, byteCountMax: byteCountMax)))
-                    } catch {
-                        return (name, .failure(error))
-                    }
-                }
-            }
-            for _ in 0..<max(1, remote.limits.concurrentCallsMax) { add() }
-            for await (name, result) in group {
-                results[name] = result
-                add()
-            }
-            return results
-        }
+        let results = await remote.fetchAll(names, named: { $0 }, byteCountMax: byteCountMax)
         var fetched: [RemoteName: [UInt8]] = [:]
         for (name, result) in results {
             let content = try await reaching { () throws(RemoteError) in try result.get() }

@@ -111,7 +111,8 @@ extension SyncEngine {
         try await recordNewKeys(without: nil)
         try await link { () async throws(SyncError) in
             guard isNeeded() else { return nil }
-            let (recipients, keyring) = (try await recipients(without: nil), try openedKeyring())
+            let recipients = try await recipients(without: nil)
+            let keyring = try openedKeyring()
             return try ruling { () throws(TrustError) in
                 PendingLink(
                     try chain.rotating(

@@ -61,6 +61,11 @@ import Testing
         expectNone(TextRules.safety(Project.sources))
     }
 
+    @Test("No tuple is made across a suspension")
+    func suspendedTuples() {
+        expectNone(TextRules.suspendedTuples(Project.allSources + Project.benchmarks))
+    }
+
     @Test("No banned words")
     func bannedWords() {
         expectNone(TextRules.bannedWords(Project.sources + Project.benchmarks))

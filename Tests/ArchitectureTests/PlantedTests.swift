@@ -213,6 +213,24 @@ import Testing
         #expect(TextRules.safety(file(path, "// Not \(claim)")).isEmpty)
     }
 
+    @Test func suspendedTuples() {
+        let text = """
+            let one = (await a, await b)
+            return (name, .success(try await fetch(name)))
+            return (
+                dot,
+                result[try await d()]
+            )
+            call(name, await fetch(name))
+            let (two, three) = await (a, b)
+            let four = (await a)
+            run { (try await a(), 0) }
+            let five = ("b", { await b() })
+            """
+        let violations = TextRules.suspendedTuples(file("Sources/CofferSync/File.swift", text))
+        #expect(lines(violations) == [1, 2, 3, 10])
+    }
+
     @Test func bannedWords() {
         let text = """
             let one = try! read()

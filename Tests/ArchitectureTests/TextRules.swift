@@ -108,6 +108,42 @@ enum TextRules {
         return false
     }
 
+    // MARK: Tuples
+
+    /// No tuple is made in part before a suspension, and in part after it.
+    ///
+    /// Where a task or a generic function returns such a tuple, the optimizer of Swift up to 6.3 loses the part from
+    /// before (swiftlang/swift#91911): memory that holds nothing is taken for a value.
+    static func suspendedTuples(_ files: [SourceFile]) -> [Violation] {
+        files.flatMap { file in
+            let text = Array(file.code.joined(separator: "\n"))
+            return text.indices.filter { text[$0] == "(" && isSuspendedTuple(text, $0) }.map { start in
+                let line = text[..<start].count { $0 == "\n" } + 1
+                return Violation(file, line: line, "a tuple with “await” in it: make its parts first")
+            }
+        }
+    }
+
+    private static func isSuspendedTuple(_ text: [Character], _ start: Int) -> Bool {
+        // Right after a name it would be a call.
+        guard start == 0 || " \n([{".contains(text[start - 1]) else { return false }
+        var depth = 0
+        var closures = 0
+        var hasParts = false
+        var inside = ""
+        for character in text[start...] {
+            if "([{".contains(character) { depth += 1 }
+            if ")]}".contains(character) { depth -= 1 }
+            if character == "{" { closures += 1 }
+            if character == "}" { closures -= 1 }
+            if depth == 0 { break }
+            if depth == 1, character == "," { hasParts = true }
+            // What a closure awaits is awaited when it is called.
+            if closures == 0 { inside.append(character) }
+        }
+        return hasParts && inside.split { !$0.isLetter }.contains("await")
+    }
+
     // MARK: Words, paths, length
 
     /// What must not be in code, and instead of what.

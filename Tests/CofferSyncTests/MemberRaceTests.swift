@@ -228,7 +228,8 @@ struct MemberRaceTests {
     @Test func askingSurvivesCrashes() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
-        let (invite, person) = (try await world.invite(olga, .writer), try world.person("Will"))
+        let invite = try await world.invite(olga, .writer)
+        let person = try world.person("Will")
         var strikes = 0
         while true {
             let point = CrashPoint(after: strikes)

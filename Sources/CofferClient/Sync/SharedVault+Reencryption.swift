@@ -31,7 +31,8 @@ extension SharedVault {
 
     /// Whether it falls to this device.
     private func falls() async -> Bool {
-        let (chain, status) = (await engine.chain, await engine.status)
+        let chain = await engine.chain
+        let status = await engine.status
         guard status.failure == nil, let beginning = chain.state.beginnings.last else { return false }
         let beginner = chain.signer(ofLink: beginning.sequence)
         let writers = status.devices.filter {

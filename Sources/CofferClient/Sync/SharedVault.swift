@@ -195,7 +195,8 @@ final class SharedVault: Sendable {
 
     /// Lets programs change things if the person may.
     func heedRole() async {
-        let (role, chain) = (await engine.role, await engine.chain)
+        let role = await engine.role
+        let chain = await engine.chain
         // Before the members are known, what the vault was opened with holds.
         guard chain.nextSequence > 0 else { return }
         mounted.vault.setForReading(role?.may(.write) != true)
