@@ -31,14 +31,16 @@ extension Vault {
     ///
     /// What was used least recently is given up in the background, and fetched again when it is read. Contents
     /// whose changes were not sent stay and do not count. While a file is read that is larger, there may be a
-    /// quarter more. Less than twice what is fetched ahead of a reader (16 MiB) makes readers fetch things twice.
+    /// quarter more. No more than a quarter of it is fetched ahead of a reader, who will find it there.
     ///
     /// - Parameter limit: In bytes; nil to keep all, as at first.
     package func setCacheLimit(_ limit: Int64?) {
+        let limit = limit.map { max(0, $0) }
         cache.withLock {
-            $0.limit = limit.map { max(0, $0) }
+            $0.limit = limit
             $0.isCounted = false
         }
+        remoteReads.bound(by: limit)
         upkeep.noteUpkeep(isUrgent: true)
     }
 

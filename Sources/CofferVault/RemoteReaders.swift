@@ -1,8 +1,8 @@
 /// Who reads contents in order that are on a remote, and how far ahead of each is fetched.
 struct RemoteReaders {
     /// Bytes that are fetched ahead when a reader goes on for the first time; twice as many each time after
-    /// that, up to the most.
-    static let windowMin: Int64 = 1 << 20, windowMax: Int64 = 16 << 20
+    /// that, up to `windowMax`.
+    private static let windowMin: Int64 = 1 << 20
     /// Bytes for one thread.
     static let partByteCount: Int64 = 4 << 20
     /// How far from its last read a reader may go on: requests overtake each other.
@@ -18,8 +18,20 @@ struct RemoteReaders {
         var window: Int64
     }
 
+    /// Bytes that are fetched ahead of a reader at most.
+    private(set) var windowMax = Self.windowMax(cacheLimit: nil)
+
     /// The one that read last comes last.
     private var readers: [Reader] = []
+
+    /// Takes heed of how much may be kept: what was fetched ahead must still be there when it is read.
+    mutating func bound(by cacheLimit: Int64?) {
+        windowMax = Self.windowMax(cacheLimit: cacheLimit)
+    }
+
+    private static func windowMax(cacheLimit: Int64?) -> Int64 {
+        min(16 << 20, cacheLimit.map { $0 / 4 } ?? .max)
+    }
 
     /// Notes a read.
     ///
@@ -42,7 +54,7 @@ struct RemoteReaders {
         reader.next = max(reader.next, range.upperBound)
         // Half of what is ahead is left for the time that the next part takes.
         guard goesOn, reader.fetched - reader.next <= reader.window / 2 else { return [] }
-        reader.window = min(max(Self.windowMin, reader.window * 2), Self.windowMax)
+        reader.window = min(max(Self.windowMin, reader.window * 2), windowMax)
         let start = max(reader.fetched, reader.next)
         let end = reader.next.addingReportingOverflow(reader.window).partialValue
         guard start < end else { return [] }

@@ -42,6 +42,11 @@ final class RemoteReads: Sendable {
         shared.withLock { $0.source = source }
     }
 
+    /// Bounds what is fetched ahead, where content is kept up to a limit only; nil for none.
+    func bound(by cacheLimit: Int64?) {
+        shared.withLock { $0.readers.bound(by: cacheLimit) }
+    }
+
     /// Answers what waits, and ends the threads.
     func stop() {
         shared.withLock { shared in

@@ -7,8 +7,6 @@ import Testing
 
 /// A bound for what is kept here although it is on a remote.
 @Suite struct CacheLimitTests {
-    private static let limit: Int64 = 20 << 20
-
     private func cachedByteCount(_ vault: Vault, _ numbers: [Int64]) throws -> Int {
         try numbers.reduce(0) { count, number in
             try count
@@ -17,12 +15,13 @@ import Testing
         }
     }
 
-    @Test func aFileLargerThanTheLimitStreamsThrough() throws {
+    @Test(arguments: [6 << 20, 20 << 20] as [Int64])
+    func aFileLargerThanTheLimitStreamsThrough(limit: Int64) throws {
         let devices = try TwoDevices()
         let content = Pattern.make(56 << 20)
         let (_, b) = try devices.file(content)
         try devices.b.commit()
-        devices.b.setCacheLimit(Self.limit)
+        devices.b.setCacheLimit(limit)
         try devices.b.start()
         let used = devices.testB.directory.usedByteCount
         devices.remote.forgetFetches()
@@ -38,13 +37,13 @@ import Testing
             if offset % (1 << 20) == 0 { most = max(most, try cachedByteCount(devices.b, [b])) }
         }
         // A quarter more, and what the threads that fetch ahead bring at a time.
-        #expect(most <= Int(Self.limit) * 5 / 4 + (16 << 20))
+        #expect(most <= Int(limit) * 5 / 4 + (16 << 20))
         let fetched = devices.remote.state.withLock { $0.fetches.reduce(0) { $0 + $1.range.count } }
         // What was fetched ahead was not given up before it was read.
         #expect(fetched < content.count * 5 / 4)
         devices.b.remoteReads.stop()
         try devices.b.evictIfDue()
-        #expect(try cachedByteCount(devices.b, [b]) <= Int(Self.limit))
+        #expect(try cachedByteCount(devices.b, [b]) <= Int(limit))
         try devices.b.commit()
         #expect(devices.testB.directory.usedByteCount < used + (32 << 20))
         #expect(try devices.b.damage() == [])
