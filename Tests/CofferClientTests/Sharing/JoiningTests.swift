@@ -1,0 +1,119 @@
+import CofferTrust
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Asking to join a vault, and being admitted.
+@Suite(.serialized, .ownThread) struct JoiningTests {
+    private let place: MeetingPlace
+
+    init() throws { place = try MeetingPlace() }
+
+    @Test func publishAndJoin() throws {
+        let (alice, bob) = try place.pair()
+        try alice.write("from Alice", to: "a", in: "Personal")
+        try bob.write("from Bob", to: "b", in: "Ours")
+        for person in [alice, bob, alice] { _ = try person.sync() }
+        #expect(try alice.has("b", in: "Personal") && bob.has("a", in: "Ours"))
+        let report = try #require(try bob.sync().first)
+        #expect(
+            report.failure == nil && report.role == "writer" && report.vault == "Ours"
+                && report.remote == place.url
+        )
+        let members = try alice.members()
+        #expect(members.members.count == 2 && members.invites.isEmpty)
+        #expect(members.members.contains { $0.isThis && $0.role == "owner" })
+    }
+
+    @Test func joinErrors() throws {
+        let (alice, bob) = try place.pair()
+        let invite = try alice.invite()
+        #expect(bob.error(.join(invite: invite, name: nil, waits: false))?.caseName == "hasVault")
+        let carol = try OpenProfile()
+        #expect(
+            carol.error(.join(invite: invite, name: "Personal", waits: false))?.caseName == "vaultExists")
+        #expect(
+            carol.error(.join(invite: invite, name: "a/b", waits: false))?.caseName == "invalidVaultName")
+        #expect(carol.profile.joins.isEmpty)
+        #expect(
+            carol.error(.join(invite: try alice.invite(seconds: -1), name: nil, waits: false))?.exitCode
+                == 77)
+    }
+
+    /// Who asks twice is one who asks, with the name that was given first.
+    @Test func askingTwice() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let invite = try alice.invite("reader")
+        for name in ["X", "X", nil] as [String?] {
+            guard case .joined(let report) = try carol.ask(.join(invite: invite, name: name, waits: false))
+            else {
+                Issue.record("not joined")
+                return
+            }
+            #expect(report.vault == "X")
+        }
+        #expect(carol.profile.joins.count == 1)
+        // The name is taken before the vault is there.
+        _ = try carol.ask(.createVault(name: "X"))
+        _ = try alice.sync()
+        _ = try carol.sync()
+        #expect(carol.names() == ["Personal", "X", "X 2"])
+        #expect(try carol.sync().first?.role == "reader")
+        // A reader changes nothing.
+        #expect(throws: FileSystemError.self) { try carol.write("x", to: "x", in: "X 2") }
+    }
+
+    /// A remote that is away for a while does not make anybody ask again.
+    @Test func aJoinOutlivesAMissingFolder() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        _ = try carol.ask(.join(invite: try alice.invite(), name: "Later", waits: false))
+        _ = try alice.sync()
+        let away = "\(place.folder.path).away"
+        try FileManager.default.moveItem(atPath: place.folder.path, toPath: away)
+        _ = try carol.sync()
+        #expect(carol.profile.joins.count == 1)
+        // As a mount point on which nothing is mounted.
+        try FileManager.default.createDirectory(atPath: place.folder.path, withIntermediateDirectories: false)
+        _ = try carol.sync()
+        _ = try carol.sync()
+        #expect(carol.profile.joins.count == 1)
+        #expect(carol.vaults.problems.all.count { $0.text.contains("Later") } <= 1)
+        try FileManager.default.removeItem(atPath: place.folder.path)
+        try FileManager.default.moveItem(atPath: away, toPath: place.folder.path)
+        _ = try carol.sync()
+        #expect(carol.names() == ["Personal", "Later"])
+    }
+
+    /// Who hangs up waits no more; the mount goes on asking.
+    @Test func nobodyWaits() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let request = ControlRequest.join(invite: try alice.invite(), name: nil, waits: true)
+        let answer = try carol.handler.answer(request, isHeard: { false }) { _ in }
+        guard case .joined(let report) = answer else {
+            Issue.record("not joined")
+            return
+        }
+        #expect(!report.isMember && carol.profile.joins.count == 1)
+    }
+
+    /// Where a vault of the same id was left behind, it is put aside.
+    @Test func aStrayStore() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let text = try alice.invite()
+        let path = "\(carol.test.location.vaults)/\(try Invite(text: text).vault)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try Data("precious".utf8).write(to: URL(filePath: "\(path)/index.sqlite"))
+        _ = try carol.ask(.join(invite: text, name: "Ours", waits: false))
+        _ = try alice.sync()
+        _ = try carol.sync()
+        #expect(carol.names() == ["Personal", "Ours"])
+        let stray = try #require(carol.profile.strayDirectories.first)
+        #expect(try Data(contentsOf: URL(filePath: "\(stray)/index.sqlite")) == Data("precious".utf8))
+    }
+}

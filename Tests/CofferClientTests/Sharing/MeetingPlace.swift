@@ -1,0 +1,28 @@
+import Testing
+
+@testable import CofferClient
+
+/// A folder at which the vaults of several profiles meet, without a mount.
+final class MeetingPlace {
+    let folder: TemporaryDirectory
+    var url: String { "file://\(folder.path)" }
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    /// Somebody whose vault is at the remote, and somebody who is a member.
+    func pair() throws -> (alice: OpenProfile, bob: OpenProfile) {
+        let alice = try OpenProfile()
+        let bob = try OpenProfile()
+        _ = try alice.ask(.addRemote(vault: "Personal", url: url))
+        _ = try alice.sync("Personal")
+        let invite = try alice.invite()
+        guard case .joined(let asked) = try bob.ask(.join(invite: invite, name: "Ours", waits: false)) else {
+            throw ProfileError.otherAnswer
+        }
+        #expect(!asked.isMember && asked.vault == "Ours")
+        _ = try alice.sync("Personal")
+        _ = try bob.sync()
+        #expect(bob.names() == ["Personal", "Ours"] && bob.profile.joins.isEmpty)
+        return (alice, bob)
+    }
+}

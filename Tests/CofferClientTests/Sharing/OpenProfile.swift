@@ -1,0 +1,73 @@
+import CofferFUSE
+import CofferVault
+import Testing
+
+@testable import CofferClient
+
+/// A profile that is open, as a command opens it: nothing runs in the background.
+final class OpenProfile {
+    let test: TestProfile
+    let vaults: OpenVaults
+    let shared: SharedVaults
+    let handler: ControlHandler
+
+    init(_ test: TestProfile, isReadOnly: Bool = false) throws {
+        self.test = test
+        vaults = OpenVaults(try test.unlock(), problems: ProblemLog(), isReadOnly: isReadOnly)
+        shared = SharedVaults(vaults)
+        handler = ControlHandler(vaults, shared, mountPoint: nil) { _ in }
+    }
+
+    convenience init() throws { try self.init(try TestProfile()) }
+
+    deinit {
+        shared.stop()
+        vaults.close()
+    }
+
+    var profile: Profile { vaults.profile }
+
+    func ask(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
+        try handler.answer(request) { _ in }
+    }
+
+    func invite(_ role: String = "writer", seconds: Int64 = 3600) throws -> String {
+        guard case .text(let text) = try ask(.invite(vault: "Personal", role: role, seconds: seconds)) else {
+            throw ProfileError.otherAnswer
+        }
+        return text
+    }
+
+    func vault(_ name: String) throws -> Vault { try #require(vaults.vault(named: Array(name.utf8))).vault }
+
+    func write(_ text: String, to name: String, in vault: String) throws {
+        let vault = try self.vault(vault)
+        let item = try vault.create(
+            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber, by: .current)
+        let bytes = Array(text.utf8)
+        try vault.write(bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
+    }
+
+    func has(_ name: String, in vault: String) throws -> Bool {
+        (try? self.vault(vault).lookup(Array(name.utf8), in: Vault.rootNumber)) != nil
+    }
+
+    func names() -> [String] { vaults.vaults.map(\.name) }
+
+    func sync(_ vault: String? = nil) throws -> [SyncReport] {
+        guard case .sync(let reports) = try ask(.sync(vault: vault)) else { throw ProfileError.otherAnswer }
+        return reports
+    }
+
+    func members(_ vault: String = "Personal") throws -> MembersReport {
+        guard case .members(let report) = try ask(.members(vault: vault)) else {
+            throw ProfileError.otherAnswer
+        }
+        return report
+    }
+
+    /// Why a request is refused; nil if it is not.
+    func error(_ request: ControlRequest) -> ProfileError? {
+        profileError { () throws(ProfileError) in try ask(request) }
+    }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import CofferClient
+
+/// Shared vaults in the list of vaults.
+@Suite(.serialized, .ownThread) struct SharedVaultListTests {
+    private let place: MeetingPlace
+
+    init() throws { place = try MeetingPlace() }
+
+    /// A deleted vault is synced no more, whoever deleted it; it can be joined again.
+    @Test func aDeletedVault() throws {
+        let (alice, bob) = try place.pair()
+        _ = try bob.ask(.deleteVault(name: "Ours"))
+        #expect(bob.shared.all.isEmpty && bob.profile.shares.isEmpty)
+        _ = try bob.ask(.join(invite: try alice.invite(), name: "Again", waits: false))
+        _ = try alice.sync()
+        _ = try bob.sync()
+        #expect(bob.names() == ["Personal", "Again"])
+        // As rmdir does it.
+        try bob.vaults.removeEmptyVault(named: Array("Again".utf8))
+        #expect(bob.shared.all.isEmpty && bob.profile.shares.isEmpty)
+    }
+
+    @Test func aRenamedVault() throws {
+        let (alice, _) = try place.pair()
+        _ = try alice.ask(.renameVault(name: "Personal", newName: "New"))
+        #expect(try alice.sync().map(\.vault) == ["New"])
+        #expect("\(alice.error(.setRole(vault: "New", member: "X", role: "admin"))!)".contains("New"))
+    }
+}

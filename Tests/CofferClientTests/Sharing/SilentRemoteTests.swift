@@ -1,0 +1,59 @@
+import CofferFormat
+import CofferRemote
+import CofferSystem
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// A remote that never answers keeps nobody.
+@Suite(.serialized, .ownThread) struct SilentRemoteTests {
+    private struct Silent: RemoteBackend {
+        let limits = RemoteLimits(
+            objectByteCountMax: 1 << 30, rangeByteCountMax: 1 << 20, concurrentCallsMax: 8)
+
+        func describe() -> String { "silence" }
+        private func hang() async -> RemoteError {
+            while (try? await Task.sleep(for: .seconds(3600))) != nil {}
+            return .cancelled
+        }
+        func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+            throw await hang()
+        }
+        func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+            throw await hang()
+        }
+        func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+            throw await hang()
+        }
+        func delete(_ name: RemoteName) async throws(RemoteError) { throw await hang() }
+        func changes(below prefix: RemotePrefix) -> RemoteChanges { RemoteChanges { $0.finish() } }
+    }
+
+    /// Who reads what is at the remote gets an error when the mount ends, and does not begin again.
+    @Test func waitingReadsEnd() throws {
+        let packs = RemotePacks(Silent(), RemoteLayout(VaultID(low: 1, high: 2)))
+        let (asked, failed) = (Condition(false), Condition(false))
+        Thread.detachNewThread {
+            asked.update { $0 = true }
+            do throws(TransferError) {
+                _ = try packs.fetch(PackID(low: 3, high: 4), 0..<10)
+            } catch {
+                failed.update { $0 = true }
+            }
+        }
+        _ = asked.wait { $0 ? true : nil }
+        packs.stop()
+        #expect(failed.wait { $0 ? true : nil })
+        #expect(throws: TransferError.self) { _ = try packs.fetch(PackID(low: 3, high: 4), 0..<10) }
+    }
+
+    @Test func waitingIsBounded() {
+        let value: Int? = Waiting.run(atMost: 1_000_000) {
+            while (try? await Task.sleep(for: .seconds(1))) != nil {}
+            return 1
+        }
+        #expect(value == nil)
+    }
+}
