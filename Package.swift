@@ -135,6 +135,11 @@ let package = Package(
             name: "RemoteConformance",
             dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport"],
             path: "Tests/RemoteConformance", swiftSettings: testSettings),
+        // People with keys, who share vaults.
+        .target(
+            name: "SyncTestSupport",
+            dependencies: ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferSync", "CofferTestSupport"],
+            path: "Tests/SyncTestSupport", swiftSettings: testSettings),
         .executableTarget(
             name: "remote-workload",
             dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "RemoteConformance"],
@@ -167,7 +172,7 @@ let package = Package(
             "CofferSyncTests",
             [
                 "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote", "CofferSync",
-                "CofferTestSupport", "RemoteConformance",
+                "CofferTestSupport", "RemoteConformance", "SyncTestSupport",
             ]),
         tests(
             "CofferClientTests",
@@ -193,7 +198,7 @@ let package = Package(
             [
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore",
                 "CofferVault", "CofferRemote", "CofferSync", "CofferClient", "CofferTestSupport",
-                "RemoteConformance", "MergeCases",
+                "RemoteConformance", "SyncTestSupport", "MergeCases",
             ]),
         tests("MountTests", ["CFilesystemCalls", "FilesystemCases"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),

@@ -12,7 +12,7 @@ package struct PackHeader: Equatable {
     package static let byteCount = 32
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    private static let magic = Array("COFFERPK".utf8)
+    private static let magic: StaticString = "COFFERPK"
 
     /// The vault whose extents are in the pack.
     package let vault: VaultID
@@ -24,8 +24,7 @@ package struct PackHeader: Equatable {
     /// The 32 bytes as they are stored.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
-        writer.append(Self.magic)
-        writer.number(Self.version)
+        writer.header(Self.magic, version: Self.version)
         writer.identifier(vault)
         writer.number(UInt32(0))
         return writer.finish()
@@ -36,12 +35,7 @@ package struct PackHeader: Equatable {
     /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
     package init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
-        guard try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
-        let version = try cursor.number(UInt32.self, from: bytes)
-        guard version == Self.version else {
-            throw version > Self.version
-                ? .newerVersion(found: version, supported: Self.version) : .invalid(field: "version")
-        }
+        try cursor.header(Self.magic, version: Self.version, from: bytes)
         vault = try cursor.identifier(VaultID.self, from: bytes)
         guard try cursor.number(UInt32.self, from: bytes) == 0 else { throw .invalid(field: "reserved") }
     }

@@ -13,7 +13,7 @@ package struct ProfileRecord: Equatable {
     package static let version: UInt32 = 1
     /// The most bytes that a profile file may have.
     package static let byteCountMax = 16 << 20
-    private static let magic = Array("COFFERPF".utf8)
+    private static let magic: StaticString = "COFFERPF"
     private static let passphraseKind: UInt16 = 1
 
     /// Names the profile.
@@ -35,8 +35,7 @@ package struct ProfileRecord: Equatable {
     /// The associated data of the body: magic, version, profile id and creation date, 36 bytes.
     package var associatedData: [UInt8] {
         var writer = ByteWriter(capacity: 36)
-        writer.append(Self.magic)
-        writer.number(Self.version)
+        writer.header(Self.magic, version: Self.version)
         writer.identifier(id)
         writer.number(created)
         return writer.finish()
@@ -63,10 +62,7 @@ package struct ProfileRecord: Equatable {
     /// - Throws: any `FormatError`.
     package init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
-        guard bytes.byteCount >= 8, try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
-        let version = try cursor.number(UInt32.self, from: bytes)
-        guard version <= Self.version else { throw .newerVersion(found: version, supported: Self.version) }
-        guard version == Self.version else { throw .invalid(field: "version") }
+        try cursor.header(Self.magic, version: Self.version, from: bytes)
         id = try cursor.identifier(ProfileID.self, from: bytes)
         created = try cursor.number(Int64.self, from: bytes)
         let count = try cursor.number(UInt16.self, from: bytes)

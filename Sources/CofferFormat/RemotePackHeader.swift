@@ -15,7 +15,7 @@ package struct RemotePackHeader: Equatable {
     package static let packByteCountMax = 16 << 20
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    private static let magic = Array("COFFERRP".utf8)
+    private static let magic: StaticString = "COFFERRP"
 
     /// The vault whose content is in the pack.
     package let vault: VaultID
@@ -30,8 +30,7 @@ package struct RemotePackHeader: Equatable {
     /// The 48 bytes as they are stored.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
-        writer.append(Self.magic)
-        writer.number(Self.version)
+        writer.header(Self.magic, version: Self.version)
         writer.identifier(vault)
         writer.identifier(pack)
         writer.number(UInt32(0))
@@ -43,12 +42,7 @@ package struct RemotePackHeader: Equatable {
     /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
     package init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
-        guard try cursor.bytes(8, from: bytes) == Self.magic else { throw .notThisKind }
-        let version = try cursor.number(UInt32.self, from: bytes)
-        guard version == Self.version else {
-            throw version > Self.version
-                ? .newerVersion(found: version, supported: Self.version) : .invalid(field: "version")
-        }
+        try cursor.header(Self.magic, version: Self.version, from: bytes)
         vault = try cursor.identifier(VaultID.self, from: bytes)
         pack = try cursor.identifier(PackID.self, from: bytes)
         guard try cursor.number(UInt32.self, from: bytes) == 0 else { throw .invalid(field: "reserved") }

@@ -1,12 +1,6 @@
 // Fields that records of trust have in common.
 
 extension ByteWriter {
-    /// Magic of 8 characters, then the format version: 12 bytes.
-    mutating func header(_ magic: StaticString, version: UInt32) {
-        append(Array("\(magic)".utf8))
-        number(version)
-    }
-
     /// A hash or a public key.
     package mutating func bytes32<Kind>(_ value: Bytes32<Kind>) {
         append(value.bytes)
@@ -14,20 +8,6 @@ extension ByteWriter {
 }
 
 extension ByteCursor {
-    /// Checks magic and format version.
-    ///
-    /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
-    mutating func header(
-        _ magic: StaticString, version: UInt32, from bytes: RawSpan
-    ) throws(FormatError) {
-        guard bytes.byteCount >= 8, try self.bytes(8, from: bytes) == Array("\(magic)".utf8) else {
-            throw .notThisKind
-        }
-        let found = try number(UInt32.self, from: bytes)
-        guard found <= version else { throw .newerVersion(found: found, supported: version) }
-        guard found == version else { throw .invalid(field: "version") }
-    }
-
     /// A hash or a public key.
     package mutating func bytes32<Kind>(
         _ type: Bytes32<Kind>.Type, from bytes: RawSpan

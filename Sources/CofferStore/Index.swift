@@ -219,7 +219,7 @@ package final class Index {
     }
 
     /// The index as of the last commit, to be checked without the vault's lock.
-    package func makeReader() throws(StoreError) -> IndexReader {
+    package func makeReader() throws(StoreError) -> sending IndexReader {
         try IndexReader(fileSystem, digest.startingAnew())
     }
 

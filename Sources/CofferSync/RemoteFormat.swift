@@ -12,7 +12,7 @@ package struct RemoteFormat: Equatable, Sendable {
     package static let version: UInt32 = 1
     /// Bytes of the record.
     package static let byteCount = 28
-    private static let magic = Array("COFFERRV".utf8)
+    private static let magic: StaticString = "COFFERRV"
 
     /// The vault.
     package let vault: VaultID
@@ -24,23 +24,18 @@ package struct RemoteFormat: Equatable, Sendable {
     /// The bytes.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
-        writer.append(Self.magic)
-        writer.number(Self.version)
+        writer.header(Self.magic, version: Self.version)
         writer.identifier(vault)
         return writer.finish()
     }
 
     /// Reads the bytes.
     ///
-    /// - Throws: any `FormatError`; `.newerVersion` before anything else that a newer version might do otherwise.
+    /// - Throws: any `FormatError`.
     package init(_ bytes: [UInt8]) throws(FormatError) {
-        guard bytes.starts(with: Self.magic) else { throw .notThisKind }
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
-        _ = try cursor.bytes(Self.magic.count, from: span)
-        let version = try cursor.number(UInt32.self, from: span)
-        guard version <= Self.version else { throw .newerVersion(found: version, supported: Self.version) }
-        guard version == Self.version else { throw .invalid(field: "format version") }
+        try cursor.header(Self.magic, version: Self.version, from: span)
         vault = try cursor.identifier(VaultID.self, from: span)
         try cursor.expectEnd(of: span)
     }

@@ -5,13 +5,15 @@ import CofferRemote
 import CofferSystem
 import CofferTestSupport
 import MergeCases
+import Synchronization
+import SyncTestSupport
 
 @testable import CofferClient
 @testable import CofferSync
 @testable import CofferVault
 
 /// A device of somebody: a vault on a simulated disk, and an engine that syncs it.
-final class ReplicaDevice: @unchecked Sendable {
+final class ReplicaDevice: Sendable {
     let name: String
     let label: String
     let world: ReplicaWorld
@@ -21,7 +23,11 @@ final class ReplicaDevice: @unchecked Sendable {
     let replica: VaultReplica
     let problems = ProblemLog()
     /// Whether each thing that is done becomes a commit at once.
-    var commitsAtOnce = false
+    var commitsAtOnce: Bool {
+        get { commits.withLock { $0 } }
+        set { commits.withLock { $0 = newValue } }
+    }
+    private let commits = Mutex(false)
 
     init(
         _ person: Int, number: UInt64? = nil, in world: ReplicaWorld, on test: TestVault? = nil,

@@ -5,6 +5,7 @@ import CofferSystem
 import CofferTestSupport
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 
 /// A vault at a remote that three people share: an owner, and two who write.
 final class ReplicaWorld: Sendable {
@@ -60,12 +61,13 @@ final class ReplicaWorld: Sendable {
             try chain.append(keyed.link, knowing: known)
         }
         try await take(
-            chain.creating(key, by: owner.recipient, signing: owner.signing, at: now, knowing: known))
+            chain.creating(key, by: try owner.recipient, signing: owner.signing, at: now, knowing: known))
         let keyring = Keyring(first: key)
         for person in people.dropFirst() {
             try await take(
                 chain.adding(
-                    person.recipient, role: .writer, invite: nil, keyring: keyring, signing: owner.signing,
+                    try person.recipient, role: .writer, invite: nil, keyring: keyring,
+                    signing: owner.signing,
                     at: now, knowing: known))
         }
     }

@@ -49,10 +49,10 @@ import Testing
         for round in 0..<10 {
             try rows.change(index, count: 30)
             try index.commit()
-            let reader = try index.makeReader()
+            let reader = Condition(try index.makeReader())
             let found = Condition([String]())
-            let thread = try Thread.start("reader") { [reader = Handed(reader)] in
-                let problems = (try? reader.value.problems()) ?? ["It cannot be read."]
+            let thread = try Thread.start("reader") {
+                let problems = reader.withLock { try? $0.problems() } ?? ["It cannot be read."]
                 found.withLock { $0 = problems }
             }
             try rows.change(index, count: 30)
@@ -61,12 +61,6 @@ import Testing
             thread.join()
             #expect(found.withLock { $0 } == [], "round \(round)")
         }
-    }
-
-    /// A value that is handed to one other thread.
-    private struct Handed<Value>: @unchecked Sendable {
-        let value: Value
-        init(_ value: Value) { self.value = value }
     }
 
     @Test func restartingKeepsTheLogBounded() throws {

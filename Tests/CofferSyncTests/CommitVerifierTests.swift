@@ -2,6 +2,7 @@ import CofferFacts
 import CofferFormat
 import CofferTestSupport
 import CofferTrust
+import SyncTestSupport
 import Testing
 
 @testable import CofferSync

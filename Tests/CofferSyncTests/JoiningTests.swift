@@ -3,6 +3,7 @@ import CofferFormat
 import CofferRemote
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 import Testing
 
 @testable import CofferSync

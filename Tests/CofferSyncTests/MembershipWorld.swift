@@ -4,6 +4,7 @@ import CofferRemote
 import CofferTestSupport
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 import Synchronization
 
 @testable import CofferSync

@@ -3,6 +3,7 @@ import CofferFacts
 import CofferFormat
 import CofferRemote
 import CofferSync
+import SyncTestSupport
 
 /// The root directory of every vault here.
 let rootID = ItemID(low: 0xF0, high: 0xF0)

@@ -3,6 +3,7 @@ import CofferRemote
 import CofferTrust
 import Foundation
 import RemoteConformance
+import SyncTestSupport
 import Testing
 
 @testable import CofferSync

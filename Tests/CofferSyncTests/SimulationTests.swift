@@ -3,6 +3,7 @@ import CofferRemote
 import CofferTestSupport
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 import Testing
 
 @testable import CofferSync

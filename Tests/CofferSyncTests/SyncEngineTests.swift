@@ -2,6 +2,7 @@ import CofferFormat
 import CofferRemote
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 import Synchronization
 import Testing
 

@@ -5,17 +5,9 @@ import CofferRemote
 import CofferTestSupport
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 
 @testable import CofferSync
-
-struct Missing: Error {}
-
-extension Optional {
-    func orThrow() throws -> Wrapped {
-        guard let self else { throw Missing() }
-        return self
-    }
-}
 
 /// A device of a person, with all that survives a crash.
 final class Device {

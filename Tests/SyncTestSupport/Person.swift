@@ -1,26 +1,21 @@
-import CofferCrypto
-import CofferFormat
-import CofferSync
-import CofferTestSupport
-import CofferTrust
-import Synchronization
-
-/// A time at which the tests play: nanoseconds, and milliseconds.
-let now: Int64 = 1_800_000_000_000_000_000
-let nowMilliseconds: UInt64 = 1_800_000_000_000
+package import CofferCrypto
+package import CofferFormat
+package import CofferSync
+internal import CofferTestSupport
+package import CofferTrust
 
 /// A person with keys that come out of a number.
-final class Person: Sendable {
-    let name: String
-    let user: UserID
-    let chain: IdentityChain
-    let transient: TransientKey
-    let author: RecordAuthor
-    let signing: SigningKey
+package final class Person: Sendable {
+    package let name: String
+    package let user: UserID
+    package let chain: IdentityChain
+    package let transient: TransientKey
+    package let author: RecordAuthor
+    package let signing: SigningKey
     private let agreement: AgreementKey
     private let transientPair: AgreementKey
 
-    init(_ name: String, _ number: UInt64) throws {
+    package init(_ name: String, _ number: UInt64) throws {
         self.name = name
         var random = SplitMix64(seed: number &* 7919 &+ 13)
         let seed = random.bytes(32)
@@ -60,31 +55,14 @@ final class Person: Sendable {
     }
 
     /// The person after it has rolled its identity keys.
-    func rolled(_ number: UInt64) throws -> Person { try Person(self, number) }
+    package func rolled(_ number: UInt64) throws -> Person { try Person(self, number) }
 
-    var id: IdentityID { author.identity }
-    var recipient: Recipient { get throws { try Recipient(chain, transient) } }
+    package var id: IdentityID { author.identity }
+    package var recipient: Recipient { get throws { try Recipient(chain, transient) } }
 
-    func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) throws(TrustError) -> Keyring {
+    package func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) throws(TrustError) -> Keyring
+    {
         try chain.keyring(
             opening: wraps, for: id, agreement: agreement, transient: transientPair, known: known)
-    }
-}
-
-/// The keys of one person on one device.
-final class PersonKeys: VaultKeys {
-    let person: Person
-    private let kept = Mutex<Keyring?>(nil)
-
-    init(_ person: Person) { self.person = person }
-
-    var author: RecordAuthor { person.author }
-    func keyring() async -> Keyring? { kept.withLock { $0 } }
-    func keep(_ keyring: Keyring?) { kept.withLock { $0 = keyring } }
-
-    func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) async throws(TrustError) -> Keyring {
-        let keyring = try person.open(wraps, of: chain, known: known)
-        kept.withLock { $0 = keyring }
-        return keyring
     }
 }
