@@ -60,6 +60,8 @@ package enum InviteRole: KeyRole { package static let purpose = "invite" }
 package enum InviteIDRole: PublishedRole { package static let purpose = "invite id" }
 /// Seals join requests.
 package enum JoinRequestRole: KeyRole { package static let purpose = "join request" }
+/// Seals what those are told who ask with an invite that admits nobody.
+package enum JoinRefusalRole: KeyRole { package static let purpose = "join refusal" }
 
 /// A 256-bit key with one role.
 package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {

@@ -15,6 +15,10 @@ package enum JoinError: Error, Equatable {
     case newerVersion(found: UInt32)
     /// Somebody was admitted by this invite already.
     case used
+    /// Nobody is admitted by the invite, as who gave it says.
+    case refused(JoinRefusal)
+    /// One was about to join, and took that back.
+    case cancelled
     /// One is a member already.
     case alreadyMember(Role)
     /// One was a member, and was removed or left, after this invite was used.
@@ -101,10 +105,19 @@ package struct Joining: Sendable {
 
     /// Looks whether one was admitted.
     ///
-    /// - Throws: also `.used`, `.expired`: nobody will answer any more.
+    /// - Throws: also `.used`, `.expired`, `.refused`: nobody will answer any more.
     package func poll() async throws(JoinError) -> JoinAnswer {
         // First: who admits deletes the request last.
-        let isAsked = try await reaching { () async throws(RemoteError) in try await remote.has(requestName) }
+        let found = try await reaching { () async throws(RemoteError) -> RemoteContent? in
+            do throws(RemoteError) {
+                return try await remote.get(requestName, 0..<JoinRefusalRecord.byteCount)
+            } catch {
+                guard error == .absent else { throw error }
+                return nil
+            }
+        }
+        // What is as short tells of another invite.
+        let isAsked = (found?.objectByteCount ?? 0) > JoinRefusalRecord.byteCount
         let chain = try await members()
         let identity = keys.author.identity
         if let member = chain.state.members[identity] {
@@ -112,8 +125,16 @@ package struct Joining: Sendable {
             return .admitted(JoinedVault(chain: chain, keyring: keyring, role: member.role))
         }
         if chain.hasUsed(invite.id) { throw chain.hasKnown(identity) ? .ended : .used }
+        if let found, let refusal = invite.refusal(in: found.bytes) { throw .refused(refusal) }
         try checkTime()
         return isAsked ? .waiting : .unasked
+    }
+
+    /// Takes the request back, and what was put in its place.
+    ///
+    /// A device that has read it before may still admit.
+    package func withdraw() async throws(JoinError) {
+        try await reaching { () async throws(RemoteError) in try await remote.delete(requestName) }
     }
 
     private func checkTime() throws(JoinError) {
@@ -174,6 +195,9 @@ extension JoinError: CustomStringConvertible {
             "the remote has another vault than the one that the invite is to: somebody may be cheating"
         case .newerVersion(let found): "the vault has format version \(found): a newer Coffer is needed"
         case .used: "somebody else was admitted by this invite: tell who invited you"
+        case .refused(.withdrawn): "the invite was withdrawn: ask for another one"
+        case .refused(.noRight): "who invited you may not admit you: ask somebody else"
+        case .cancelled: "the request was taken back"
         case .alreadyMember: "you are a member of this vault already"
         case .ended: "you were admitted by this invite, and are a member no longer"
         case .identityForked: "the remote has other links of your identity than this device"

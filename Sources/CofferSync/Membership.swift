@@ -82,6 +82,7 @@ extension MembershipError: CustomStringConvertible {
         case .cannotRemoveSelf: "who removes itself leaves instead"
         case .inviteUsed: "the invite was used before"
         case .inviteExpired: "the invite has expired"
+        case .inviteWithdrawn: "the invite was withdrawn"
         case .noSuchInvite: "no such invite is open"
         case .tooManyInvites: "too many invites are open"
         case .tooManyMembers: "the vault has as many members as it can have"

@@ -16,8 +16,11 @@ extension SyncEngine {
     ///   - role: What the invited become.
     ///   - expires: When it ends, in nanoseconds since 1970.
     ///   - url: Of the remote, without password.
+    ///   - name: What the vault is called here; nothing of it is put to the remote.
     /// - Throws: `.membership`: `.refused`, `.noIdentity` without a place to keep invites.
-    package func invite(role: Role, expires: Int64, url: String) async throws(SyncError) -> Invite {
+    package func invite(
+        role: Role, expires: Int64, url: String, name: String? = nil
+    ) async throws(SyncError) -> Invite {
         try await alone { () async throws(SyncError) in
             try await load()
             guard let book = setup.invites else { throw .membership(.noIdentity) }
@@ -28,7 +31,8 @@ extension SyncEngine {
                 throw .membership(.refused(.missingRight(permission)))
             }
             let invite = try ruling { () throws(TrustError) in
-                try Invite(to: setup.vault, root: root.hash, role: role, expires: expires, url: url)
+                try Invite(
+                    to: setup.vault, root: root.hash, role: role, expires: expires, url: url, name: name)
             }
             var invites = try await book.load()
             invites.removeExpired(at: time - Self.expiredInviteTime)
@@ -38,9 +42,14 @@ extension SyncEngine {
         }
     }
 
-    /// Takes an invite back: nobody is admitted by it any more.
+    /// Takes an invite back: nobody is admitted by it any more, and who asks with it is told.
     package func withdraw(_ invite: InviteID) async throws(SyncError) {
-        try await alone { () async throws(SyncError) in try await forget([invite]) }
+        try await alone { () async throws(SyncError) in
+            guard let book = setup.invites else { return }
+            var invites = try await book.load()
+            invites.withdraw(invite)
+            try await book.save(invites)
+        }
     }
 
     /// Adds somebody whose card was handed over, and whose fingerprint was compared.
@@ -96,7 +105,7 @@ extension SyncEngine {
         // Admitted by another device of this user's, or before a crash.
         try await forget(used)
         let invites = try await book.load()
-        guard !invites.all.isEmpty || !used.isEmpty || isDue else { return }
+        guard !invites.isEmpty || !used.isEmpty || isDue else { return }
         notes.removeAll { note in
             guard case .membership(.request(let name, _, _)) = note else { return false }
             return duties.refused[name] == nil
@@ -117,7 +126,10 @@ extension SyncEngine {
             let page = try await reaching { () async throws(RemoteError) in
                 try await remote.list(layout.requests, after: from)
             }
-            for entry in page.entries where duties.refused[entry.name.last] != entry.byteCount {
+            for entry in page.entries
+            where duties.refused[entry.name.last] != entry.byteCount
+                && entry.byteCount != JoinRefusalRecord.byteCount
+            {
                 if entry.byteCount > JoinRequestRecord.byteCountMax {
                     refuse(entry, nil, .format(.invalid(field: "length")))
                 } else {
@@ -131,12 +143,15 @@ extension SyncEngine {
 
     /// Admits who asks, or says why not.
     ///
-    /// A request that was dealt with is deleted; a bad one is left.
+    /// A request that was dealt with is deleted; a bad one is left. Who has an invite that admits nobody is told.
     private func answer(
         _ bytes: [UInt8], _ entry: RemotePage.Entry, _ invites: OpenInvites
     ) async throws(SyncError) {
         let admission: OpenInvites.Admission
         do throws(TrustError) { admission = try invites.admission(bytes, at: time) } catch {
+            if error == .inviteWithdrawn, let record = try? JoinRequestRecord(bytes) {
+                return try await tell(.withdrawn, invites[record.invite], entry)
+            }
             return try await refuse(bytes, entry, error)
         }
         guard let identity = admission.card.identity.identity else { return }
@@ -151,7 +166,10 @@ extension SyncEngine {
             try await addMember(identity, admission.role, by: admission.invite)
         } catch {
             switch error {
-            case .membership(.refused(let reason)): return refuse(entry, admission.card.name, reason)
+            case .membership(.refused(let reason)):
+                refuse(entry, admission.card.name, reason)
+                if case .missingRight = reason { try await tell(.noRight, invites[admission.invite], entry) }
+                return
             case .membership(.identityForked):
                 return refuse(entry, admission.card.name, .identityHeadDiffers(identity))
             default: throw error
@@ -159,6 +177,17 @@ extension SyncEngine {
         }
         try await forget([admission.invite])
         try await reaching { () async throws(RemoteError) in try await remote.delete(entry.name) }
+    }
+
+    /// Puts in the place of a request why nobody is admitted by its invite.
+    private func tell(
+        _ reason: JoinRefusal, _ invite: Invite?, _ entry: RemotePage.Entry
+    ) async throws(SyncError) {
+        guard let bytes = invite?.refusal(reason) else { return }
+        try await reaching { () async throws(RemoteError) in
+            try await remote.put(entry.name, .memory(bytes), ifAbsent: false)
+        }
+        duties.refused[entry.name.last] = JoinRefusalRecord.byteCount
     }
 
     /// Names what is wrong with a request, unless it is with another member's invite.

@@ -48,8 +48,13 @@ extension SyncEngine {
             }
         }
         if isDue { try await tolerating { () async throws(SyncError) in try await inspectWraps() } }
-        if chain.state.may(ownIdentity, .addMembers) {
-            try await tolerating { () async throws(SyncError) in try await admitInvited(isDue: isDue) }
+        // Who may no longer admit tells those who ask so.
+        let admits = chain.state.may(ownIdentity, .addMembers)
+        let hasInvites = (try? await setup.invites?.load())?.isEmpty == false
+        if admits || hasInvites {
+            try await tolerating { () async throws(SyncError) in
+                try await admitInvited(isDue: isDue && admits)
+            }
         }
         try checkStanding()
     }

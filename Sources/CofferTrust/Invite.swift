@@ -12,6 +12,7 @@ package import CofferFormat
 ///         80      8  expires, nanoseconds since 1970
 ///         88      1  role
 ///         89      …  URL of the remote (text)
+///          …      …  what who invites calls the vault (text); absent where that is not said
 ///          …      8  checksum: the first bytes of the hash of all in front of it
 package final class Invite: Sendable {
     /// The vault.
@@ -24,34 +25,40 @@ package final class Invite: Sendable {
     package let expires: Int64
     /// Where the vault is; without password.
     package let url: String
-    private let secret: SymmetricKey<InviteRole>
+    /// What who invites calls the vault; nil where that is not said.
+    package let name: String?
+    let secret: SymmetricKey<InviteRole>
 
     private static let start = "coffer-invite-"
     private static let version = "1:"
     private static let checksumByteCount = 8
     private static let urlByteCountMax = 1024
+    private static let nameByteCountMax = 255
 
     /// A new invite, with a fresh secret.
     ///
+    /// - Parameter name: What the vault is called, for the invited alone; up to 255 bytes.
     /// - Throws: `.unfitURL`.
     package convenience init(
-        to vault: VaultID, root: LinkHash, role: Role, expires: Int64, url: String
+        to vault: VaultID, root: LinkHash, role: Role, expires: Int64, url: String, name: String? = nil
     ) throws(TrustError) {
         try self.init(
-            vault: vault, root: root, secret: .random(), role: role, expires: expires, url: url)
+            vault: vault, root: root, secret: .random(), role: role, expires: expires, url: url, name: name)
     }
 
     init(
         vault: VaultID, root: LinkHash, secret: consuming SymmetricKey<InviteRole>, role: Role,
-        expires: Int64, url: String
+        expires: Int64, url: String, name: String? = nil
     ) throws(TrustError) {
         guard Self.isFit(url) else { throw .unfitURL }
+        if let name, !(1...Self.nameByteCountMax).contains(name.utf8.count) { throw .notAnInvite }
         self.vault = vault
         self.root = root
         self.secret = secret
         self.role = role
         self.expires = expires
         self.url = url
+        self.name = name
     }
 
     /// Names the invite for all, without telling the secret.
@@ -87,13 +94,14 @@ package final class Invite: Sendable {
 
     /// The fields, without a checksum, as they are sealed in the profile of who invites; a secret.
     var fields: [UInt8] {
-        var writer = ByteWriter(capacity: 128 + url.utf8.count)
+        var writer = ByteWriter(capacity: 128 + url.utf8.count + (name?.utf8.count ?? 0))
         writer.identifier(vault)
         writer.bytes32(root)
         secret.bytes.withBytes { writer.append($0) }
         writer.number(expires)
         writer.number(role.rawValue)
         writer.text(url)
+        if let name { writer.text(name) }
         return writer.finish()
     }
 
@@ -111,11 +119,15 @@ package final class Invite: Sendable {
         let expires = try read { () throws(FormatError) in try cursor.number(Int64.self, from: fields) }
         let role = try read { () throws(FormatError) in try cursor.number(UInt8.self, from: fields) }
         let url = try read { () throws(FormatError) in try cursor.text("URL", from: fields) }
+        var name: String?
+        if cursor.offset < fields.byteCount {
+            name = try read { () throws(FormatError) in try cursor.text("name", from: fields) }
+        }
         try read { () throws(FormatError) in try cursor.expectEnd(of: fields) }
         guard let role = Role(rawValue: role) else { throw .newerInvite }
         try self.init(
             vault: vault, root: root, secret: SymmetricKey(SecretBytes(copying: fields.extracting(secret))),
-            role: role, expires: expires, url: url)
+            role: role, expires: expires, url: url, name: name)
     }
 
     /// The line that the invited get; a secret.

@@ -14,6 +14,7 @@ extension TrustError: CustomStringConvertible {
         case .tooManyInvites: "as many invites are open as there can be; withdraw one"
         case .noSuchInvite: "no invite of that id is open"
         case .inviteExpired: "the invite has expired"
+        case .inviteWithdrawn: "the invite was withdrawn"
         case .inviteUsed: "the invite was used before"
         case .notACard: "the text is no identity card, or was not copied whole"
         default: linkText ?? memberText

@@ -102,6 +102,8 @@ package enum TrustError: Error, Equatable {
     case noSuchInvite
     /// The invite has expired.
     case inviteExpired
+    /// Who made the invite has withdrawn it.
+    case inviteWithdrawn
     /// The text is no identity card, or was not copied whole.
     case notACard
 }

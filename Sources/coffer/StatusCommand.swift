@@ -23,6 +23,10 @@ struct StatusCommand: ParsableCommand {
         Output.line("")
         Reports.table(report.vaults)
         for sync in report.vaults.compactMap(\.sync) { Reports.show(sync) }
+        for join in report.joins {
+            Output.line("\n\(join.vault) — \(join.remote), asked to join as \(join.role)")
+            Output.line("  nobody has answered; the invite ends \(Output.day(join.expires))")
+        }
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
         for problem in report.problems { Output.line("  \(problem.text)") }

@@ -20,7 +20,7 @@ import Testing
             .setRole(vault: "v", member: "é", role: "admin"), .removeMember(vault: "v", member: "m"),
             .removals(vault: "v"), .leave(vault: "v", successor: nil), .leave(vault: "v", successor: "m"),
             .join(invite: "i", name: nil, waits: true), .join(invite: "i", name: "n", waits: false),
-            .identity,
+            .cancelJoin("Shared"), .identity,
             .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
             .conflicts(vault: nil), .conflicts(vault: "v"),
             .resolveConflict(vault: "v", path: "a/b", keeps: .original),
@@ -44,6 +44,7 @@ import Testing
             .status(
                 StatusReport(
                     profile: "/p", name: "n", device: "d", mountPoint: nil, vaults: [vault],
+                    joins: [AskedJoin(vault: "s", remote: "file:///r", role: "reader", expires: 1)],
                     disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")])),
             .check(
                 CheckReport(vaults: [VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])])

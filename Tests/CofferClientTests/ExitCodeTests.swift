@@ -33,6 +33,8 @@ import Testing
         (.otherRemote(vault: "v", url: "file:///r"), 73), (.vaultBusy(name: "v"), 75),
         (.hasVault(name: "v"), 73),
         (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
+        (.notJoined(.refused(.withdrawn)), 77), (.notJoined(.cancelled), 77), (.noSuchJoin(name: "v"), 66),
+        (.noSuchJoin(name: nil), 66), (.requestStays(name: "v", .remote(.absent)), 74),
         (.joinInterrupted, 75), (.noSuchMember(name: "m", vault: "v"), 66),
         (.ambiguousMember(name: "m", vault: "v"), 64), (.otherWords(first: 3), 77),
         (.otherWords(first: nil), 77),
@@ -43,7 +45,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 37)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 39)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

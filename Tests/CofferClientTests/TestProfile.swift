@@ -144,6 +144,8 @@ extension ProfileError {
         case .notJoined: "notJoined"
         case .joinInterrupted: "joinInterrupted"
         case .noSuchMember: "noSuchMember"
+        case .noSuchJoin: "noSuchJoin"
+        case .requestStays: "requestStays"
         case .ambiguousMember: "ambiguousMember"
         case .otherWords: "otherWords"
         case .noSuchConflict: "noSuchConflict"

@@ -185,7 +185,11 @@ import Testing
         for count in 0..<bytes.count {
             #expect(throws: TrustError.self) { try OpenInvites(Array(bytes[..<count]).span.bytes) }
         }
-        #expect(throws: TrustError.format(.trailingBytes)) { try OpenInvites((bytes + [0]).span.bytes) }
+        #expect(throws: TrustError.format(.truncated)) { try OpenInvites((bytes + [0]).span.bytes) }
+        // What is empty is left out.
+        #expect(throws: TrustError.format(.invalid(field: "number of invites"))) {
+            try OpenInvites((bytes + [0, 0, 0, 0]).span.bytes)
+        }
         #expect(try OpenInvites(OpenInvites().bytes.span.bytes).all.isEmpty)
         #expect(throws: TrustError.format(.invalid(field: "number of invites"))) {
             try OpenInvites([UInt8](repeating: 255, count: 4).span.bytes)

@@ -23,6 +23,7 @@ extension ControlHandler {
         case .leave(let name, let successor): try shared.named(name).leave(successor: successor)
         case .join(let invite, let name, let waits):
             return .joined(try shared.join(invite, as: name, waits: waits, isHeard: isHeard, progress))
+        case .cancelJoin(let text): try shared.cancelJoin(text)
         default: throw .otherAnswer
         }
         return .done

@@ -66,7 +66,7 @@ final class ControlHandler: Sendable {
         case .addRemote, .removeRemote, .testRemote, .sync:
             return try answerOnRemotes(request, progress: progress)
         case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .removals, .leave,
-            .join:
+            .join, .cancelJoin:
             return try answerOnMembers(request, isHeard: isHeard, progress: progress)
         case .identity, .verify:
             return try answerOnIdentities(request)
@@ -101,7 +101,13 @@ final class ControlHandler: Sendable {
         return StatusReport(
             profile: profile.location.path, name: profile.name, device: profile.device,
             mountPoint: mountPoint,
-            vaults: reports, disk: disk,
+            vaults: reports,
+            joins: profile.joins.map { join in
+                AskedJoin(
+                    vault: join.name, remote: join.invite.url, role: "\(join.invite.role)",
+                    expires: join.invite.expires / 1_000_000_000)
+            },
+            disk: disk,
             problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
     }
 

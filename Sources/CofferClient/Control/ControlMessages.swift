@@ -29,6 +29,8 @@ package enum ControlRequest: Codable, Sendable {
     case leave(vault: String, successor: String?)
     /// Asks for membership by an invite, which is a secret, and waits for it, as long as somebody waits here.
     case join(invite: String, name: String?, waits: Bool)
+    /// Gives up a vault that is to be joined: by what it was to be called, or by the invite.
+    case cancelJoin(String)
     case identity
     /// The words of a member's identity, or of a card; with words, compares them and remembers the result.
     case verify(IdentityTarget, words: String?)
@@ -42,7 +44,8 @@ package enum ControlRequest: Codable, Sendable {
             .conflicts:
             false
         case .createVault, .renameVault, .deleteVault, .addRemote, .removeRemote, .sync, .invite,
-            .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .resolveConflict:
+            .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .cancelJoin,
+            .resolveConflict:
             true
         }
     }

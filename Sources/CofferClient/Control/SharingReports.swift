@@ -141,6 +141,18 @@ package struct JoinReport: Codable, Sendable {
     package let role: String
 }
 
+/// A vault that a person has asked to join, and is not a member of yet.
+package struct AskedJoin: Codable, Sendable {
+    /// What the vault is to be called here.
+    package let vault: String
+    /// Where it is.
+    package let remote: String
+    /// What the person would become.
+    package let role: String
+    /// Until when the invite can be used, seconds since 1970.
+    package let expires: Int64
+}
+
 /// An identity, for people to compare.
 package struct IdentityReport: Codable, Sendable {
     /// What the person is called; not proven.

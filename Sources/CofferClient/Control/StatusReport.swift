@@ -10,6 +10,8 @@ package struct StatusReport: Codable, Sendable {
     package let mountPoint: String?
     /// Every vault of the profile, also one that could not be opened.
     package let vaults: [VaultReport]
+    /// Vaults that the person has asked to join, and is not a member of yet.
+    package let joins: [AskedJoin]
     /// Absent if it could not be asked, as when no vault is open.
     package let disk: DiskReport?
     /// The latest, oldest first.

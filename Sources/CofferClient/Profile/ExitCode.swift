@@ -20,9 +20,9 @@ extension ProfileError {
         case .noMemory: 71  // EX_OSERR
         case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
         case .system, .store, .vault, .notStored: 74  // EX_IOERR
-        case .sync, .remote: 74  // EX_IOERR
+        case .sync, .remote, .requestStays: 74  // EX_IOERR
         case .remoteURL: 64  // EX_USAGE
-        case .noRemote, .noSuchMember, .noSuchConflict: 66  // EX_NOINPUT
+        case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin: 66  // EX_NOINPUT
         case .ambiguousMember: 64  // EX_USAGE
         case .hasRemote, .otherRemote, .hasVault: 73  // EX_CANTCREAT
         case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL

@@ -50,6 +50,10 @@ package enum ProfileError: Error {
     case hasVault(name: String)
     /// Why somebody who was invited does not get in.
     case notJoined(JoinError)
+    /// No vault is to be joined by this name; absent where an invite was given.
+    case noSuchJoin(name: String?)
+    /// A vault is not to be joined any more, but the remote still has the request.
+    case requestStays(name: String, JoinError)
     /// The mount ends before somebody who waits was admitted.
     case joinInterrupted
     /// Nobody is meant by this name, or several are.
@@ -131,6 +135,13 @@ extension ProfileError: CustomStringConvertible {
             "Another command works on the remote of “\(name)”. Try again when it is done."
         case .hasVault(let name): "You have this vault already: it is “\(name)” here."
         case .notJoined(let error): "You cannot join: \(error)."
+        case .noSuchJoin(let name?): "You have not asked to join a vault “\(name)”. See: coffer status"
+        case .noSuchJoin(nil): "You have not asked to join by this invite. See: coffer status"
+        case .requestStays(let name, let error):
+            """
+            “\(name)” is given up here, but the request is still at the remote, so that you may be made a member: \
+            \(error).
+            """
         case .joinInterrupted: "The mount ends. You have asked to join; the next mount goes on asking."
         case .noSuchMember(let name, let vault): "“\(vault)” has no member “\(name)”."
         case .ambiguousMember(let name, let vault):

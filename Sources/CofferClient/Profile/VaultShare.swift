@@ -25,7 +25,7 @@ struct VaultShare: Sendable {
     }
 
     /// More bytes than it has when it is written.
-    var byteCountMax: Int { 4096 + invites.all.count * 2048 }
+    var byteCountMax: Int { 4096 + invites.byteCountMax }
 
     func write(into writer: inout ByteWriter) {
         writer.identifier(vault)

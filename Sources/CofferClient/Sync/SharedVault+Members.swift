@@ -82,9 +82,9 @@ extension SharedVault {
 
     /// The text of a new invite.
     func invite(_ role: Role, seconds: Int64) throws(ProfileError) -> String {
-        let (expires, url) = (Clock.realTime + seconds * Self.second, share.url)
+        let (expires, url, name) = (Clock.realTime + seconds * Self.second, share.url, name)
         return try asking { engine async throws(SyncError) in
-            try await engine.invite(role: role, expires: expires, url: url)
+            try await engine.invite(role: role, expires: expires, url: url, name: name)
         }.text
     }
 
@@ -112,7 +112,7 @@ extension SharedVault {
         }
         guard let root else { throw .trust(.wrongPlace) }
         do throws(TrustError) {
-            return try Invite(to: vault, root: root, role: role, expires: expires, url: url).text
+            return try Invite(to: vault, root: root, role: role, expires: expires, url: url, name: name).text
         } catch {
             throw .trust(error)
         }

@@ -28,7 +28,7 @@ extension SharedVaults {
         if let record = profile.vaults.first(where: { $0.id == invite.vault }) {
             throw .hasVault(name: record.name)
         }
-        let join = PendingJoin(invite, name: try freeName(name, for: invite.vault))
+        let join = PendingJoin(invite, name: try freeName(name, for: invite.vault, called: invite.name))
         let joining = try joining(join)
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in
@@ -53,6 +53,25 @@ extension SharedVaults {
             progress(Progress(done: 0, total: 1))
             _ = Condition(()).wait(nanoseconds: pause) { _ in nil as Void? }
             pause = min(pause * 2, Self.pauseMax)
+        }
+    }
+
+    /// Gives up a vault that is to be joined, and takes the request back.
+    ///
+    /// - Parameter text: What the vault was to be called here, or the invite.
+    /// - Throws: `.noSuchJoin`; `.requestStays` where the remote cannot be reached: it is given up all the same.
+    func cancelJoin(_ text: String) throws(ProfileError) {
+        let invited = (try? Invite(text: text))?.vault
+        let join = profile.joins.first { $0.name.hasSameBytes(as: text) || $0.invite.vault == invited }
+        guard let join else { throw .noSuchJoin(name: invited == nil ? text : nil) }
+        let joining = try joining(join)
+        try alone(join.invite.vault, join.name) { () throws(ProfileError) in
+            try endJoin(of: join.invite.vault, .cancelled)
+        }
+        do throws(JoinError) {
+            try Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
+        } catch {
+            throw .requestStays(name: join.name, error)
         }
     }
 
@@ -94,7 +113,11 @@ extension SharedVaults {
     }
 
     /// A name that no vault has, nor one that is to be joined.
-    private func freeName(_ wanted: String?, for vault: VaultID) throws(ProfileError) -> String {
+    ///
+    /// - Parameter called: What who invites calls it, where nothing is wanted.
+    private func freeName(
+        _ wanted: String?, for vault: VaultID, called: String? = nil
+    ) throws(ProfileError) -> String {
         let joins = profile.joins
         let others = joins.filter { $0.invite.vault != vault }.map(\.name)
         let taken = Set((profile.vaults.map(\.name) + others).map { Array($0.utf8) })
@@ -104,7 +127,7 @@ extension SharedVaults {
             return wanted
         }
         // Who asks once more may have given a name before.
-        let start = joins.first { $0.invite.vault == vault }?.name ?? "Shared"
+        let start = joins.first { $0.invite.vault == vault }?.name ?? Self.usable(called) ?? "Shared"
         var name = start
         var number = 1
         while taken.contains(Array(name.utf8)) {
@@ -112,6 +135,13 @@ extension SharedVaults {
             name = "\(start) \(number)"
         }
         return name
+    }
+
+    /// A name that somebody else chose, if it may be that of a vault and shows what it is.
+    private static func usable(_ name: String?) -> String? {
+        guard let name, (try? Profile.validate(vaultName: name)) != nil else { return nil }
+        let hidden: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
+        return name.unicodeScalars.contains { hidden.contains($0.properties.generalCategory) } ? nil : name
     }
 
     private func joining(_ join: PendingJoin) throws(ProfileError) -> Joining {
@@ -129,7 +159,7 @@ extension SharedVaults {
         let vault = join.invite.vault
         guard let joining = try pending(join) else {
             let record = profile.vaults.first { $0.id == vault }
-            guard let record else { throw .notJoined(.used) }
+            guard let record else { throw .notJoined(endOfJoin(of: vault) ?? .cancelled) }
             return JoinReport(vault: record.name, isMember: true, role: "\(join.invite.role)")
         }
         guard let joined = try poll(joining, join) else { return nil }
@@ -167,10 +197,14 @@ extension SharedVaults {
         } catch {
             switch error {
             case .remote, .alreadyMember: return nil
-            case .expired, .used, .ended: try profile.removeJoin(join.invite.vault)
+            case .expired, .used, .ended, .cancelled: try endJoin(of: join.invite.vault, error)
+            case .refused:
+                try endJoin(of: join.invite.vault, error)
+                // Nobody needs the answer any more; what lies there tells nothing to others.
+                try? Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
             // A folder may not be mounted, or not be replicated to its end: that may be mended.
             case .noVault, .otherVault, .newerVersion, .identityForked, .members:
-                if join.invite.expires < Clock.realTime { try profile.removeJoin(join.invite.vault) }
+                if join.invite.expires < Clock.realTime { try endJoin(of: join.invite.vault, error) }
             }
             throw .notJoined(error)
         }

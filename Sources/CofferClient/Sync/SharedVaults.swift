@@ -16,6 +16,8 @@ final class SharedVaults: Sendable {
         var isEnding = false
         /// Vaults that are published, joined, given up or deleted at the moment.
         var busy: Set<VaultID> = []
+        /// Why vaults are not to be joined any more.
+        var endedJoins: [VaultID: JoinError] = [:]
     }
 
     let vaults: OpenVaults
@@ -86,6 +88,15 @@ final class SharedVaults: Sendable {
         }
         SharedVault.wait(for: all.values.flatMap { $0.end() })
     }
+
+    /// Forgets that a vault is to be joined; who waits for it hears why.
+    func endJoin(of vault: VaultID, _ reason: JoinError) throws(ProfileError) {
+        state.withLock { $0.endedJoins[vault] = reason }
+        try profile.removeJoin(vault)
+    }
+
+    /// Why a vault is not to be joined any more.
+    func endOfJoin(of vault: VaultID) -> JoinError? { state.withLock { $0.endedJoins[vault] } }
 
     /// Whether the mount ends: nothing new is begun.
     var isEnding: Bool { state.withLock { $0.isEnding } }

@@ -6,8 +6,9 @@ struct JoinCommand: ParsableCommand {
         commandName: "join", abstract: "Become a member of a vault by an invite.",
         discussion: """
             Leaves a request at the vault's remote, and waits until an owner's or admin's mount has seen it. If you do \
-            not wait, your mount goes on asking. The invite is a secret: give “-” and it is read from standard input, \
-            so that it is in no list of processes.
+            not wait, your mount goes on asking, and “coffer status” shows it. If the invite is withdrawn, this ends with \
+            77. The vault gets the name that who invites has for it, or “Shared”; if that is taken here, with a number. \
+            The invite is a secret: give “-” and it is read from standard input, so that it is in no list of processes.
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -18,11 +19,19 @@ struct JoinCommand: ParsableCommand {
     @Flag(help: "Do not wait for the answer.")
     var noWait = false
 
+    @Flag(
+        help: "Give up a request that has no answer: say the vault's name in “coffer status”, or the invite.")
+    var cancel = false
+
     @Argument(help: ArgumentHelp("The invite, or “-”.", valueName: "invite"))
     var invite: String
 
     func run() throws {
         let text = invite == "-" ? try TextFile.read("-") : invite
+        if cancel {
+            try Requests.perform(.cancelJoin(text), profile)
+            return
+        }
         let request = ControlRequest.join(invite: text, name: name, waits: !noWait)
         guard case .joined(let report) = try Requests.perform(request, profile, label: "Waiting") else {
             throw ProfileError.otherAnswer

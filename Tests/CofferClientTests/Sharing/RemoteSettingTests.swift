@@ -56,7 +56,7 @@ import Testing
             _ = try bob.ask(.join(invite: invite, name: nil, waits: false))
             _ = try alice.sync()
             _ = try bob.sync()
-            #expect(bob.names() == ["Personal", "Shared"])
+            #expect(bob.names() == ["Personal", "Personal 2"])
             #expect(try alice.members().invites.isEmpty)
         }
         // What is given up stays so.

@@ -63,6 +63,7 @@ extension Decoder {
             stopped: nil, sync: nil)
         let report = StatusReport(
             profile: "/p", name: "Alice", device: "laptop", mountPoint: "/m", vaults: [vault],
+            joins: [AskedJoin(vault: "s", remote: "file:///r", role: "reader", expires: 1)],
             disk: DiskReport(total: 2, available: 1), problems: [ProblemReport(time: 1, text: "text")])
         let damage = VaultCheck.Damage(path: "a", from: 0, to: 1, text: "text")
         let check = VaultCheck(vault: "Work", items: 1, blocks: 2, bytes: 3, damage: [damage])

@@ -61,7 +61,7 @@ extension Decoder {
         return .taken
     }
 
-    /// Wrap sets, transient keys, identity cards, join requests.
+    /// Wrap sets, transient keys, identity cards, join requests, and what is put in their place.
     static let trustRecords = Decoder(name: "trust-records", byteCountMax: 1024) {
         let chain = try identity(1)
         let transient = try TransientKey.signed(
@@ -74,7 +74,13 @@ extension Decoder {
             vault: VaultID(low: 1, high: 2), epoch: .first, wraps: [wrap], signer: .zero)
         let request = JoinRequestRecord(
             vault: VaultID(low: 1, high: 2), invite: InviteID(low: 3, high: 4), sealed: [5])
-        return [transient.record.bytes, card.bytes, set + [UInt8](repeating: 0, count: 64), request.bytes]
+        let refusal = JoinRefusalRecord(
+            vault: VaultID(low: 1, high: 2), invite: InviteID(low: 3, high: 4),
+            sealed: [UInt8](repeating: 5, count: 41))
+        return [
+            transient.record.bytes, card.bytes, set + [UInt8](repeating: 0, count: 64), request.bytes,
+            refusal.bytes,
+        ]
     } run: { bytes in
         if let key = try? TransientKeyRecord(bytes) {
             try expect(key.signedBytes.count == 140 && key.from < key.until, "a transient key is odd")
@@ -94,6 +100,10 @@ extension Decoder {
             _ = try? IdentityCard(bytes)
             return .taken
         }
+        if let refusal = try? JoinRefusalRecord(bytes) {
+            try expect(refusal.bytes == bytes, "a refusal has two encodings")
+            return .taken
+        }
         guard let request = try? JoinRequestRecord(bytes) else { return .refused }
         try expect(request.bytes == bytes, "a join request has two encodings")
         return .taken
@@ -102,7 +112,8 @@ extension Decoder {
     /// What people paste: invites and cards as text.
     static let pasted = Decoder(name: "pasted", byteCountMax: 2048) {
         let invite = try Invite(
-            to: VaultID(low: 1, high: 2), root: .zero, role: .writer, expires: 1, url: "file:///srv/x")
+            to: VaultID(low: 1, high: 2), root: .zero, role: .writer, expires: 1, url: "file:///srv/x",
+            name: "Taxes")
         let chain = try identity(1)
         let transient = try TransientKey.signed(
             try identity(2).state.current?.agreement ?? .zero, id: TransientKeyID(low: 1, high: 1), from: 1,

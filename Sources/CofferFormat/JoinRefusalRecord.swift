@@ -1,0 +1,57 @@
+internal import CofferSystem
+
+/// What lies in the place of a join request once it is known that nobody is admitted by its invite.
+///
+///     offset  bytes  field
+///          0      8  "COFFERJN"
+///          8      4  format version, 1
+///         12     16  vault id
+///         28     16  invite id
+///         44     41  sealed record, under a key of the invite, with bytes 0 to 43 as associated data:
+///                      1  why
+package struct JoinRefusalRecord: Equatable, Sendable {
+    /// The format version that is written, and the only one that is read.
+    package static let version: UInt32 = 1
+    /// How many bytes each has: fewer than any request.
+    package static let byteCount = 44 + sealedByteCount
+    private static let sealedByteCount = 24 + 1 + 16
+
+    /// The vault that somebody wanted to join.
+    package let vault: VaultID
+    /// The invite that admits nobody.
+    package let invite: InviteID
+    /// Nonce, ciphertext, tag.
+    package let sealed: [UInt8]
+
+    /// - Parameter sealed: 41 bytes.
+    package init(vault: VaultID, invite: InviteID, sealed: [UInt8]) {
+        self.vault = vault
+        self.invite = invite
+        self.sealed = sealed
+    }
+
+    /// What the sealed part is bound to: 44 bytes.
+    package static func associatedData(vault: VaultID, invite: InviteID) -> [UInt8] {
+        var writer = ByteWriter(capacity: 44)
+        writer.header("COFFERJN", version: version)
+        writer.identifier(vault)
+        writer.identifier(invite)
+        return writer.finish()
+    }
+
+    /// The whole record.
+    package var bytes: [UInt8] { Self.associatedData(vault: vault, invite: invite) + sealed }
+
+    /// Reads a record.
+    ///
+    /// - Throws: any `FormatError`.
+    package init(_ bytes: [UInt8]) throws(FormatError) {
+        let span = unsafe bytes.span.bytes
+        var cursor = ByteCursor()
+        try cursor.header("COFFERJN", version: Self.version, from: span)
+        vault = try cursor.identifier(VaultID.self, from: span)
+        invite = try cursor.identifier(InviteID.self, from: span)
+        sealed = try cursor.bytes(Self.sealedByteCount, from: span)
+        try cursor.expectEnd(of: span)
+    }
+}

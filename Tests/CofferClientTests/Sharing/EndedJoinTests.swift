@@ -1,0 +1,123 @@
+import CofferFormat
+import CofferSync
+import CofferSystem
+import CofferTrust
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Requests to join that nobody admits, or that are given up; and what a joined vault is called.
+@Suite(.serialized, .ownThread) struct EndedJoinTests {
+    private let place: MeetingPlace
+
+    init() throws { place = try MeetingPlace() }
+
+    private func withdraw(_ alice: OpenProfile) throws {
+        let id = try #require(try alice.members().invites.first).id
+        _ = try alice.ask(.withdrawInvite(vault: "Personal", id: id))
+        _ = try alice.sync()
+    }
+
+    @Test func aWithdrawnInviteEndsTheWaiting() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let (handler, invite) = (carol.handler, try alice.invite())
+        let (waiting, result) = (Condition(false), Condition<ProfileError?>(nil))
+        Thread.detachNewThread {
+            do throws(ProfileError) {
+                _ = try handler.answer(.join(invite: invite, name: nil, waits: true)) { _ in
+                    waiting.update { $0 = true }
+                }
+            } catch {
+                result.update { $0 = error }
+            }
+        }
+        _ = waiting.wait { $0 ? true : nil }
+        try withdraw(alice)
+        let error = result.wait { $0 }
+        guard case .notJoined(.refused(.withdrawn)) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(error.exitCode == 77 && carol.profile.joins.isEmpty)
+        // What was put there is gone again.
+        _ = try alice.sync()
+        let files = try FileManager.default.subpathsOfDirectory(atPath: place.folder.path)
+        #expect(!files.contains { $0.contains("requests/") })
+    }
+
+    /// Who does not wait finds it in the status.
+    @Test func aWithdrawnInviteIsToldLater() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
+        guard case .status(let before) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        #expect(before.joins.map(\.vault) == ["Theirs"] && before.joins.map(\.role) == ["writer"])
+        try withdraw(alice)
+        _ = try carol.sync()
+        guard case .status(let after) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        #expect(after.joins.isEmpty)
+        #expect(after.problems.contains { $0.text.contains("Theirs") && $0.text.contains("withdrawn") })
+    }
+
+    @Test(arguments: [false, true]) func givingUp(byInvite: Bool) throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let invite = try alice.invite()
+        #expect(carol.error(.cancelJoin("Theirs"))?.caseName == "noSuchJoin")
+        _ = try carol.ask(.join(invite: invite, name: "Theirs", waits: false))
+        _ = try carol.ask(.cancelJoin(byInvite ? invite : "Theirs"))
+        #expect(carol.profile.joins.isEmpty)
+        _ = try alice.sync()
+        #expect(try alice.members().members.count == 2)
+        // The invite is as good as before.
+        _ = try carol.ask(.join(invite: invite, name: "Again", waits: false))
+        _ = try alice.sync()
+        _ = try carol.sync()
+        #expect(carol.names() == ["Personal", "Again"])
+        #expect(carol.error(.cancelJoin("Again"))?.exitCode == 66)
+    }
+
+    @Test func givingUpWithoutTheRemote() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
+        try FileManager.default.removeItem(atPath: place.folder.path)
+        #expect(carol.error(.cancelJoin("Theirs"))?.caseName == "requestStays")
+        #expect(carol.profile.joins.isEmpty)
+    }
+
+    /// The vault is called as who invites calls it; the storage does not see that.
+    @Test func theNameOfTheInviter() throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        _ = try alice.ask(.renameVault(name: "Personal", newName: "Täxes 2026"))
+        guard case .text(let text) = try alice.ask(.invite(vault: "Täxes 2026", role: "reader", seconds: 99))
+        else { throw ProfileError.otherAnswer }
+        _ = try carol.ask(.createVault(name: "Täxes 2026"))
+        guard case .joined(let report) = try carol.ask(.join(invite: text, name: nil, waits: false)) else {
+            throw ProfileError.otherAnswer
+        }
+        #expect(report.vault == "Täxes 2026 2")
+        let name = Data("xes 2026".utf8)
+        for path in try FileManager.default.subpathsOfDirectory(atPath: place.folder.path) {
+            let bytes = try? Data(contentsOf: URL(filePath: "\(place.folder.path)/\(path)"))
+            #expect(bytes?.range(of: name) == nil && !path.contains("2026"))
+        }
+    }
+
+    /// A name that cannot be one here, or hides what it is, is not taken over.
+    @Test(arguments: ["a/b", "..", "x\u{1B}[2J", "two\nlines", nil] as [String?])
+    func unfitNames(name: String?) throws {
+        let (alice, _) = try place.pair()
+        let carol = try OpenProfile()
+        let invite = try Invite(text: try alice.invite())
+        let other = try Invite(
+            to: invite.vault, root: invite.root, role: .reader, expires: invite.expires, url: invite.url,
+            name: name)
+        guard case .joined(let report) = try carol.ask(.join(invite: other.text, name: nil, waits: false))
+        else { throw ProfileError.otherAnswer }
+        #expect(report.vault == "Shared")
+    }
+}

@@ -1,0 +1,62 @@
+import CofferFormat
+import CofferTrust
+import SyncTestSupport
+import Testing
+
+@testable import CofferSync
+
+/// Who asks in vain is told so, where who invited knows it.
+struct RefusedJoinTests {
+    @Test func aWithdrawnInvite() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let invite = try await world.invite(olga, .writer)
+        let person = try world.person("Will")
+        let joining = try world.joining(invite, person)
+        try await joining.join()
+        try await olga.engine.withdraw(invite.id)
+        guard case .waiting = try await joining.poll() else { throw Missing() }
+        try await olga.sync()
+        await #expect(throws: JoinError.refused(.withdrawn)) { try await joining.poll() }
+        #expect(await olga.members.count == 2)
+        // It is nothing to wonder about, for nobody.
+        for device in [olga, ada] {
+            device.restart()
+            try await device.sync()
+            #expect(await device.findings().isEmpty)
+        }
+        // With another invite it works, though the answer to the first one lies there.
+        let other = try world.joining(try await world.invite(ada, .reader), person)
+        guard case .unasked = try await other.poll() else { throw Missing() }
+        try await other.join()
+        try await ada.sync()
+        guard case .admitted(let joined) = try await other.poll() else { throw Missing() }
+        #expect(joined.role == .reader && world.requestCount == 0)
+    }
+
+    @Test func whoInvitedMayNoLonger() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let joining = try world.joining(try await world.invite(ada, .writer), try world.person("Late"))
+        try await joining.join()
+        try await olga.engine.setRole(of: ada.person.id, to: .writer)
+        try await ada.sync()
+        await #expect(throws: JoinError.refused(.noRight)) { try await joining.poll() }
+        #expect(await ada.members.count == 2)
+    }
+
+    @Test func aRequestIsTakenBack() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let joining = try world.joining(try await world.invite(olga, .writer), try world.person("Will"))
+        try await joining.withdraw()
+        try await joining.join()
+        try await joining.withdraw()
+        #expect(world.requestCount == 0)
+        try await olga.sync()
+        guard case .unasked = try await joining.poll() else { throw Missing() }
+        #expect(await olga.members.count == 1)
+    }
+}
