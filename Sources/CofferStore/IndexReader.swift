@@ -29,6 +29,42 @@ package final class IndexReader {
             .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
+    /// Items with content that is on a remote only, and the bytes of it.
+    package func missing() throws(StoreError) -> (items: Int64, bytes: Int64) {
+        try database.prepare(
+            """
+            SELECT count(DISTINCT item), coalesce(sum(length), 0) FROM extents WHERE pack = 0 AND position = 0
+            """
+        ).first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+    }
+
+    /// Ranges of content that are on a remote only, of items from behind `item` on, in order.
+    package func missingRanges(
+        behind item: Int64, _ offset: Int64, limit: Int
+    ) throws(StoreError) -> [(item: Int64, range: Range<Int64>)] {
+        var ranges: [(item: Int64, range: Range<Int64>)] = []
+        try database.prepare(
+            """
+            SELECT item, "offset", length FROM extents
+            WHERE pack = 0 AND position = 0 AND (item, "offset") > (?1, ?2) ORDER BY item, "offset" LIMIT ?3
+            """
+        ).each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, offset)
+                $0.bind(3, Int64(limit))
+            },
+            { row throws(StoreError) in
+                let (start, length) = (row.integer(1), row.integer(2))
+                guard start >= 0, length > 0, length <= .max - start else {
+                    throw .damaged(place: "an extent of item \(row.integer(0))")
+                }
+                ranges.append((row.integer(0), start..<start + length))
+                return true
+            })
+        return ranges
+    }
+
     /// The names that lead from directory `root` to an item, by one of its own, with slashes between; as far as
     /// they are known.
     package func path(of item: Int64, below root: Int64) throws(StoreError) -> String {

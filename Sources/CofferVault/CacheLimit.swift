@@ -33,7 +33,7 @@ extension Vault {
     /// whose changes were not sent stay and do not count. While a file is read that is larger, there may be a
     /// quarter more. No more than a quarter of it is fetched ahead of a reader, who will find it there.
     ///
-    /// - Parameter limit: In bytes; nil to keep all, as at first.
+    /// - Parameter limit: In bytes; nil to keep all, as at first: nothing is given up any more when this returns.
     package func setCacheLimit(_ limit: Int64?) {
         let limit = limit.map { max(0, $0) }
         cache.withLock {
@@ -41,6 +41,7 @@ extension Vault {
             $0.isCounted = false
         }
         remoteReads.bound(by: limit)
+        if limit == nil { return evicting.withLock { _ in } }
         upkeep.noteUpkeep(isUrgent: true)
     }
 

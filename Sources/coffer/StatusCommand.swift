@@ -22,7 +22,13 @@ struct StatusCommand: ParsableCommand {
         }
         Output.line("")
         Reports.table(report.vaults)
-        for sync in report.vaults.compactMap(\.sync) { Reports.show(sync) }
+        for vault in report.vaults {
+            guard let sync = vault.sync else { continue }
+            Reports.show(sync)
+            if let limit = vault.cacheLimit {
+                Output.line("  at most \(Output.bytes(limit)) of contents stay here")
+            }
+        }
         for join in report.joins {
             Output.line("\n\(join.vault) — \(join.remote), asked to join as \(join.role)")
             Output.line("  nobody has answered; the invite ends \(Output.day(join.expires))")

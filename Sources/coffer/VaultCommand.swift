@@ -4,8 +4,8 @@ internal import Glibc
 
 struct VaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "vault", abstract: "Make, list, rename and delete vaults.",
-        subcommands: [Create.self, List.self, Info.self, Rename.self, Delete.self])
+        commandName: "vault", abstract: "Make, list, set up, rename and delete vaults.",
+        subcommands: [Create.self, List.self, Info.self, Set.self, Rename.self, Delete.self])
 
     struct Create: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make an empty vault.")
@@ -50,8 +50,26 @@ struct VaultCommand: ParsableCommand {
             Output.line("Items    \(report.items)")
             Output.line("Content  \(Output.bytes(report.contentBytes))")
             Output.line("Store    \(Output.bytes(report.storeBytes))")
+            if let limit = report.cacheLimit { Output.line("Cache    at most \(Output.bytes(limit))") }
             if !report.isOpen { Output.line("State    cannot be opened") }
             if let stopped = report.stopped { Output.line("State    only readable: \(stopped)") }
+        }
+    }
+
+    struct Set: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set how a vault is kept on this device.",
+            discussion: """
+                Contents that the vault's remote has, too, stay on this device once they are here. With a limit, those that \
+                were used longest ago are given up when there are more, and fetched again when they are read. What is \
+                not sent yet stays, and does not count. It holds for this device, until it is set anew.
+                """)
+        @OptionGroup var profile: ProfileOptions
+        @Option(help: "How much stays: as 500M, 2G (powers of 1000), or “all”.") var cache: CacheSize
+        @Argument(help: "Its name.") var vault: String
+
+        func run() throws {
+            try Requests.perform(.setCacheLimit(vault: vault, cache.byteCount), profile)
         }
     }
 

@@ -20,7 +20,8 @@ import Testing
             .setRole(vault: "v", member: "é", role: "admin"), .removeMember(vault: "v", member: "m"),
             .removals(vault: "v"), .leave(vault: "v", successor: nil), .leave(vault: "v", successor: "m"),
             .join(invite: "i", name: nil, waits: true), .join(invite: "i", name: "n", waits: false),
-            .cancelJoin("Shared"), .identity,
+            .cancelJoin("Shared"), .removeRemote(vault: "v", contents: .fetch), .identity,
+            .setCacheLimit(vault: "v", nil), .setCacheLimit(vault: "v", .max),
             .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
             .conflicts(vault: nil), .conflicts(vault: "v"),
             .resolveConflict(vault: "v", path: "a/b", keeps: .original),
@@ -37,7 +38,7 @@ import Testing
     @Test func responses() throws {
         let vault = VaultReport(
             name: "v", id: "00", created: 1, epoch: 2, isOpen: true, items: 3, contentBytes: .max,
-            storeBytes: 0, stopped: "reason", sync: nil)
+            storeBytes: 0, stopped: "reason", cacheLimit: 5, sync: nil)
         let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
         let responses: [ControlResponse] = [
             .progress(Progress(done: 1, total: 2)), .done, .failure(code: 74, message: "line\nline"),
@@ -47,7 +48,9 @@ import Testing
                     joins: [AskedJoin(vault: "s", remote: "file:///r", role: "reader", expires: 1)],
                     disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")])),
             .check(
-                CheckReport(vaults: [VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])])
+                CheckReport(vaults: [
+                    VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])
+                ])
             ),
         ]
         let device = DeviceReport(name: "n", label: "l", commit: .max, time: 1, hasOurs: true, isThis: false)

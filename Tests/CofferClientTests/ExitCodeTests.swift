@@ -35,7 +35,8 @@ import Testing
         (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
         (.notJoined(.refused(.withdrawn)), 77), (.notJoined(.cancelled), 77), (.noSuchJoin(name: "v"), 66),
         (.noSuchJoin(name: nil), 66), (.requestStays(name: "v", .remote(.absent)), 74),
-        (.joinInterrupted, 75), (.noSuchMember(name: "m", vault: "v"), 66),
+        (.remoteOnly(vault: "v", items: 1, bytes: 2), 73), (.joinInterrupted, 75),
+        (.noSuchMember(name: "m", vault: "v"), 66),
         (.ambiguousMember(name: "m", vault: "v"), 64), (.otherWords(first: 3), 77),
         (.otherWords(first: nil), 77),
         (.noSuchConflict(path: "a"), 66), (.remoteURL(.noScheme), 64), (.remote(.absent), 74),
@@ -45,7 +46,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 39)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 40)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

@@ -145,6 +145,7 @@ extension ProfileError {
         case .joinInterrupted: "joinInterrupted"
         case .noSuchMember: "noSuchMember"
         case .noSuchJoin: "noSuchJoin"
+        case .remoteOnly: "remoteOnly"
         case .requestStays: "requestStays"
         case .ambiguousMember: "ambiguousMember"
         case .otherWords: "otherWords"

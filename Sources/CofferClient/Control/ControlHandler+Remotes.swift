@@ -13,7 +13,7 @@ extension ControlHandler {
     ) throws(ProfileError) -> ControlResponse {
         switch request {
         case .addRemote(let name, let url): try shared.publish(name, at: url)
-        case .removeRemote(let name): try shared.giveUp(name)
+        case .removeRemote(let name, let contents): try shared.giveUp(name, contents, progress)
         case .testRemote(let target): return .remoteTest(try test(target))
         case .sync(let name): return .sync(try sync(name, progress))
         default: throw .otherAnswer

@@ -51,6 +51,8 @@ final class ControlHandler: Sendable {
             // Who is a member stays one; only this device forgets the vault.
             try shared.delete(name)
             rootChanged(name)
+        case .setCacheLimit(let name, let limit):
+            try shared.setCacheLimit(of: name, limit)
         case .check(let vault):
             return .check(try check(vault, progress))
         case .changePassphrase(var old, var new, let hint, let passes, let memory):
@@ -96,6 +98,7 @@ final class ControlHandler: Sendable {
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
                     items: size?.items ?? 0, contentBytes: size?.content ?? 0,
                     storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason,
+                    cacheLimit: profile.use(of: record.id).cacheLimit,
                     sync: shared[record.slot]?.report))
         }
         return StatusReport(

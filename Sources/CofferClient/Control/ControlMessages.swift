@@ -12,7 +12,9 @@ package enum ControlRequest: Codable, Sendable {
     /// Publishes a vault at a place that others, or other devices, can reach.
     case addRemote(vault: String, url: String)
     /// Stops syncing a vault; what is at the remote stays there.
-    case removeRemote(vault: String)
+    case removeRemote(vault: String, contents: RemoteOnly = .refuse)
+    /// Bounds what stays here of contents that are at the vault's remote, too, in bytes; nil to keep all.
+    case setCacheLimit(vault: String, Int64?)
     /// Tries what a remote must be able to do: that of a vault, or one by its URL.
     case testRemote(RemoteTarget)
     /// Sends and fetches all there is, of one vault or of all that have a remote.
@@ -43,7 +45,8 @@ package enum ControlRequest: Codable, Sendable {
         case .status, .store, .check, .changePassphrase, .testRemote, .members, .removals, .identity, .verify,
             .conflicts:
             false
-        case .createVault, .renameVault, .deleteVault, .addRemote, .removeRemote, .sync, .invite,
+        case .createVault, .renameVault, .deleteVault, .setCacheLimit, .addRemote,
+            .removeRemote, .sync, .invite,
             .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .cancelJoin,
             .resolveConflict:
             true
@@ -55,6 +58,16 @@ package enum ControlRequest: Codable, Sendable {
 package enum RemoteTarget: Codable, Sendable {
     case vault(String)
     case url(String)
+}
+
+/// What becomes of contents that are at a remote only, when that is given up.
+package enum RemoteOnly: String, Codable, Sendable {
+    /// It is not given up then.
+    case refuse
+    /// They are fetched first.
+    case fetch
+    /// They cannot be read any more.
+    case lose
 }
 
 /// Whose identity is meant.

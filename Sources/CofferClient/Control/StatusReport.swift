@@ -38,6 +38,8 @@ package struct VaultReport: Codable, Sendable {
     package let storeBytes: Int64
     /// Why nothing can be written, if so.
     package let stopped: String?
+    /// How many bytes of content stay here that are at the remote, too; absent for all.
+    package let cacheLimit: Int64?
     /// Absent without a remote.
     package let sync: SyncReport?
 }

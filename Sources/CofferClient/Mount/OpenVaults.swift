@@ -55,6 +55,8 @@ final class OpenVaults: VaultDirectory {
         } catch {
             throw .store(error)
         }
+        // Before anybody sees it, and not only once its members are read.
+        if profile.share(of: record.id)?.hasRemote == true { profile.use(of: record.id).apply(to: vault) }
         do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
         vault.setSink(state.withLock { $0.sink }?(record.slot))
         return MountedVault(slot: record.slot, name: record.name, vault: vault)

@@ -24,7 +24,7 @@ extension ProfileError {
         case .remoteURL: 64  // EX_USAGE
         case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin: 66  // EX_NOINPUT
         case .ambiguousMember: 64  // EX_USAGE
-        case .hasRemote, .otherRemote, .hasVault: 73  // EX_CANTCREAT
+        case .hasRemote, .otherRemote, .hasVault, .remoteOnly: 73  // EX_CANTCREAT
         case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL
         case .notJoined(.remote): 74  // EX_IOERR
         case .notJoined(.noVault): 66  // EX_NOINPUT

@@ -75,6 +75,10 @@ extension Profile {
         try change { state throws(ProfileError) in
             guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
             state.body.shares[index].url = ""
+            if let use = state.body.uses.firstIndex(where: { $0.vault == vault }) {
+                state.body.uses[use].isForReading = false
+                if state.body.uses[use].isUsual { state.body.uses.remove(at: use) }
+            }
         }
     }
 

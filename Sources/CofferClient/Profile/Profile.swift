@@ -235,7 +235,7 @@ package final class Profile: Sendable {
             let vaults = state.body.vaults
             let nextSlot = state.body.nextSlot
             let (publicIdentity, shares) = (state.body.publicIdentity, state.body.shares)
-            let (joins, verified) = (state.body.joins, state.body.verified)
+            let (joins, verified, uses) = (state.body.joins, state.body.verified, state.body.uses)
             let record = state.record
             do throws(ProfileError) {
                 try edit(state)
@@ -244,7 +244,7 @@ package final class Profile: Sendable {
                 state.body.vaults = vaults
                 state.body.nextSlot = nextSlot
                 (state.body.publicIdentity, state.body.shares) = (publicIdentity, shares)
-                (state.body.joins, state.body.verified) = (joins, verified)
+                (state.body.joins, state.body.verified, state.body.uses) = (joins, verified, uses)
                 state.record = record
                 throw error
             }
@@ -373,6 +373,7 @@ package final class Profile: Sendable {
         try change { state throws(ProfileError) in
             state.body.vaults.removeAll { $0.id == vault.id }
             state.body.shares.removeAll { $0.vault == vault.id }
+            state.body.uses.removeAll { $0.vault == vault.id }
         }
         try systemCalls { () throws(SystemError) in try Directory.removeAll(directory(of: vault)) }
     }

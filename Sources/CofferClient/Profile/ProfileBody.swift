@@ -15,6 +15,8 @@ struct ProfileBody: ~Copyable {
     var joins: [PendingJoin]
     /// Identities whose words were compared, and the same.
     var verified: [IdentityID]
+    /// How vaults are used on this device, where that is not as usual.
+    var uses: [VaultUse] = []
     /// The slot that the next vault gets.
     var nextSlot: UInt16
 
@@ -27,6 +29,7 @@ struct ProfileBody: ~Copyable {
         case share = 6
         case join = 7
         case verified = 8
+        case use = 9
     }
 
     /// The bytes, to be sealed and wiped.
@@ -35,7 +38,9 @@ struct ProfileBody: ~Copyable {
     func encoded() -> [UInt8] {
         let secrets = shares.reduce(0) { $0 + $1.byteCountMax }
         let keys = vaults.reduce(0) { $0 + 1024 + 64 * $1.keys.count }
-        let fixed = 8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096 + verified.count * 64
+        let fixed =
+            8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096
+            + (verified.count + uses.count) * 64
         var writer = ByteWriter(capacity: fixed + secrets + keys)
         Self.write(.identity, into: &writer) { identity.write(into: &$0) }
         Self.write(.device, into: &writer) { device.write(into: &$0) }
@@ -55,6 +60,7 @@ struct ProfileBody: ~Copyable {
         for identity in verified {
             Self.write(.verified, into: &writer) { $0.append(identity.bytes) }
         }
+        for use in uses { Self.write(.use, into: &writer) { use.write(into: &$0) } }
         return writer.finish()
     }
 
@@ -85,6 +91,7 @@ struct ProfileBody: ~Copyable {
         var shares: [VaultShare] = []
         var joins: [PendingJoin] = []
         var verified: [IdentityID] = []
+        var uses: [VaultUse] = []
         while cursor.offset < bytes.byteCount {
             let kind = try cursor.number(UInt16.self, from: bytes)
             let length = Int(try cursor.number(UInt32.self, from: bytes))
@@ -115,6 +122,10 @@ struct ProfileBody: ~Copyable {
                 var inner = ByteCursor()
                 verified.append(try inner.bytes32(IdentityID.self, from: record))
                 try inner.expectEnd(of: record)
+            case .use:
+                let use = try VaultUse(record)
+                guard !uses.contains(where: { $0.vault == use.vault }) else { throw .invalid(field: "use") }
+                uses.append(use)
             case nil: throw .invalid(field: "kind of record")
             }
         }
@@ -127,6 +138,7 @@ struct ProfileBody: ~Copyable {
         self.shares = shares
         self.joins = joins
         self.verified = verified
+        self.uses = uses
     }
 
     init(identity: IdentityKeys, device: DeviceKeys) {

@@ -44,6 +44,8 @@ package enum ProfileError: Error {
     case hasRemote(vault: String, url: String)
     /// The vault was at another remote, and this one does not have it.
     case otherRemote(vault: String, url: String)
+    /// Contents of a vault are at its remote only.
+    case remoteOnly(vault: String, items: Int, bytes: Int64)
     /// Another command gives the vault a remote, or takes it away.
     case vaultBusy(name: String)
     /// The vault that is to be joined is there.
@@ -130,6 +132,11 @@ extension ProfileError: CustomStringConvertible {
             """
             “\(vault)” was synced to another remote, and \(url) does not have it. To move it, copy all that the other \
             remote has of it there first.
+            """
+        case .remoteOnly(let vault, let items, let bytes):
+            """
+            \(bytes) bytes of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are at the remote only, and could not be \
+            read any more. Fetch them first, with --fetch, or give them up, with --force.
             """
         case .vaultBusy(let name):
             "Another command works on the remote of “\(name)”. Try again when it is done."

@@ -199,7 +199,14 @@ final class SharedVault: Sendable {
         let chain = await engine.chain
         // Before the members are known, what the vault was opened with holds.
         guard chain.nextSequence > 0 else { return }
-        mounted.vault.setForReading(role?.may(.write) != true)
+        let isForReading = role?.may(.write) != true
+        mounted.vault.setForReading(isForReading)
+        // So that the next mount knows it before it has read the members.
+        do throws(ProfileError) {
+            try profile.changeUse(of: share.vault) { $0.isForReading = isForReading }
+        } catch {
+            problems.add("“\(name)”: your role could not be kept: \(error)")
+        }
     }
 
     /// Sends and fetches all there is.

@@ -139,9 +139,10 @@ extension SharedVaults {
 
     /// A name that somebody else chose, if it may be that of a vault and shows what it is.
     private static func usable(_ name: String?) -> String? {
-        guard let name, (try? Profile.validate(vaultName: name)) != nil else { return nil }
-        let hidden: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
-        return name.unicodeScalars.contains { hidden.contains($0.properties.generalCategory) } ? nil : name
+        guard let name, TrustLimits.isName(name), (try? Profile.validate(vaultName: name)) != nil else {
+            return nil
+        }
+        return name
     }
 
     private func joining(_ join: PendingJoin) throws(ProfileError) -> Joining {
@@ -216,6 +217,7 @@ extension SharedVaults {
         guard !isEnding, profile.joins.contains(where: { $0.invite.vault == vault }) else { return nil }
         let log = LogID(low: Random.number(), high: Random.number())
         let share = VaultShare(vault: vault, url: join.invite.url, log: log)
+        try profile.changeUse(of: vault) { $0.isForReading = !joined.role.may(.write) }
         // The name may have been taken since.
         let name = try freeName(nil, for: vault)
         let mounted = try vaults.create(name, joined: (share, joined.keyring.all), owner: .current)

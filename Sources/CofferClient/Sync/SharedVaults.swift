@@ -140,17 +140,70 @@ final class SharedVaults: Sendable {
             try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
             try shared.checkFirstLink()
             try profile.setShare(share)
+            mounted.vault.setCacheLimit(profile.use(of: id).cacheLimit)
             _ = try open(mounted, share)
+            Waiting.run { await shared.heedRole() }
         }
     }
 
-    /// Syncs a vault no more; the vault stays.
-    func giveUp(_ name: String) throws(ProfileError) {
+    /// Syncs a vault no more; the vault stays, with what is on this device.
+    ///
+    /// - Parameters:
+    ///   - contents: What becomes of contents that are at the remote only.
+    ///   - progress: Told how many bytes of them are fetched, and of how many.
+    /// - Throws: `.remoteOnly` where they are not to be lost.
+    func giveUp(
+        _ name: String, _ contents: RemoteOnly, _ progress: (Progress) -> Void
+    ) throws(ProfileError) {
         let shared = try named(name)
-        try alone(shared.share.vault, name) { () throws(ProfileError) in
-            try profile.giveUpShare(of: shared.share.vault)
-            forget(shared.mounted.slot)
-            shared.mounted.vault.setForReading(false)
+        let (mounted, share) = (shared.mounted, shared.share)
+        try alone(share.vault, name) { () throws(ProfileError) in
+            // Nothing that is here may go any more: the remote will not bring it back.
+            mounted.vault.setCacheLimit(nil)
+            do throws(ProfileError) {
+                try keepContents(of: mounted, contents, progress)
+                forget(mounted.slot)
+                // What came until the end.
+                if contents != .lose { try keepContents(of: mounted, .refuse, progress) }
+                try profile.giveUpShare(of: share.vault)
+            } catch {
+                if self[mounted.slot] == nil { _ = try? open(mounted, share) }
+                mounted.vault.setCacheLimit(profile.use(of: share.vault).cacheLimit)
+                throw error
+            }
+            mounted.vault.setForReading(false)
+        }
+    }
+
+    /// Sees to it that no contents are at the remote only.
+    ///
+    /// - Throws: `.remoteOnly`.
+    private func keepContents(
+        of mounted: MountedVault, _ contents: RemoteOnly, _ progress: (Progress) -> Void
+    ) throws(ProfileError) {
+        if contents == .lose { return }
+        let missing: (items: Int, bytes: Int64)
+        do throws(FileSystemError) {
+            if contents == .fetch {
+                try mounted.vault.fetchMissing { progress(Progress(done: $0, total: $1)) }
+            }
+            missing = try mounted.vault.missingContent()
+        } catch {
+            throw .vault(error)
+        }
+        guard missing.bytes == 0 else {
+            throw .remoteOnly(vault: mounted.name, items: missing.items, bytes: missing.bytes)
+        }
+    }
+
+    /// Bounds what stays here of contents that are at a vault's remote, too; nil to keep all.
+    func setCacheLimit(of name: String, _ limit: Int64?) throws(ProfileError) {
+        guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
+            throw .noSuchVault(name: name)
+        }
+        try alone(record.id, name) { () throws(ProfileError) in
+            try profile.changeUse(of: record.id) { $0.cacheLimit = limit.map { max($0, 0) } }
+            self[record.slot]?.mounted.vault.setCacheLimit(limit)
         }
     }
 

@@ -41,13 +41,22 @@ struct RemoteCommand: ParsableCommand {
             abstract: "Sync a vault no more.",
             discussion: """
                 The vault stays on this device, and at the remote. This device does not hear of the others any more, \
-                and they not of it; you stay a member.
+                and they not of it; you stay a member. Contents that nobody has read here yet are at the remote only: \
+                if there are any, nothing is done, unless you say what is to become of them.
                 """)
         @OptionGroup var profile: ProfileOptions
+        @Flag(help: "Fetch all contents first.") var fetch = false
+        @Flag(help: "Contents that are at the remote only cannot be read any more.") var force = false
         @Argument(help: "The vault.") var vault: String
 
+        func validate() throws {
+            if fetch, force { throw ValidationError("Say either --fetch or --force.") }
+        }
+
         func run() throws {
-            try Requests.perform(.removeRemote(vault: vault), profile)
+            let contents: RemoteOnly = force ? .lose : fetch ? .fetch : .refuse
+            let request = ControlRequest.removeRemote(vault: vault, contents: contents)
+            try Requests.perform(request, profile, label: "Fetching")
         }
     }
 

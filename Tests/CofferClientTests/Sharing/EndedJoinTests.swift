@@ -108,7 +108,7 @@ import Testing
     }
 
     /// A name that cannot be one here, or hides what it is, is not taken over.
-    @Test(arguments: ["a/b", "..", "x\u{1B}[2J", "two\nlines", nil] as [String?])
+    @Test(arguments: ["a/b", "..", "x\u{1B}[2J", "two\nlines", "a\u{202E}b", nil] as [String?])
     func unfitNames(name: String?) throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()

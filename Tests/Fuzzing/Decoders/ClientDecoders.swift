@@ -60,13 +60,14 @@ extension Decoder {
         let vault = VaultReport(
             name: "Work", id: "00", created: 1, epoch: 1, isOpen: true, items: 2, contentBytes: 3,
             storeBytes: 4,
-            stopped: nil, sync: nil)
+            stopped: nil, cacheLimit: nil, sync: nil)
         let report = StatusReport(
             profile: "/p", name: "Alice", device: "laptop", mountPoint: "/m", vaults: [vault],
             joins: [AskedJoin(vault: "s", remote: "file:///r", role: "reader", expires: 1)],
             disk: DiskReport(total: 2, available: 1), problems: [ProblemReport(time: 1, text: "text")])
         let damage = VaultCheck.Damage(path: "a", from: 0, to: 1, text: "text")
-        let check = VaultCheck(vault: "Work", items: 1, blocks: 2, bytes: 3, damage: [damage])
+        let check = VaultCheck(
+            vault: "Work", items: 1, blocks: 2, bytes: 3, damage: [damage])
         let responses: [ControlResponse] = [
             .progress(Progress(done: 1, total: 2)), .done, .status(report),
             .check(CheckReport(vaults: [check])), .failure(code: 1, message: "text"),

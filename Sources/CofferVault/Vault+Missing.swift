@@ -1,0 +1,71 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What would be lost with the remote.
+extension Vault {
+    /// Files with content that is on the remote only, and the bytes of it.
+    package func missingContent() throws(FileSystemError) -> (items: Int, bytes: Int64) {
+        if !isReadOnly, stoppedReason == nil { try commitIndex() }
+        let (items, bytes) = try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.missing()
+        }
+        return (Int(items), bytes)
+    }
+
+    /// Fetches all content that is on the remote only, as if it was read.
+    ///
+    /// Waits for the remote, and takes the lock for moments only. Without a cache limit it stays here.
+    ///
+    /// - Parameter progress: Told how many bytes are done, and of how many.
+    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.keyMissing` for content that cannot be fetched;
+    ///   `.noSpace` where it can, and cannot be kept.
+    package func fetchMissing(_ progress: (Int, Int) -> Void) throws(FileSystemError) {
+        let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
+        let total = try missingContent().bytes
+        var left = total
+        while left > 0 {
+            var place: (item: Int64, offset: Int64) = (0, -1)
+            var done = total - left
+            while true {
+                let page = try missingRanges(behind: place.item, place.offset)
+                for (item, range) in page {
+                    place = (item, range.lowerBound)
+                    try fetch(range, of: item, into: buffer)
+                    done = min(total, done + Int64(range.count))
+                    progress(Int(done), Int(total))
+                }
+                if page.isEmpty { break }
+            }
+            let rest = try missingContent().bytes
+            guard rest < left else { throw .noSpace }
+            left = rest
+        }
+    }
+
+    private func missingRanges(
+        behind item: Int64, _ offset: Int64
+    ) throws(FileSystemError) -> [(item: Int64, range: Range<Int64>)] {
+        try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+                .missingRanges(behind: item, offset, limit: 256)
+        }
+    }
+
+    private func fetch(
+        _ range: Range<Int64>, of item: Int64, into buffer: AlignedBuffer
+    ) throws(FileSystemError) {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = Int(min(Int64(ExtentLayout.byteCountMax), range.upperBound - offset))
+            do throws(FileSystemError) {
+                _ = try read(item, at: offset, count: count, into: buffer)
+            } catch {
+                // What was removed or cut off meanwhile is not missing.
+                guard case .stale = error else { throw error }
+                return
+            }
+            offset += Int64(count)
+        }
+    }
+}

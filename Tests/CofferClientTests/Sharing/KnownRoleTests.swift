@@ -1,0 +1,68 @@
+import CofferFUSE
+import CofferFormat
+import CofferVault
+import Testing
+
+@testable import CofferClient
+
+/// Who may not write knows it from the first moment of a mount, before it has read anything of the members.
+@Suite(.serialized, .ownThread) struct KnownRoleTests {
+    private let place: MeetingPlace
+
+    init() throws { place = try MeetingPlace() }
+
+    /// Alice's vault, and the profile of somebody who has become a member of it, closed.
+    private func member(_ role: String) throws -> (alice: OpenProfile, bob: TestProfile) {
+        let alice = try OpenProfile()
+        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        let test = try TestProfile()
+        let bob = try OpenProfile(test)
+        _ = try bob.ask(.join(invite: try alice.invite(role), name: "Ours", waits: false))
+        _ = try alice.sync()
+        _ = try bob.sync()
+        return (alice, test)
+    }
+
+    /// Whether somebody may write as soon as the profile is open.
+    private func mayWrite(_ test: TestProfile, _ name: String) throws -> Bool {
+        let person = try OpenProfile(test)
+        do throws(FileSystemError) {
+            try person.make(name, in: "Ours")
+            return true
+        } catch {
+            guard case .readOnly = error else { throw error }
+            return false
+        }
+    }
+
+    @Test func aReader() throws {
+        let (_, bob) = try member("reader")
+        #expect(try !mayWrite(bob, "a"))
+    }
+
+    @Test func rolesThatChange() throws {
+        let (alice, bob) = try member("writer")
+        #expect(try mayWrite(bob, "a"))
+        let other = try #require(try alice.members().members.first { !$0.isThis }).identity
+        for (role, may) in [("reader", false), ("writer", true)] {
+            _ = try alice.ask(.setRole(vault: "Personal", member: other, role: role))
+            do { _ = try OpenProfile(bob).sync() }
+            #expect(try mayWrite(bob, role) == may)
+        }
+        _ = try alice.ask(.removeMember(vault: "Personal", member: other))
+        do { _ = try OpenProfile(bob).error(.sync(vault: "Ours")) }
+        #expect(try !mayWrite(bob, "b"))
+        // What is synced no more belongs to this device alone.
+        do { _ = try OpenProfile(bob).ask(.removeRemote(vault: "Ours", contents: .lose)) }
+        #expect(try mayWrite(bob, "c"))
+        #expect(try OpenProfile(bob).profile.use(of: alice.vault("Personal").id).isUsual)
+    }
+}
+
+extension OpenProfile {
+    func make(_ name: String, in vault: String) throws(FileSystemError) {
+        guard let vault = vaults.vault(named: Array(vault.utf8))?.vault else { throw .notFound }
+        _ = try vault.create(
+            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber, by: .current)
+    }
+}

@@ -1,0 +1,124 @@
+import CofferSystem
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Contents that are at the remote only: when that is given up, and when there is a cache limit.
+@Suite(.serialized, .ownThread) struct RemoteOnlyTests {
+    private static let text = String(repeating: "all that Alice wrote ", count: 200_000)
+    private let place: MeetingPlace
+
+    init() throws { place = try MeetingPlace() }
+
+    /// Bob has the name of a file of Alice's, and not its content.
+    private func pair() throws -> (alice: OpenProfile, bob: OpenProfile) {
+        let (alice, bob) = try place.pair()
+        try alice.write(Self.text, to: "a", in: "Personal")
+        for person in [alice, bob] { _ = try person.sync() }
+        #expect(try bob.vault("Ours").missingContent().bytes == Self.text.utf8.count)
+        return (alice, bob)
+    }
+
+    @Test func nothingIsLostUnasked() throws {
+        let (_, bob) = try pair()
+        guard
+            case .remoteOnly("Ours", items: 1, bytes: Int64(Self.text.utf8.count)) = bob.error(
+                .removeRemote(vault: "Ours"))
+        else {
+            Issue.record("not refused")
+            return
+        }
+        // All is as before, also for others.
+        #expect(try bob.sync().map(\.failure) == [nil])
+        try bob.write("x", to: "b", in: "Ours")
+        #expect(try bob.sync().map(\.unsentItems) == [0])
+        // What has to be lost can be.
+        _ = try bob.ask(.removeRemote(vault: "Ours", contents: .lose))
+        #expect(bob.shared.all.isEmpty)
+        #expect(throws: FileSystemError.self) { try bob.read("a", in: "Ours") }
+    }
+
+    @Test func allIsFetchedFirst() throws {
+        let (_, bob) = try pair()
+        _ = try bob.ask(.setCacheLimit(vault: "Ours", 1000))
+        let steps = Condition<[CofferClient.Progress]>([])
+        _ = try bob.handler.answer(.removeRemote(vault: "Ours", contents: .fetch)) { step in
+            steps.update { $0.append(step) }
+        }
+        let all = steps.withLock { $0 }
+        let last = try #require(all.last)
+        #expect(last.done == Self.text.utf8.count && last.total == last.done)
+        try FileManager.default.removeItem(atPath: place.folder.path)
+        #expect(try bob.read("a", in: "Ours") == Self.text)
+        // The limit does not take what nobody else has.
+        #expect(try bob.vault("Ours").missingContent().bytes == 0)
+    }
+
+    @Test func whatCannotBeFetchedKeepsTheRemote() throws {
+        let (_, bob) = try pair()
+        try FileManager.default.removeItem(atPath: place.folder.path)
+        #expect(bob.error(.removeRemote(vault: "Ours", contents: .fetch))?.caseName == "vault")
+        #expect(bob.shared.all.count == 1 && bob.profile.shares.first?.hasRemote == true)
+    }
+
+    /// A limit holds at once, and whenever the profile is opened.
+    @Test func aCacheLimit() throws {
+        let (_, bob) = try pair()
+        #expect(bob.error(.setCacheLimit(vault: "None", 1))?.caseName == "noSuchVault")
+        #expect(try bob.read("a", in: "Ours") == Self.text)
+        #expect(try bob.vault("Ours").missingContent().bytes == 0)
+        _ = try bob.ask(.setCacheLimit(vault: "Ours", 100_000))
+        #expect(try bob.waitsForMissing(in: "Ours"))
+        #expect(try bob.read("a", in: "Ours") == Self.text)
+        guard case .status(let status) = try bob.ask(.status) else { throw ProfileError.otherAnswer }
+        #expect(status.vaults.map(\.cacheLimit) == [nil, 100_000])
+    }
+
+    @Test func aLimitIsKept() throws {
+        let (alice, test) = (try OpenProfile(), try TestProfile())
+        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        try alice.write(Self.text, to: "a", in: "Personal")
+        do {
+            let bob = try OpenProfile(test)
+            _ = try bob.ask(.join(invite: try alice.invite(), name: "Ours", waits: false))
+            _ = try alice.sync()
+            _ = try bob.sync()
+            _ = try bob.ask(.setCacheLimit(vault: "Ours", 100_000))
+        }
+        do {
+            let bob = try OpenProfile(test)
+            #expect(try bob.read("a", in: "Ours") == Self.text)
+            #expect(try bob.waitsForMissing(in: "Ours"))
+            _ = try bob.ask(.setCacheLimit(vault: "Ours", nil))
+        }
+        let bob = try OpenProfile(test)
+        #expect(bob.profile.use(of: try bob.vault("Ours").id).isUsual)
+    }
+}
+
+extension OpenProfile {
+    /// The content of a file, fetched where it must be.
+    func read(_ name: String, in vault: String) throws -> String {
+        let vault = try self.vault(vault)
+        let item = try vault.lookup(Array(name.utf8), in: Vault.rootNumber)
+        let buffer = AlignedBuffer(count: 1 << 20)
+        var bytes: [UInt8] = []
+        while true {
+            let count = try vault.read(item.number, at: Int64(bytes.count), count: 1 << 20, into: buffer)
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer.withBytes(0..<count) { $0.array }
+        }
+    }
+
+    /// Whether something is given up in the background, within some seconds.
+    func waitsForMissing(in vault: String) throws -> Bool {
+        let vault = try self.vault(vault)
+        for _ in 0..<1000 {
+            if try vault.missingContent().bytes > 0 { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+}
