@@ -1,4 +1,4 @@
-internal import CofferFacts
+package import CofferFacts
 package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -16,7 +16,10 @@ extension Vault {
     ) throws(FileSystemError) -> [String] {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
-            var comparison = FactComparison(vault: self, participant: participant)
+            var comparison = FactComparison(vault: self, hashKey: participant.hashKey)
+            guard try comparison.isPossible() else {
+                return ["There are changes of names that are not in facts."]
+            }
             try comparison.run()
             for (number, content) in comparison.contents where try !compare(number, content) {
                 comparison.differences.append("The content of item \(number) differs.")
@@ -26,18 +29,52 @@ extension Vault {
     }
 }
 
+// A comparison of a vault in which others may change things.
+extension Vault {
+    /// How often it is begun anew where names are changed meanwhile.
+    private static let attemptCount = 3
+
+    /// Compares each name and item, but for contents, with what the facts show.
+    ///
+    /// Others can work meanwhile; what is synced waits.
+    ///
+    /// - Parameter hashKey: Keys the hash of what is shown; the same for all members.
+    /// - Returns: What differs, as sentences; nil where it cannot be told: in a vault without facts, or one in
+    ///   which names are changed that are not in facts yet, or in which nothing can be written.
+    package func comparisonWithFacts(_ hashKey: StateHashKey) throws(FileSystemError) -> [String]? {
+        guard isTracking, !isReadOnly, stoppedReason == nil else { return nil }
+        return try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            for _ in 0..<Self.attemptCount {
+                var comparison = FactComparison(vault: self, hashKey: hashKey)
+                guard try comparison.isPossible() else { return nil }
+                do throws(FileSystemError) { try comparison.run() } catch {
+                    // A directory that was removed meanwhile.
+                    guard case .stale = error else { throw error }
+                    continue
+                }
+                // Only what is collected leaves the journal, which is not done meanwhile.
+                if comparison.differences.isEmpty { return [] }
+                if try comparison.isPossible() { return comparison.differences }
+            }
+            return nil
+        }
+    }
+}
+
 /// A walk over both trees.
 private struct FactComparison {
     private static let pageCount = 256
 
     let vault: Vault
-    let participant: Participant
+    let hashKey: StateHashKey
     var differences: [String] = []
     /// Files whose content is to be compared.
     var contents: [(Int64, Fact.Content?)] = []
 
-    mutating func run() throws(FileSystemError) {
-        let isCollected = try vault.changing { state throws(FileSystemError) in
+    /// Whether all changes of names are in facts.
+    func isPossible() throws(FileSystemError) -> Bool {
+        try vault.changing { state throws(FileSystemError) in
             try state.storeItems()
             let facts = try state.openFacts()
             let (first, changed) = try storing { () throws(StoreError) in
@@ -45,9 +82,9 @@ private struct FactComparison {
             }
             return first.isEmpty && changed.isEmpty
         }
-        guard isCollected else {
-            return differences.append("There are changes of names that are not in facts.")
-        }
+    }
+
+    mutating func run() throws(FileSystemError) {
         var directories = [Vault.rootNumber]
         while let directory = directories.popLast() {
             let entries = try vault.readDirectory(directory, after: 2, limit: .max - 1, attributes: false)
@@ -100,7 +137,7 @@ private struct FactComparison {
 
     private mutating func compare(_ number: Int64, _ state: VaultState) throws(FileSystemError) {
         let row = try state.peek(number)
-        let tree = try state.factTree(participant.hashKey)
+        let tree = try state.factTree(hashKey)
         let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }
         guard let shown, shown.kind.type == FileType(mode: row.mode) else {
             return differences.append("Item \(number) is not what the facts say.")
@@ -123,6 +160,11 @@ private struct FactComparison {
             ) { $0.name == $1.name && $0.value == $1.value }
             if !isSame { differences.append("The attributes of item \(number) differ.") }
         }
-        if !unsent.contains(.content), shown.kind == .file { contents.append((number, shown.content)) }
+        if !unsent.contains(.content), shown.kind == .file {
+            if UInt64(row.size) != shown.content?.size ?? 0 {
+                differences.append("The size of item \(number) differs.")
+            }
+            contents.append((number, shown.content))
+        }
     }
 }

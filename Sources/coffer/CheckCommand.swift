@@ -4,7 +4,11 @@ internal import CofferClient
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Read every row and block, and name what is damaged.",
-        discussion: "Exits with 1 if anything is damaged. Can be run while the vaults are mounted and in use."
+        discussion: """
+            Exits with 1 if anything is damaged. Can be run while the vaults are mounted and in use. In a vault that has a \
+            remote, names and items are compared with what the commits of all devices say, where no changes wait to be \
+            sent.
+            """
     )
 
     @OptionGroup var profile: ProfileOptions
@@ -34,7 +38,10 @@ struct CheckCommand: ParsableCommand {
             func count(_ number: Int, _ noun: String) -> String {
                 "\(number) \(noun)\(number == 1 ? "" : "s")"
             }
-            let verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
+            var verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
+            if check.isCompared == false {
+                verdict += "; not compared with commits, as changes wait to be sent"
+            }
             Output.line(
                 "\(check.vault): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"
             )

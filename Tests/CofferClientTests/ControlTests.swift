@@ -49,7 +49,7 @@ import Testing
                     disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")])),
             .check(
                 CheckReport(vaults: [
-                    VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, damage: [damage])
+                    VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, isCompared: true, damage: [damage])
                 ])
             ),
         ]

@@ -17,6 +17,10 @@ package struct VaultCheck: Codable, Sendable {
     package let blocks: Int
     /// Bytes of content that were read, those that are hurt included.
     package let bytes: Int
+    /// Whether items and names were compared with what commits say of them; absent where there are no commits.
+    ///
+    /// Not where changes of names are in no commit yet.
+    package let isCompared: Bool?
     /// All that is hurt; empty if nothing is.
     package let damage: [Damage]
 

@@ -1,5 +1,6 @@
 internal import CofferCrypto
 internal import CofferFUSE
+internal import CofferFacts
 internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -124,23 +125,43 @@ final class ControlHandler: Sendable {
             guard let mounted = vaults.vault(slot: record.slot) else {
                 let text = "The vault cannot be opened."
                 let damage = VaultCheck.Damage(path: nil, from: nil, to: nil, text: text)
-                checks.append(VaultCheck(vault: record.name, items: 0, blocks: 0, bytes: 0, damage: [damage]))
+                checks.append(
+                    VaultCheck(
+                        vault: record.name, items: 0, blocks: 0, bytes: 0, isCompared: nil, damage: [damage]))
                 continue
             }
             do throws(FileSystemError) {
                 let result = try mounted.vault.check { progress(Progress(done: $0, total: $1)) }
-                let damage = result.damage.map {
-                    VaultCheck.Damage(
-                        path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text)
-                }
+                let differences = try mounted.vault.differences(keys: record.keys)
+                let damage =
+                    result.damage.map {
+                        VaultCheck.Damage(
+                            path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text
+                        )
+                    } + (differences ?? []).map { VaultCheck.Damage(path: nil, from: nil, to: nil, text: $0) }
                 checks.append(
                     VaultCheck(
                         vault: record.name, items: result.items, blocks: result.blocks, bytes: result.bytes,
-                        damage: damage))
+                        isCompared: mounted.vault.isTracking ? differences != nil : nil, damage: damage))
             } catch {
                 throw .vault(error)
             }
         }
         return CheckReport(vaults: checks)
+    }
+}
+
+extension Vault {
+    /// What differs between the items of a vault that has, or had, a remote and what its commits say.
+    ///
+    /// - Returns: Nil where that cannot be told.
+    fileprivate func differences(keys: [EpochKey]) throws(FileSystemError) -> [String]? {
+        guard let first = keys.first(where: { $0.epoch == .first }) else { return nil }
+        do throws(FileSystemError) {
+            return try comparisonWithFacts(StateHashKey(first.subkey(StateHashRole.self)))
+        } catch {
+            guard case .damaged = error else { throw error }
+            return ["What the commits say cannot be read: \(error.summary)."]
+        }
     }
 }

@@ -1,0 +1,62 @@
+import CofferStore
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferVault
+
+/// A check of a shared vault compares its tree with the facts, and is not misled by those who work in it.
+@Suite struct FactComparisonTests {
+    @Test func whatDiffersIsNamed() throws {
+        let device = try ExchangeDevice.make(1)[0]
+        _ = try device.vault.makeDirectory("other")
+        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == nil, "not collected")
+        try device.makeDirectory("d")
+        try device.write("1", to: "d/file")
+        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
+        let number = try device.vault.number(of: "file", in: try device.vault.number(of: "d"))
+        try device.vault.changing { state throws(FileSystemError) in
+            let item = try state.item(number)
+            item.row.mode ^= 0o100
+            state.touch(item, [])
+        }
+        let differences = try device.vault.comparisonWithFacts(device.participant.hashKey)
+        #expect(differences == ["The mode of item \(number) differs."])
+        try device.vault.close()
+    }
+
+    @Test func aVaultWithoutFacts() throws {
+        let vault = try TestVault.create().open()
+        let key = try ExchangeDevice.make(1)[0].participant.hashKey
+        #expect(try vault.comparisonWithFacts(key) == nil)
+        try vault.close()
+    }
+
+    /// Nothing is held for damage that is only at work.
+    @Test(arguments: [UInt64(1), 2]) func othersWorkMeanwhile(seed: UInt64) throws {
+        let device = try ExchangeDevice.make(1)[0]
+        try device.vault.start()
+        let failures = Condition([String]())
+        let vault = device.vault
+        let threads = try (0..<2).map { number in
+            try Thread.start("program \(number)") {
+                var program = RandomProgram(seed: seed &* 10 &+ UInt64(number), in: vault, mark: "\(number).")
+                do {
+                    for _ in 0..<200 { try program.act() }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        for _ in 0..<20 {
+            try device.collect()
+            let differences = try vault.comparisonWithFacts(device.participant.hashKey)
+            #expect(differences == nil || differences == [], "seed \(seed)")
+        }
+        for thread in threads { thread.join() }
+        #expect(failures.withLock { $0 } == [])
+        try device.collect()
+        #expect(try vault.comparisonWithFacts(device.participant.hashKey) == [], "seed \(seed)")
+        try vault.close()
+    }
+}
