@@ -8,6 +8,8 @@ extension TrustError: CustomStringConvertible {
         case .format(let error): "it is damaged: \(error)"
         case .crypto: "a seal does not open, or a key is weak"
         case .wrongSignature(let purpose): "a signature (\(purpose.rawValue)) is not by who must have made it"
+        case .tooManyTransientKeys:
+            "as many transient keys were made as can be kept; the old ones go in a month"
         case .notAnInvite: "the text is no invite, or was not copied whole"
         case .newerInvite: "the invite was made by a newer Coffer; update this one"
         case .unfitURL: "the remote's URL cannot stand in an invite"

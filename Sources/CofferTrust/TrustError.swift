@@ -89,6 +89,9 @@ package enum TrustError: Error, Equatable {
     /// The key is right, and could not be kept on this device.
     case notKept
 
+    /// As many transient keys were made as can be kept; the old ones go in a month.
+    case tooManyTransientKeys
+
     // Invites
     /// The text is no invite, or was not copied whole.
     case notAnInvite

@@ -20,7 +20,7 @@ import Testing
             .setRole(vault: "v", member: "é", role: "admin"), .removeMember(vault: "v", member: "m"),
             .removals(vault: "v"), .leave(vault: "v", successor: nil), .leave(vault: "v", successor: "m"),
             .join(invite: "i", name: nil, waits: true), .join(invite: "i", name: "n", waits: false),
-            .cancelJoin("Shared"), .removeRemote(vault: "v", contents: .fetch), .identity,
+            .cancelJoin("Shared"), .removeRemote(vault: "v", contents: .fetch), .identity, .rollIdentity,
             .setCacheLimit(vault: "v", nil), .setCacheLimit(vault: "v", .max),
             .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
             .conflicts(vault: nil), .conflicts(vault: "v"),

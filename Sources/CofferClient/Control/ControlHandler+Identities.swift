@@ -6,12 +6,19 @@ extension ControlHandler {
     func answerOnIdentities(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
         switch request {
         case .identity:
-            let card = try vaults.profile.identityCard()
-            guard let identity = card.identity.identity else { throw .trust(.wrongPlace) }
-            return .identity(report(of: identity, card.name, card: card.text))
+            return .identity(try own())
+        case .rollIdentity:
+            try vaults.profile.rollTransientKey()
+            return .identity(try own())
         case .verify(let target, let words): return .identity(try verify(target, words))
         default: throw .otherAnswer
         }
+    }
+
+    private func own() throws(ProfileError) -> IdentityReport {
+        let card = try vaults.profile.identityCard()
+        guard let identity = card.identity.identity else { throw .trust(.wrongPlace) }
+        return report(of: identity, card.name, card: card.text)
     }
 
     private func verify(_ target: IdentityTarget, _ words: String?) throws(ProfileError) -> IdentityReport {

@@ -71,7 +71,7 @@ final class ControlHandler: Sendable {
         case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .removals, .leave,
             .join, .cancelJoin:
             return try answerOnMembers(request, isHeard: isHeard, progress: progress)
-        case .identity, .verify:
+        case .identity, .verify, .rollIdentity:
             return try answerOnIdentities(request)
         case .conflicts(let name):
             return .conflicts(try conflicts(of: name))

@@ -34,6 +34,8 @@ package enum ControlRequest: Codable, Sendable {
     /// Gives up a vault that is to be joined: by what it was to be called, or by the invite.
     case cancelJoin(String)
     case identity
+    /// Makes a new transient key now.
+    case rollIdentity
     /// The words of a member's identity, or of a card; with words, compares them and remembers the result.
     case verify(IdentityTarget, words: String?)
     case conflicts(vault: String?)
@@ -45,7 +47,7 @@ package enum ControlRequest: Codable, Sendable {
         case .status, .store, .check, .changePassphrase, .testRemote, .members, .removals, .identity, .verify,
             .conflicts:
             false
-        case .createVault, .renameVault, .deleteVault, .setCacheLimit, .addRemote,
+        case .createVault, .renameVault, .deleteVault, .setCacheLimit, .rollIdentity, .addRemote,
             .removeRemote, .sync, .invite,
             .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .cancelJoin,
             .resolveConflict:

@@ -25,6 +25,20 @@ extension Profile {
         return known
     }
 
+    /// Has others wrap keys for a new transient key from now on, as soon as it is at the remotes.
+    ///
+    /// The old one is kept as long as there may be wraps by it.
+    func rollTransientKey() throws(ProfileError) {
+        let known = try publicIdentity()
+        let rolled: PublicIdentity
+        do throws(TrustError) {
+            rolled = try known.rolledNow(by: identityKeys, at: Clock.realTime)
+        } catch {
+            throw .trust(error)
+        }
+        _ = try keep(rolled, instead: known)
+    }
+
     private func keep(
         _ identity: PublicIdentity, instead known: PublicIdentity?
     ) throws(ProfileError) -> PublicIdentity {

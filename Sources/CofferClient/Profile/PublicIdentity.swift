@@ -55,6 +55,17 @@ struct PublicIdentity: Sendable {
         return PublicIdentity(chain, id, kept)
     }
 
+    /// With a new transient key at once.
+    ///
+    /// - Throws: `.tooManyTransientKeys` where that was done so often that the old ones cannot go yet.
+    func rolledNow(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity {
+        guard transients.count < Self.transientCountMax else { throw .tooManyTransientKeys }
+        return PublicIdentity(chain, id, transients + [try TransientPair(of: chain, by: keys, from: time)])
+    }
+
+    /// How many transient keys are kept before no more are made on demand.
+    private static let transientCountMax = 32
+
     /// How long before its end a transient key is followed by the next, in nanoseconds: five days.
     private static let rollingTime: Int64 = 5 * 86_400_000_000_000
 

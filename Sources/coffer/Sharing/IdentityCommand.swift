@@ -4,7 +4,7 @@ internal import CofferClient
 struct IdentityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity", abstract: "Show your identity, and compare those of others.",
-        subcommands: [Show.self, Verify.self])
+        subcommands: [Show.self, Verify.self, Roll.self])
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -21,6 +21,22 @@ struct IdentityCommand: ParsableCommand {
             if card { return Output.write(report.card ?? "", to: 1) }
             Output.line(report.name)
             Output.line(report.fingerprint)
+        }
+    }
+
+    struct Roll: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a new transient key now, rather than in a month.",
+            discussion: """
+                Others wrap the keys of vaults for it as soon as you have synced. The old one is kept, sealed, for a month, \
+                as others may still use it; then it goes, and what was wrapped for it can be opened by nobody who gets \
+                hold of this device. The identity and its words stay the same.
+                """)
+        @OptionGroup var profile: ProfileOptions
+
+        func run() throws {
+            try Requests.perform(.rollIdentity, profile)
+            Output.error("You have a new transient key. Others have it after the next sync.")
         }
     }
 

@@ -32,4 +32,28 @@ import Testing
         }
         #expect(try check(bob, "Personal").isCompared == nil)
     }
+
+    @Test func aNewTransientKey() throws {
+        let (alice, bob) = try place.pair()
+        let carol = try OpenProfile()
+        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
+        for person in [alice, carol, bob] { _ = try person.sync() }
+        let old = try bob.profile.publicIdentity()
+        guard case .identity(let report) = try bob.ask(.rollIdentity) else { throw ProfileError.otherAnswer }
+        let new = try bob.profile.publicIdentity()
+        #expect(new.id == old.id && report.identity == old.id.description)
+        #expect(new.transients.map(\.key) == old.transients.map(\.key) + [new.transient.key])
+        #expect(new.transient.key != old.transient.key)
+        for person in [bob, alice] { _ = try person.sync() }
+        // The next key is wrapped for the new one.
+        let other = try carol.profile.publicIdentity().id.description
+        _ = try alice.ask(.removeMember(vault: "Personal", member: other))
+        try alice.write("x", to: "after", in: "Personal")
+        for person in [alice, bob] { _ = try person.sync() }
+        #expect(try bob.has("after", in: "Ours"))
+        #expect(bob.profile.vaults.last?.keys.count == 2)
+        // It is not done without end.
+        for _ in 0..<40 { if bob.error(.rollIdentity)?.caseName == "trust" { return } }
+        Issue.record("no bound")
+    }
 }
