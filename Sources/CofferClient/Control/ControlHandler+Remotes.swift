@@ -30,8 +30,9 @@ extension ControlHandler {
             // What is written and not closed yet belongs to it, too.
             try vaults.store()
             do throws(ProfileError) { try one.sync(progress) } catch {
-                // Of one vault alone that is the answer; of several it stands in its report.
-                if name != nil { throw error }
+                // Of one vault alone that is the answer; of several it stands in its report. Where the mount ends,
+                // the others are not tried any more.
+                if name != nil || shared.isEnding { throw error }
             }
             reports.append(one.report)
         }

@@ -216,8 +216,12 @@ final class SharedVault: Sendable {
         let (engine, replica) = (engine, replica)
         let news = Condition(SyncNews())
         let watcher = Task.detached {
+            var start: Int?
             for await status in await engine.statuses() {
-                let done = status.progress.commitsApplied + status.progress.commitsSent
+                // The engine counts from its own start.
+                let all = status.progress.commitsApplied + status.progress.commitsSent
+                let done = all - (start ?? all)
+                start = start ?? all
                 news.update { $0.progress = Progress(done: done, total: done + status.progress.commitsLeft) }
             }
         }

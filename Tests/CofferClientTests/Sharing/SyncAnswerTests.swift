@@ -12,6 +12,27 @@ import Testing
 
     init() throws { place = try MeetingPlace() }
 
+    /// Progress is that of this sync, not of all since the mount began.
+    @Test func progressBeginsAtNothing() throws {
+        let (alice, _) = try place.pair()
+        for number in 0..<5 {
+            try alice.write("x", to: "\(number)", in: "Personal")
+            let steps = Condition<[CofferClient.Progress]>([])
+            _ = try alice.handler.answer(.sync(vault: "Personal")) { step in steps.update { $0.append(step) }
+            }
+            #expect(steps.withLock { $0 }.allSatisfy { $0.done <= 2 && $0.done <= $0.total })
+        }
+    }
+
+    /// A sync of all vaults that the end cuts off does not look as if it was done.
+    @Test func aSyncThatIsCutOff() throws {
+        let (alice, _) = try place.pair()
+        try FileManager.default.removeItem(atPath: place.folder.path)
+        #expect(try alice.sync().first?.failure != nil)
+        alice.shared.stop()
+        #expect(alice.error(.sync(vault: nil))?.caseName == "sync")
+    }
+
     private func check(_ person: OpenProfile, _ vault: String) throws -> VaultCheck {
         guard case .check(let report) = try person.ask(.check(vault: vault)) else {
             throw ProfileError.otherAnswer
