@@ -34,17 +34,14 @@ struct MemberReader: Sendable {
 
     private func users() async throws(JoinError) -> [UserID] {
         var users: Set<UserID> = []
-        var after: RemoteName?
-        repeat {
-            let page: RemotePage
-            do throws(RemoteError) { page = try await remote.list(layout.identities, after: after) } catch {
-                throw .remote(error)
+        do throws(RemoteError) {
+            try await remote.list(layout.identities) { entries in
+                users.formUnion(entries.compactMap { $0.name.user })
+                return users.count < Self.identityCountMax ? .next : .enough
             }
-            for entry in page.entries where entry.name.segments.count >= 4 {
-                if let user = UserID(hexadecimal: String(entry.name.segments[3])) { users.insert(user) }
-            }
-            after = page.next
-        } while after != nil && users.count < Self.identityCountMax
+        } catch {
+            throw .remote(error)
+        }
         return users.sorted()
     }
 

@@ -119,26 +119,21 @@ extension SyncEngine {
     }
 
     private func newRequests() async throws(SyncError) -> [RemotePage.Entry] {
-        var entries: [RemotePage.Entry] = []
-        var after: RemoteName?
-        repeat {
-            let from = after
-            let page = try await reaching { () async throws(RemoteError) in
-                try await remote.list(layout.requests, after: from)
-            }
-            for entry in page.entries
+        var new: [RemotePage.Entry] = []
+        try await list(layout.requests) { entries in
+            for entry in entries
             where duties.refused[entry.name.last] != entry.byteCount
                 && entry.byteCount != JoinRefusalRecord.byteCount
             {
                 if entry.byteCount > JoinRequestRecord.byteCountMax {
                     refuse(entry, nil, .format(.invalid(field: "length")))
                 } else {
-                    entries.append(entry)
+                    new.append(entry)
                 }
             }
-            after = page.next
-        } while after != nil && entries.count < Self.requestCountMax
-        return Array(entries.prefix(Self.requestCountMax))
+            return new.count < Self.requestCountMax ? .next : .enough
+        }
+        return Array(new.prefix(Self.requestCountMax))
     }
 
     /// Admits who asks, or says why not.

@@ -54,9 +54,9 @@ extension SyncEngine {
         _ prefix: RemotePrefix, where isWanted: (RemoteName) -> Bool
     ) async throws(SyncError) -> [RemoteName] {
         var names: [RemoteName] = []
-        try await list(prefix) { page in
-            names += page.filter(isWanted).prefix(100_000 - names.count)
-            return nil
+        try await list(prefix) { entries in
+            names += entries.map(\.name).filter(isWanted).prefix(100_000 - names.count)
+            return .next
         }
         return names
     }

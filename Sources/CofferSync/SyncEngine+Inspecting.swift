@@ -164,15 +164,10 @@ extension SyncEngine {
 
     private func listedWraps(_ epoch: Epoch) async throws(SyncError) -> Set<RemoteName> {
         var names: Set<RemoteName> = []
-        var after: RemoteName?
-        repeat {
-            let from = after
-            let page = try await reaching { () async throws(RemoteError) in
-                try await remote.list(layout.wraps(epoch: UInt64(epoch.number)), after: from)
-            }
-            names.formUnion(page.entries.map(\.name))
-            after = page.next
-        } while after != nil && names.count < Self.nameCountMax
+        try await list(layout.wraps(epoch: UInt64(epoch.number))) { entries in
+            names.formUnion(entries.map(\.name))
+            return names.count < Self.nameCountMax ? .next : .enough
+        }
         return names
     }
 }

@@ -13,9 +13,9 @@ extension SyncEngine {
     func look() async throws(SyncError) -> [LogID: UInt64] {
         var shown: [LogID: UInt64] = [:]
         var newLogCount = 0
-        try await list(layout.logs) { names in
+        try await list(layout.logs) { entries in
             var last: Dot?
-            for dot in names.compactMap(dot(of:)) {
+            for dot in entries.compactMap({ dot(of: $0.name) }) {
                 if shown[dot.log] == nil, logs[dot.log] == nil {
                     guard newLogCount < Self.newLogCountMax else { continue }
                     newLogCount += 1
@@ -25,9 +25,9 @@ extension SyncEngine {
             }
             // What was applied of this log need not be listed; its last commit should be, to see that it is there.
             guard let last, let known = logs[last.log]?.head.sequence, known > last.sequence + 1 else {
-                return nil
+                return .next
             }
-            return layout.commit(last.log, known - 1)
+            return .behind(layout.commit(last.log, known - 1))
         }
         return shown
     }

@@ -58,11 +58,11 @@ extension SyncEngine {
     /// Fetches what is new of all identity chains beside the vault.
     func pullIdentities() async throws(SyncError) {
         var users = Set(identityChains.keys)
-        try await list(layout.identities) { names in
-            for name in names where name.segments.count >= 4 && users.count < Self.identityCountMax {
-                if let user = UserID(hexadecimal: String(name.segments[3])) { users.insert(user) }
+        try await list(layout.identities) { entries in
+            for user in entries.compactMap({ $0.name.user }) where users.count < Self.identityCountMax {
+                users.insert(user)
             }
-            return nil
+            return users.count < Self.identityCountMax ? .next : .enough
         }
         for user in users.sorted() { try await pullIdentity(user) }
     }
@@ -109,5 +109,13 @@ extension SyncEngine {
     func verifier() throws(SyncError) -> CommitVerifier {
         guard let keyring else { throw .keys(.noWrap) }
         return CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
+    }
+}
+
+extension RemoteName {
+    /// Whose identity an object beside a vault is of; nil if it is of none.
+    var user: UserID? {
+        guard segments.count >= 4, segments[2] == "identities" else { return nil }
+        return UserID(hexadecimal: String(segments[3]))
     }
 }

@@ -43,8 +43,9 @@ extension SyncEngine {
 
     private func listedCheckpoints() async throws(SyncError) -> [LogID: Set<UInt64>] {
         var listed: [LogID: Set<UInt64>] = [:]
-        try await list(layout.checkpoints) { names in
-            for dot in names.filter({ RemoteLayout.sequence(of: $0) != nil }).compactMap(checkpointDot) {
+        try await list(layout.checkpoints) { entries in
+            let names = entries.map(\.name).filter { RemoteLayout.sequence(of: $0) != nil }
+            for dot in names.compactMap(checkpointDot) {
                 guard listed[dot.log] != nil || listed.count < Self.logCountMax else { continue }
                 listed[dot.log, default: []].insert(dot.sequence)
                 // Only the last ones are looked at.
@@ -53,7 +54,7 @@ extension SyncEngine {
                         listed[dot.log, default: []].sorted().suffix(Self.checkpointCountMax))
                 }
             }
-            return nil
+            return .next
         }
         return listed
     }

@@ -119,28 +119,18 @@ extension SyncEngine {
 
     /// Fetches what a listing shows to be new of the identities beside the vault.
     func pullListedIdentities() async throws(SyncError) {
-        var shown: [UserID: UInt64] = [:]
-        var after: RemoteName?
-        repeat {
-            let from = after
-            let page = try await reaching { () async throws(RemoteError) in
-                try await remote.list(layout.identities, after: from)
-            }
-            for entry in page.entries {
-                let segments = entry.name.segments
-                guard segments.count == 6, segments[4] == "chain",
-                    let user = UserID(hexadecimal: String(segments[3])),
-                    let sequence = RemoteLayout.sequence(of: entry.name)
+        var new: Set<UserID> = []
+        try await list(layout.identities) { entries in
+            for name in entries.map(\.name) where name.segments.count == 6 && name.segments[4] == "chain" {
+                // Only those who are or were members count here.
+                guard let user = name.user, let known = identityChains[user],
+                    let sequence = RemoteLayout.sequence(of: name), sequence >= known.nextSequence
                 else { continue }
-                shown[user] = max(shown[user] ?? 0, sequence)
+                new.insert(user)
             }
-            after = page.next
-        } while after != nil
-        for (user, sequence) in shown.sorted(by: { $0.key < $1.key }) {
-            // Only those who are or were members count here.
-            guard let known = identityChains[user], sequence >= known.nextSequence else { continue }
-            try await pullIdentity(user)
+            return .next
         }
+        for user in new.sorted() { try await pullIdentity(user) }
     }
 
     /// Sees to it that the remote has this user's identity chain and newest transient key, and the member chain the

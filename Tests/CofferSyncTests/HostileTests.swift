@@ -392,9 +392,11 @@ private struct HugeObject: RemoteBackend {
     func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
 }
 
-/// A remote whose listings begin again when they end.
-private struct CircularListing: RemoteBackend {
+/// A remote whose listings, or some of them, begin again when they end.
+struct CircularListing: RemoteBackend {
     let base: any RemoteBackend
+    /// Those of names that have this segment; nil for all.
+    var place: String?
 
     var limits: RemoteLimits { base.limits }
     func describe() -> String { base.describe() }
@@ -409,6 +411,9 @@ private struct CircularListing: RemoteBackend {
     }
 
     func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+        if let place, !prefix.segments.contains(Substring(place)) {
+            return try await base.list(prefix, after: after)
+        }
         let page = try await base.list(prefix, after: nil)
         return RemotePage(entries: page.entries, next: page.entries.first?.name)
     }

@@ -155,6 +155,27 @@ struct JoiningTests {
         }
     }
 
+    @Test(arguments: ["wraps", "identities", "requests"])
+    func listingsOfMembersHaveAnEnd(_ place: String) async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let (will, invite) = (try world.person("Will"), try await world.invite(olga, .writer))
+        try await world.joining(invite, will).join()
+        let circular = CircularListing(base: world.remote, place: place)
+        olga.restart(remote: circular)
+        do {
+            try await olga.engine.rotate()
+            try await olga.sync()
+            Issue.record("the listing had an end")
+        } catch {
+            #expect("\(error)".contains("a listing goes back"))
+        }
+        guard place == "identities" else { return }
+        await #expect(throws: JoinError.remote(.failed("a listing goes back"))) {
+            try await world.joining(invite, will, remote: circular).join()
+        }
+    }
+
     @Test func whoeverMayInvitesAsWhatItMay() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()

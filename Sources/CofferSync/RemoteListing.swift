@@ -1,0 +1,49 @@
+internal import CofferRemote
+
+/// How a listing goes on behind a page.
+enum ListingStep {
+    /// With the next page.
+    case next
+    /// Behind a name, if that is behind the page.
+    case behind(RemoteName)
+    /// Not at all.
+    case enough
+}
+
+/// The most pages of one listing: with a thousand names each, more than any vault has.
+private let pageCountMax = 10_000
+
+extension RemoteBackend {
+    /// Lists the objects below a prefix, page by page.
+    ///
+    /// A storage that lists in circles, or without end, is found out: this ends. What a body keeps of the entries is for
+    /// the body to bound.
+    ///
+    /// - Parameter body: Takes the entries of a page.
+    func list(
+        _ prefix: RemotePrefix, isolation: isolated (any Actor)? = #isolation,
+        _ body: ([RemotePage.Entry]) -> ListingStep
+    ) async throws(RemoteError) {
+        var after: RemoteName?
+        for _ in 0..<pageCountMax {
+            let page = try await list(prefix, after: after)
+            let step = body(page.entries.filter { prefix.contains($0.name) })
+            guard let next = page.next else { return }
+            // A listing that goes back would have no end.
+            if let after, next <= after { throw .failed("a listing goes back") }
+            switch step {
+            case .next: after = next
+            case .behind(let name): after = max(next, name)
+            case .enough: return
+            }
+        }
+        throw .failed("a listing has no end")
+    }
+}
+
+extension SyncEngine {
+    /// Lists the objects below a prefix, in the words of this layer.
+    func list(_ prefix: RemotePrefix, _ body: ([RemotePage.Entry]) -> ListingStep) async throws(SyncError) {
+        try await reaching { () async throws(RemoteError) in try await remote.list(prefix, body) }
+    }
+}
