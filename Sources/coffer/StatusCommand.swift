@@ -67,7 +67,9 @@ enum Reports {
     static func show(_ sync: SyncReport) {
         Output.line("\n\(sync.vault) — \(sync.remote)\(sync.role.map { ", you are \($0)" } ?? "")")
         if let failure = sync.failure { Output.line("  not synced: \(failure)") }
-        if let reason = sync.rotationOwed { Output.line("  the keys should be rotated: \(reason)") }
+        if let reason = sync.rotationOwed {
+            Output.line("  an owner's or admin's device will change the keys: \(reason)")
+        }
         if sync.oldEpochBytes > 0 {
             Output.line("  \(Output.bytes(sync.oldEpochBytes)) are still to be sealed with the present keys")
         }

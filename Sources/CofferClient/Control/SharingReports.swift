@@ -18,7 +18,7 @@ package struct SyncReport: Codable, Sendable {
     package let commitsLeft: Int
     /// When a round last got through, seconds since 1970; absent if none has since the start.
     package let lastRound: Int64?
-    /// Why keys should be rotated, and are not yet; absent if they should not.
+    /// Why an owner's or admin's device is to change the keys; absent if nothing makes it.
     package let rotationOwed: String?
     /// Bytes of live content that keys of an earlier epoch open.
     package let oldEpochBytes: Int64
@@ -69,7 +69,7 @@ package struct MembersReport: Codable, Sendable {
     package let members: [Member]
     /// Invites that this person gave and nobody has used.
     package let invites: [OpenInvite]
-    /// Why keys should be rotated, and are not yet; absent if they should not.
+    /// Why an owner's or admin's device is to change the keys; absent if nothing makes it.
     package let rotationOwed: String?
 
     /// A member.

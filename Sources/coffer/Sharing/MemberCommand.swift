@@ -105,7 +105,9 @@ struct MemberCommand: ParsableCommand {
                         member.isThis ? "" : member.isVerified ? "yes" : "no",
                     ]
                 })
-            if let reason = report.rotationOwed { Output.line("\nThe keys should be rotated: \(reason)") }
+            if let reason = report.rotationOwed {
+                Output.line("\nAn owner's or admin's device will change the keys: \(reason)")
+            }
             if report.invites.isEmpty { return }
             Output.line("\nInvites that nobody has used")
             Output.table(
