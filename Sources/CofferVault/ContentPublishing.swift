@@ -42,6 +42,13 @@ package struct ContentTarget {
     package var number: Int64 { item.row.number }
     /// The file's id, under which its content is sealed unless the value names another.
     package var id: ItemID { item.row.id }
+
+    /// Takes all content away.
+    func clear() throws(FileSystemError) {
+        try vault.removeContent(of: item, 0..<Int64.max, state)
+        item.row.size = 0
+        state.touch(item, [])
+    }
 }
 
 /// Who takes part in a vault from this device.

@@ -105,7 +105,7 @@ package final class RemoteContents: ContentPublishing {
     package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
         let key = Self.key(of: file.id)
         try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
-        guard let content else { return try file.replace(with: []) }
+        guard let content else { return try file.clear() }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         if fetched == nil, Self.value(content) != nil {
             try file.state.keep([KeptRow(key, content.bytes)])

@@ -11,15 +11,6 @@ extension Vault {
     /// Whatever was changed here and not sent is gone: who calls has seen to that.
     ///
     /// - Parameter other: Another file that may have extents of it, as it was split from this one.
-    package func setContent(
-        of number: Int64, to content: FetchedContent, like other: Int64? = nil
-    ) throws(FileSystemError) {
-        try changing { state throws(FileSystemError) in
-            try self.setContent(of: try state.item(number), to: content, like: other, state)
-        }
-    }
-
-    /// The part of `setContent` that needs the lock, to be done together with other changes.
     func setContent(
         of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: VaultState
     ) throws(FileSystemError) {

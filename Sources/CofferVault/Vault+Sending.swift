@@ -1,5 +1,5 @@
 internal import CofferFormat
-package import CofferStore
+internal import CofferStore
 internal import CofferSystem
 
 // What of a vault's content is on a remote.
@@ -9,23 +9,7 @@ extension Vault {
 
     /// Brings everything to disk, and begins to make contents of it ready to be sent.
     ///
-    /// - Parameter deliver: Brings a pack to the remote, and returns when it is there.
-    package func beginSending(
-        _ deliver: @escaping (RemotePack) throws(TransferError) -> Void
-    ) throws(FileSystemError) -> Sending {
-        try beginSending(beginning: { pack in
-            do throws(TransferError) {
-                try deliver(pack)
-                return Sending.Delivery {}
-            } catch {
-                return Sending.Delivery { () throws(TransferError) in throw error }
-            }
-        })
-    }
-
-    /// As `beginSending`, with several packs on their way at a time.
-    ///
-    /// - Parameter deliver: Begins to bring a pack to the remote.
+    /// - Parameter deliver: Begins to bring a pack to the remote; several are on their way at a time.
     package func beginSending(
         beginning deliver: @escaping Sending.Deliver
     ) throws(FileSystemError) -> Sending {

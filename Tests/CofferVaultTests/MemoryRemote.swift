@@ -50,6 +50,31 @@ final class MemoryRemote: ContentSource {
 }
 
 extension Vault {
+    /// Begins to send, with one pack on its way at a time.
+    ///
+    /// - Parameter deliver: Returns when the pack is there.
+    func beginSending(
+        _ deliver: @escaping (RemotePack) throws(TransferError) -> Void
+    ) throws(FileSystemError) -> Sending {
+        try beginSending(beginning: { pack in
+            do throws(TransferError) {
+                try deliver(pack)
+                return Sending.Delivery {}
+            } catch {
+                return Sending.Delivery { () throws(TransferError) in throw error }
+            }
+        })
+    }
+
+    /// Puts a content in the place of a file's own.
+    func setContent(
+        of number: Int64, to content: FetchedContent, like other: Int64? = nil
+    ) throws(FileSystemError) {
+        try changing { state throws(FileSystemError) in
+            try self.setContent(of: try state.item(number), to: content, like: other, state)
+        }
+    }
+
     /// Sends the content of a file; gives its value.
     func send(_ number: Int64, to remote: MemoryRemote) throws -> [UInt8] {
         let sending = try beginSending { pack throws(TransferError) in remote.store(pack) }
