@@ -36,24 +36,25 @@ extension SharedVault {
         }
     }
 
-    private static func name(_ member: Roster.Member) -> String {
-        member.name ?? "unknown \(member.identity.description.prefix(8))"
+    private static func name(_ member: Roster.Member) -> String { name(of: member.identity, in: [member]) }
+
+    /// What somebody is called, member or not.
+    private static func name(of identity: IdentityID, in members: [Roster.Member]) -> String {
+        members.first { $0.identity == identity }?.name ?? "unknown \(identity.description.prefix(8))"
     }
 
     /// All members and open invites.
     func membersReport() throws(ProfileError) -> MembersReport {
         let roster = try roster()
-        func name(of identity: IdentityID) -> String {
-            roster.members.first { $0.identity == identity }.map(Self.name)
-                ?? "unknown \(identity.description.prefix(8))"
-        }
         return MembersReport(
             members: roster.members.map { member in
                 MembersReport.Member(
                     name: Self.name(member), role: "\(member.role)", identity: member.identity.description,
                     fingerprint: member.fingerprint.description, isVerified: member.isVerified,
                     since: member.joined / Self.second,
-                    addedBy: member.addedBy == member.identity ? nil : member.addedBy.map(name(of:)),
+                    addedBy: member.addedBy.flatMap {
+                        $0 == member.identity ? nil : Self.name(of: $0, in: roster.members)
+                    },
                     isThis: member.isSelf)
             },
             invites: roster.pending.map {
@@ -145,10 +146,6 @@ extension SharedVault {
         }
         let members = try roster().members
         let devices = Waiting.run { [engine] in await engine.status.devices }
-        func name(of identity: IdentityID) -> String {
-            members.first { $0.identity == identity }.map(Self.name)
-                ?? "unknown \(identity.description.prefix(8))"
-        }
         func revisions(_ bounds: [LogBound]) -> [RemovalReport.Revision] {
             bounds.map { bound in
                 let device = devices.first { $0.author.log == bound.log }
@@ -158,8 +155,9 @@ extension SharedVault {
         }
         return receipts.map { receipt in
             RemovalReport(
-                name: receipt.name ?? name(of: receipt.identity), identity: receipt.identity.description,
-                removedBy: name(of: receipt.remover), time: receipt.time / Self.second,
+                name: receipt.name ?? Self.name(of: receipt.identity, in: members),
+                identity: receipt.identity.description,
+                removedBy: Self.name(of: receipt.remover, in: members), time: receipt.time / Self.second,
                 lastEpoch: receipt.endedEpoch.number, readable: revisions(receipt.readable),
                 accepted: revisions(receipt.bounds.bounds), newBytes: Int64(clamping: receipt.newByteCount),
                 oldBytes: Int64(clamping: receipt.oldByteCount))

@@ -19,10 +19,13 @@ extension SharedVault {
         let thread = BlockingThread("coffer-reseal")
         var finished = Epoch.first
         while (try? await Task.sleep(for: Self.pause)) != nil {
-            let epoch = mounted.vault.epoch
-            guard epoch > finished, await falls(), (try? mounted.vault.unsentCount()) == 0 else { continue }
             let vault = mounted.vault
-            let progress = await thread.run { try? vault.reencrypt(byteCountMax: Self.stepByteCount) }
+            let epoch = vault.epoch
+            guard epoch > finished, await falls() else { continue }
+            let progress = await thread.run { () -> Reencryption.Progress? in
+                guard (try? vault.unsentCount()) == 0 else { return nil }
+                return try? vault.reencrypt(byteCountMax: Self.stepByteCount)
+            }
             guard let progress else { continue }
             if progress.byteCount > 0 { engine.localChange() }
             if progress.isAtEnd, progress.byteCount == 0, progress.skippedByteCount == 0 { finished = epoch }

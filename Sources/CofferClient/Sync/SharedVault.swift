@@ -67,7 +67,8 @@ final class SharedVault: Sendable {
         engine = SyncEngine(setup, remote: remote, replica: replica)
     }
 
-    private static let milliseconds: @Sendable () -> UInt64 = { UInt64(max(Clock.realTime, 0) / 1_000_000) }
+    /// The device's clock, since 1970.
+    static let milliseconds: @Sendable () -> UInt64 = { UInt64(max(Clock.realTime, 0) / 1_000_000) }
 
     /// A remote that is asked again for some seconds where that may help; a round that failed is tried again later.
     static func patient(_ remote: any RemoteBackend) -> any RemoteBackend {

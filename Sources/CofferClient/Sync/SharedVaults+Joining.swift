@@ -76,8 +76,8 @@ extension SharedVaults {
     }
 
     /// Looks whether one was admitted to vaults that were asked for, and opens them.
-    func tryJoins() throws(ProfileError) {
-        for join in profile.joins {
+    func tryJoins() {
+        for join in profile.joins where !isEnding {
             do throws(ProfileError) { _ = try finish(join) } catch {
                 noteNotJoined(join, error)
             }
@@ -92,22 +92,9 @@ extension SharedVaults {
 
     /// Asks until all vaults that are to be joined are, or the sharing ends.
     func keepJoining() async {
+        let thread = BlockingThread("coffer-join")
         while !Task.isCancelled {
-            if !profile.joins.isEmpty {
-                let (joins, own) = (profile.joins, self)
-                await withCheckedContinuation { continuation in
-                    let isStarted =
-                        (try? Thread.startDetached("coffer-join") {
-                            for join in joins where !own.isEnding {
-                                do throws(ProfileError) { _ = try own.finish(join) } catch {
-                                    own.noteNotJoined(join, error)
-                                }
-                            }
-                            continuation.resume()
-                        }) != nil
-                    if !isStarted { continuation.resume() }
-                }
-            }
+            if !profile.joins.isEmpty { await thread.run { self.tryJoins() } }
             guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
         }
     }
@@ -150,7 +137,7 @@ extension SharedVaults {
             join.invite, card: try profile.identityCard(),
             keys: try ProfileKeys(of: join.invite.vault, in: profile) { _ in },
             remote: SharedVault.patient(try SharedVault.backend(join.invite.url)),
-            milliseconds: { UInt64(max(Clock.realTime, 0) / 1_000_000) })
+            milliseconds: SharedVault.milliseconds)
     }
 
     /// Opens the vault if one was admitted.

@@ -1,0 +1,38 @@
+internal import CofferFUSE
+internal import CofferFacts
+internal import CofferVault
+
+// What was changed in two ways.
+extension ControlHandler {
+    func conflicts(of name: String?) throws(ProfileError) -> [ConflictReport] {
+        var reports: [ConflictReport] = []
+        for mounted in vaults.vaults where name == nil || mounted.name.hasSameBytes(as: name ?? "") {
+            do throws(FileSystemError) {
+                if !vaults.isReadOnly { try mounted.vault.commit() }
+                reports += try mounted.vault.conflicts().map { conflict in
+                    ConflictReport(
+                        vault: mounted.name, path: String(decoding: conflict.path, as: UTF8.self),
+                        original: conflict.original.map { String(decoding: $0, as: UTF8.self) },
+                        author: conflict.parts.label ?? vaults.profile.device, date: conflict.parts.date)
+                }
+            } catch {
+                throw .vault(error)
+            }
+        }
+        if let name, vaults.vault(named: Array(name.utf8)) == nil { throw .noSuchVault(name: name) }
+        return reports
+    }
+
+    func resolve(_ path: String, of name: String, _ choice: ConflictChoice) throws(ProfileError) {
+        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+        do throws(FileSystemError) {
+            try mounted.vault.resolveConflict(
+                Array(path.utf8), keeping: choice == .copy ? .copy : .original)
+        } catch {
+            switch error {
+            case .notFound, .invalidArgument: throw .noSuchConflict(path: path)
+            default: throw .vault(error)
+            }
+        }
+    }
+}
