@@ -33,18 +33,14 @@ struct ConflictsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Keep one of two versions; the other one is gone.")
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "original (the copy goes) or copy (it takes the name).") var keep: Choice
+        @Option(help: "original (the copy goes) or copy (it takes the name).") var keep: ConflictChoice
         @Argument(help: "The vault.") var vault: String
         @Argument(help: "The copy, as “coffer conflicts” shows it.") var path: String
 
-        /// What stays, as it is written.
-        enum Choice: String, ExpressibleByArgument, CaseIterable {
-            case original, copy
-        }
-
         func run() throws {
-            guard let keeps = ConflictChoice(rawValue: keep.rawValue) else { return }
-            try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keeps), profile)
+            try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keep), profile)
         }
     }
 }
+
+extension ConflictChoice: ExpressibleByArgument {}
