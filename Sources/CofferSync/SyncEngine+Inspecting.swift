@@ -71,13 +71,14 @@ extension SyncEngine {
     /// Puts the other link of a fork in the place of the known one, which counts no more with what follows it.
     func adopt(_ fork: Fork) async throws(SyncError) {
         let old = chain.nextSequence
-        chain = try ruling { () throws(TrustError) in try chain.adopting(fork, knowing: identities) }
+        let adopted = try ruling { () throws(TrustError) in try chain.adopting(fork, knowing: identities) }
         var rows = [SyncRow(SyncRow.Key(.memberLink, number: fork.sequence), fork.other.bytes)]
         for sequence in fork.sequence + 1..<max(old, fork.sequence + 1) {
             rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), nil))
         }
         let saved = rows
         try await asking { () async throws(ReplicaError) in try await replica.save(saved) }
+        chain = adopted
         duties.forks.removeAll { $0.sequence >= fork.sequence }
         notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
         // What names the lost links counts no more.
@@ -90,18 +91,8 @@ extension SyncEngine {
     /// Opens the keys of another history: those that are here may be of the lost one.
     private func openOtherKeys() async throws(SyncError) {
         try checkStanding()
-        guard keyring?.current.commitment != chain.state.beginnings.last?.commitment,
-            let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity)
-        else { return }
-        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
-        guard let bytes = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name] else {
-            throw .keys(.noWrap)
-        }
-        do throws(TrustError) {
-            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: nil)
-        } catch {
-            throw .keys(error)
-        }
+        guard keyring?.current.commitment != chain.state.beginnings.last?.commitment else { return }
+        try await openWraps(known: nil)
     }
 
     /// Decides a fork that no rule decides, as the user says.

@@ -91,15 +91,22 @@ extension SyncEngine {
         try checkStanding()
         if keyring == nil { keyring = await setup.keys.keyring() }
         guard let epoch = chain.state.epoch, keyring?.current.epoch != epoch else { return }
-        let identity = setup.keys.author.identity
-        guard let hash = chain.wraps(for: identity) else { throw .notMember }
-        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(name, byteCountMax: Self.wrapsByteCountMax)
+        try await openWraps(known: keyring)
+    }
+
+    /// Opens the wrap of the present epoch's key.
+    ///
+    /// - Parameter known: Keys of epochs before it; nil where they may be of another history.
+    func openWraps(known: Keyring?) async throws(SyncError) {
+        guard let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity) else {
+            throw .notMember
         }
-        guard case .bytes(let bytes) = fetched else { throw .keys(.noWrap) }
+        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
+        guard let bytes = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name] else {
+            throw .keys(.noWrap)
+        }
         do throws(TrustError) {
-            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: keyring)
+            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: known)
         } catch {
             throw .keys(error)
         }
