@@ -61,6 +61,11 @@ package struct VersionVector: Equatable, Sendable {
     /// No commits.
     package init() {}
 
+    /// The commits up to some bounds.
+    package init(_ bounds: LogBounds) {
+        for bound in bounds.bounds { self[bound.log] = bound.sequence }
+    }
+
     /// The last commit of a log; 0 if there is none.
     package subscript(log: LogID) -> UInt64 {
         get { sequences[log] ?? 0 }

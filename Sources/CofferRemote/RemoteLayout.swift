@@ -72,6 +72,13 @@ package struct RemoteLayout: Hashable, Sendable {
         name("checkpoints/\(log)/\(Self.digits(sequence))")
     }
 
+    /// A piece of a checkpoint; the number is 8 hexadecimal digits.
+    package func checkpointPiece<Kind>(
+        _ log: Identifier<Kind>, _ sequence: UInt64, _ number: UInt32
+    ) -> RemoteName {
+        name("checkpoints/\(log)/\(Self.digits(sequence))-\(Self.digits(UInt64(number)).suffix(8))")
+    }
+
     /// Of all requests to join.
     package var requests: RemotePrefix { prefix("requests") }
 

@@ -75,9 +75,6 @@ package struct CausalQueue<Commit> {
         return dots.sorted().flatMap { wake($0) }
     }
 
-    /// Whether a commit waits here.
-    package func holds(_ dot: Dot) -> Bool { held[dot] != nil }
-
     /// What is waited for and does not wait here itself, with one of those that wait for it.
     package var gaps: [Dot: Dot] {
         var gaps: [Dot: Dot] = [:]
@@ -121,12 +118,8 @@ package struct CausalQueue<Commit> {
     /// The first commit that must come before; the next one of its log, so that it is waited for one at a time.
     private func missing(_ dot: Dot, _ needs: VersionVector) -> Dot? {
         if dot.sequence > versions[dot.log] + 1 { return Dot(log: dot.log, sequence: dot.sequence - 1) }
-        guard let log = counting(needs).firstMissing(than: versions) else { return nil }
-        return Dot(log: log, sequence: counting(needs)[log])
+        let needs = counting(needs)
+        guard let log = versions.firstMissing(of: needs) else { return nil }
+        return Dot(log: log, sequence: needs[log])
     }
-}
-
-extension VersionVector {
-    /// A log of which this vector has more than another.
-    fileprivate func firstMissing(than other: VersionVector) -> LogID? { other.firstMissing(of: self) }
 }

@@ -4,9 +4,6 @@ internal import CofferTrust
 
 /// A commit of this device, but for what was changed.
 package struct CommitDraft: Sendable {
-    /// About how many bytes of facts a commit has at most: 4 MiB.
-    package static let factByteCountMax = 4 << 20
-
     /// This device's log.
     package let log: LogID
     /// What the clock says, in milliseconds since 1970.
@@ -40,9 +37,7 @@ package struct CommitDraft: Sendable {
     package func follows(_ versions: VersionVector) -> Bool {
         var others = versions
         others[log] = 0
-        var expected = VersionVector()
-        for head in heads.bounds { expected[head.log] = head.sequence }
-        return others == expected && versions[log] == previous?.head.sequence ?? 0
+        return others == VersionVector(heads) && versions[log] == previous?.head.sequence ?? 0
     }
 
     /// Seals a commit.

@@ -16,11 +16,7 @@ package struct VerifiedCommit: Equatable, Sendable {
     package let byteCount: Int
 
     /// Which commits of other logs its author had applied.
-    package var versions: VersionVector {
-        var versions = VersionVector()
-        for head in body.heads.bounds { versions[head.log] = head.sequence }
-        return versions
-    }
+    package var versions: VersionVector { VersionVector(body.heads) }
 }
 
 /// Checks commits, one after the other in each log; pure.

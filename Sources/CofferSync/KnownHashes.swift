@@ -16,7 +16,4 @@ struct KnownHashes: Sendable {
 
     /// The hash of a commit; nil if it is not kept.
     subscript(dot: Dot) -> CommitHash? { logs[dot.log]?[dot.sequence] }
-
-    /// Forgets a log.
-    mutating func forget(_ log: LogID) { logs[log] = nil }
 }

@@ -29,7 +29,8 @@ package protocol LocalReplica: Sendable {
     /// Makes a commit of what was changed; the packs that it needs are at the remote before.
     ///
     /// The replica fills in the facts, seals by calling `draft.seal`, applies them, and saves the rows that this gives.
-    /// Of much that was changed it takes a part, so that facts stay below `CommitDraft.factByteCountMax`.
+    /// Of much that was changed it takes a part, so that the sealed commit is no longer than
+    /// `SignedRecord.byteCountMax`.
     ///
     /// - Returns: Nil if nothing was changed, and the draft need not be made.
     func makeCommit(_ draft: CommitDraft) async throws(ReplicaError) -> SealedCommit?

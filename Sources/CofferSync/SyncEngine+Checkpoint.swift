@@ -144,7 +144,7 @@ extension SyncEngine {
         var pieces: [CheckpointBody.Piece] = []
         try await forEachPiece { groups async throws(SyncError) in
             let piece = sealPiece(groups, dot, UInt32(pieces.count), key)
-            let name = try pieceName(dot, pieces.count)
+            let name = layout.checkpointPiece(dot.log, dot.sequence, UInt32(pieces.count))
             try await reaching { () async throws(RemoteError) in
                 try await remote.put(name, .memory(piece), ifAbsent: false)
             }
@@ -169,10 +169,8 @@ extension SyncEngine {
         guard try await makeCommit(isNeeded: true, [.checkpoint(sequence: dot.sequence, hash)]) else {
             return
         }
-        var versions = VersionVector()
-        for head in covered.bounds { versions[head.log] = head.sequence }
         announce(
-            hash, Dot(log: setup.log, sequence: dot.sequence + 1), versions,
+            hash, Dot(log: setup.log, sequence: dot.sequence + 1), VersionVector(covered),
             by: setup.keys.author.identity, members)
         try await saveCheckpoints()
         try await push()
@@ -184,15 +182,6 @@ extension SyncEngine {
         let subkey = key.subkey(CheckpointRole.self)
         return header
             + (unsafe RecordCipher.seal(padded.span.bytes, key: subkey, associated: header.span.bytes))
-    }
-
-    func pieceName(_ dot: Dot, _ number: Int) throws(SyncError) -> RemoteName {
-        let digits = String(number, radix: 16)
-        let padded = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
-        guard let name = RemoteName(layout.checkpoint(dot.log, dot.sequence).text + "-" + padded) else {
-            throw .format(.invalid(field: "number of pieces"))
-        }
-        return name
     }
 
     /// Gives the facts of this device, cut into pieces.

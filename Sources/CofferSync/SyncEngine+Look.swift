@@ -103,9 +103,9 @@ extension SyncEngine {
             return
         }
         // A crash may have come between applying and telling.
-        let heads = Dictionary(uniqueKeysWithValues: other.body.heads.bounds.map { ($0.log, $0.sequence) })
+        let seen = other.versions
         owesAcknowledgement = logs.contains { log, summary in
-            log != setup.log && summary.lastWrite?.sequence ?? 0 > heads[log] ?? 0
+            log != setup.log && summary.lastWrite?.sequence ?? 0 > seen[log]
         }
     }
 

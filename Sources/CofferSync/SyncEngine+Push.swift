@@ -1,5 +1,5 @@
 internal import CofferCrypto
-internal import CofferFormat
+package import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
@@ -27,6 +27,12 @@ extension SyncEngine {
         guard owesAcknowledgement, try ownRole() != nil else { return }
         guard try await makeCommit(isNeeded: true) else { return }
         try await putOutgoing()
+    }
+
+    /// What this user may do in the vault; nil if it is no member, or not known to be one.
+    package var role: Role? {
+        let member = chain.state.members[ownIdentity]
+        return member?.keys == nil ? nil : member?.role
     }
 
     /// The role by which this device makes commits; nil if it may make none.

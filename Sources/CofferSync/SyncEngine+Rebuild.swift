@@ -108,7 +108,7 @@ extension SyncEngine {
     private func piece(
         _ number: Int, of checkpoint: VerifiedCheckpoint
     ) async throws(SyncError) -> [CheckpointPiece.Group]? {
-        let name = try pieceName(checkpoint.dot, number)
+        let name = layout.checkpointPiece(checkpoint.dot.log, checkpoint.dot.sequence, UInt32(number))
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: CheckpointPiece.byteCountMax)
         }

@@ -68,9 +68,6 @@ extension SyncEngine {
     /// Says that something was changed on this device.
     package nonisolated func localChange() { wakes.wake(.changes) }
 
-    /// Says that everything is to be looked at, now.
-    package nonisolated func lookAtAll() { wakes.wake(.all) }
-
     /// Syncs until the task is cancelled: when something changes here or at the remote, and now and then where nobody
     /// tells.
     ///
