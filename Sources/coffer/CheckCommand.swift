@@ -33,7 +33,8 @@ struct CheckCommand: ParsableCommand {
             for damage in check.damage {
                 let range =
                     damage.from.flatMap { from in damage.to.map { " bytes \(from) to \($0 - 1)" } } ?? ""
-                Output.line("\(check.vault)\(damage.path.map { "/\($0)" } ?? "")\(range): \(damage.text)")
+                let path = Output.visible(damage.path.map { "/\($0)" } ?? "")
+                Output.line("\(check.vault)\(path)\(range): \(Output.visible(damage.text))")
             }
             func count(_ number: Int, _ noun: String) -> String {
                 "\(number) \(noun)\(number == 1 ? "" : "s")"

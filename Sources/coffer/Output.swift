@@ -48,8 +48,34 @@ enum Output {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
+    /// A text with numbers for what a terminal would obey: control characters, and those that turn the direction of
+    /// writing.
+    ///
+    /// Names of files may have any of them, and in a shared vault others choose names.
+    static func visible(_ text: String) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: shown += number(scalar)
+            case .format where turning.contains(scalar.value): shown += number(scalar)
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+
+    private static func number(_ scalar: Unicode.Scalar) -> String {
+        "\\u{\(String(scalar.value, radix: 16))}"
+    }
+
+    /// Characters by which the direction of writing turns.
+    private static let turning: Set<UInt32> = [
+        0x061C, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069,
+    ]
+
     /// Rows below headings, in columns that are as wide as they need to be.
     static func table(_ headings: [String], _ rows: [[String]]) {
+        let rows = rows.map { $0.map(visible) }
         let widths = headings.indices.map { column in
             ([headings] + rows).map { $0[column].count }.max() ?? 0
         }

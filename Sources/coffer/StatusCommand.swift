@@ -35,7 +35,7 @@ struct StatusCommand: ParsableCommand {
         }
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
-        for problem in report.problems { Output.line("  \(problem.text)") }
+        for problem in report.problems { Output.line("  \(Output.visible(problem.text))") }
     }
 }
 
@@ -73,7 +73,7 @@ enum Reports {
         if sync.oldEpochBytes > 0 {
             Output.line("  \(Output.bytes(sync.oldEpochBytes)) are still to be sealed with the present keys")
         }
-        for finding in sync.findings { Output.line("  \(finding)") }
+        for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
             Output.line(
                 "  \(device.name) on \(device.label): commit \(device.commit), \(Output.day(device.time))"
