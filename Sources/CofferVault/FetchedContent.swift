@@ -182,6 +182,8 @@ private struct TreeFetch {
         guard entries.count + more.count <= count else { throw damaged(child) }
         entries += more
         end = more.last?.end ?? end
+        // A page that is known here may be of a larger content.
+        guard end <= value.size else { throw damaged(child) }
     }
 
     /// Fetches the first page, and with it those that stand close behind it on the remote.

@@ -293,6 +293,45 @@ import Testing
         #expect(try devices.b.fetchExtents(of: right, for: nil).entries == few)
     }
 
+    /// A page that is here already, in a smaller content than it was made for.
+    @Test func aKnownPageThatReachesBehindTheEndIsRefused() throws {
+        let devices = try TwoDevices()
+        let number = try devices.b.makeFile("file")
+        let item = try devices.b.state.withLock { try $0.item(number).row.id }
+        func entries(from start: Int64, last: Int64) -> [ContentEntry] {
+            (0..<20).map { index in
+                let offset = start + Int64(index) * 10
+                let length = index == 19 ? last : 10
+                return ContentEntry(
+                    offset: offset, length: length, base: offset, total: length,
+                    place: SealedPlace(pack: PackID(low: 1, high: 1), position: 48, hash: .zero),
+                    prefixLow: UInt64(offset), prefixHigh: 7, epoch: .first)
+            }
+        }
+        let top = ContentNode(level: 2, index: 0)
+        let (left, right) = (ContentNode(level: 1, index: 0), ContentNode(level: 1, index: 1))
+        func put(_ page: ContentPage, _ node: ContentNode) throws -> ContentPage.Child {
+            var builder = RemotePackBuilder(vault: devices.a.id, id: .random())
+            let sealed = try #require(devices.a.keys.seal(page: page, node, of: item))
+            let place = builder.append(sealed.span.bytes, hash: RemoteHash.page(sealed.span.bytes))
+            devices.remote.store(builder.finish())
+            return ContentPage.Child(
+                node: node,
+                reference: PageReference(place: place, length: UInt32(sealed.count), epoch: .first))
+        }
+        func value(_ size: Int64, _ children: [ContentPage.Child]) throws -> [UInt8] {
+            let root = try put(.inner(children), top)
+            return ContentValue(size: size, origin: item, extents: .tree(root: root, count: 40)).bytes
+        }
+        // The last extent of the left page reaches into the range of the right one.
+        let known = try put(.leaf(entries(from: 300, last: 110)), left)
+        try devices.b.receive(
+            try value(1000, [known, try put(.leaf(entries(from: 600, last: 10)), right)]), as: number)
+        try devices.b.commitIndex()
+        let smaller = try value(550, [known, try put(.leaf(entries(from: 600, last: 10)), right)])
+        #expect(fails("damaged") { try devices.b.receive(smaller, as: number) })
+    }
+
     // MARK: Crashes
 
     /// After a power cut a content is the old one or the new one, whether it was fetched or not.
