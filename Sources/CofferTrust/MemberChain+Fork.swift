@@ -4,7 +4,8 @@ package import CofferFormat
 package enum ForkVerdict: Equatable, Sendable {
     /// The one that was seen first.
     case knownStands
-    /// The known one: the chain removes the other one's signer, and a removal stands against the removed.
+    /// The known one: the chain removes the other one's signer, or takes rights or the key from it. A removal stands
+    /// against the removed.
     case otherIsByRemoved
     /// The other one: it removes the signer of the known one, and of all that follow it.
     case otherRemovesSigner
@@ -25,7 +26,8 @@ extension TrustChain where State == MemberLedger {
     ///
     /// What was seen first stays, with one exception: a removal stands against links by the removed. It does so
     /// only against those: where somebody else's link would be lost, or the known chain removes the other one's
-    /// signer, the known chain stands. So nobody who was removed can bring up an old removal to come back.
+    /// signer, or takes rights or the key from it, the known chain stands. So nobody who was removed or made less, and
+    /// no thief of a key that was replaced, can bring up an old removal to come back.
     package func verdict(
         on fork: Fork, knowing identities: KnownIdentities
     ) throws(TrustError) -> ForkVerdict {
@@ -33,9 +35,7 @@ extension TrustChain where State == MemberLedger {
         let from = Int(clamping: fork.sequence)
         guard from < links.count, links[from] == fork.known else { throw .notLinked(sequence: fork.sequence) }
         let since = links[from...]
-        if let other = before.member(signing: fork.other.signer)?.identity,
-            state.removals.contains(where: { $0.sequence >= fork.sequence && $0.identity == other })
-        {
+        if let signer = before.member(signing: fork.other.signer), hasLost(signer, since: fork.sequence) {
             return .otherIsByRemoved
         }
         let operation = try reading { () throws(FormatError) in
@@ -46,6 +46,15 @@ extension TrustChain where State == MemberLedger {
             since.allSatisfy({ $0.signer == signer })
         else { return .knownStands }
         return .otherRemovesSigner
+    }
+
+    /// Whether links from a place on have taken anything from somebody: membership, rights, or the key it signed with.
+    private func hasLost(_ member: MemberLedger.Member, since sequence: UInt64) -> Bool {
+        state.standings[member.identity, default: []].contains { standing in
+            guard standing.sequence >= sequence else { return false }
+            guard let role = standing.role, standing.signing == member.keys?.signing else { return true }
+            return !role.permissions.isSuperset(of: member.role.permissions)
+        }
     }
 
     /// The chain with the other link of a fork, without the known one and what follows it.

@@ -51,6 +51,9 @@ extension Role {
         permission.roles.contains(self)
     }
 
+    /// All rights that the role has.
+    var permissions: Set<Permission> { Set(Permission.allCases.filter(may)) }
+
     /// Whether it is one of the two that only an owner gives.
     var isAdministrative: Bool { self == .owner || self == .admin }
 }

@@ -101,6 +101,37 @@ import Testing
         #expect(try chain.verdict(on: fork, knowing: vault.known) == .otherIsByRemoved)
     }
 
+    /// An owner who was made a writer brings up a removal of who did that.
+    @Test func whoWasMadeLessDoesNotComeBackByAnOldRemoval() throws {
+        let olivia = try Person(4)
+        try vault.add(olivia, .owner, by: alice)
+        let old = try vault.removal(alice, by: olivia).link
+        let chain = try with(
+            vault.link(.changeRole(olivia.id, role: .writer, bounds: .none), by: alice))
+        #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherIsByRemoved)
+    }
+
+    /// A thief has the keys that an admin had before they were replaced, or revoked.
+    @Test(arguments: [false, true])
+    func whoHasOldKeysDoesNotComeBackByAnOldRemoval(isRevoked: Bool) throws {
+        let dave = try Person(4)
+        try vault.add(dave, .admin, by: alice)
+        let old = try vault.removal(dave, by: bob).link
+        if isRevoked { try bob.revoke() } else { try bob.roll() }
+        let head = try bob.chain.head.orThrow()
+        let chain = try with(vault.link(.memberKeysRolled(bob.id, head: head, bounds: .none), by: dave))
+        #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherIsByRemoved)
+    }
+
+    /// To be given more takes nothing away.
+    @Test func aRemovalByWhoWasGivenMoreStands() throws {
+        let dave = try Person(4)
+        try vault.add(dave, .admin, by: alice)
+        let old = try vault.removal(dave, by: bob).link
+        let chain = try with(try change(.reader, by: dave))
+        #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherRemovesSigner)
+    }
+
     @Test func anotherLinkThatIsNotValidIsNoFork() throws {
         var chain = try with(try change(.reader, by: alice))
         let link = try forged(
