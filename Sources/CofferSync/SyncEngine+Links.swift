@@ -145,7 +145,10 @@ extension SyncEngine {
         case .removeMember(let identity, _, _): try await removeMember(identity)
         case .changeRole(let identity, let role, _): try await changeRole(of: identity, to: role)
         case .leave(let successor, _): try await leaveVault(successor)
-        case .addMember(let identity, _, let role, nil, _): try await addMember(identity, role)
+        case .addMember(let identity, _, let role, nil, _):
+            // Who was a member meanwhile, and is none any more, is not brought back.
+            guard !chain.hasChanged(identity, since: record.sequence) else { return }
+            try await addMember(identity, role)
         // A request is still there; what is owed is owed still.
         case .addMember, .createVault, .rotateKey, .memberKeysRolled, .restoreFromBackup: break
         }

@@ -8,6 +8,11 @@ extension TrustChain where State == MemberLedger {
     /// Whether somebody is a member or ever was one.
     package func hasKnown(_ identity: IdentityID) -> Bool { state.standings[identity] != nil }
 
+    /// Whether a link from a place on makes somebody a member, or changes what it may do.
+    package func hasChanged(_ identity: IdentityID, since sequence: UInt64) -> Bool {
+        state.standings[identity, default: []].contains { $0.sequence >= sequence }
+    }
+
     /// Who signed a link; nil without that link.
     package func signer(ofLink sequence: UInt64) -> IdentityID? {
         guard sequence < nextSequence else { return nil }
