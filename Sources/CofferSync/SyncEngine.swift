@@ -174,7 +174,8 @@ package actor SyncEngine {
         } catch {
             throw .format(error)
         }
-        guard chain.links.count < members.count else { return }
+        let isSaved = chain.links.allSatisfy { members[$0.sequence] == $0.bytes }
+        guard !isSaved || chain.links.count != members.count else { return }
         try replay(members, links)
     }
 
