@@ -55,6 +55,14 @@ struct KeptCard: Equatable, Sendable {
     var bytes: [UInt8] { transient + Array((name ?? "").utf8) }
 }
 
+/// An object among the sets of wraps; nothing where it is no set.
+struct SeenWraps: Sendable {
+    /// A set that a link names, as stored.
+    let set: [UInt8]?
+    /// The hash of a set that no link names: anybody can put such, so they are not kept.
+    let stray: WrapSetHash?
+}
+
 /// What an engine remembers of its work for the members.
 struct MemberDuties: Sendable {
     /// How often members are inspected where nothing changes, in milliseconds: 5 minutes.
@@ -67,8 +75,8 @@ struct MemberDuties: Sendable {
     /// The chain's head at the last inspection, and when that was.
     var inspected: LinkHead?
     var inspectedAt: UInt64 = 0
-    /// Sets of wraps at the remote, by the names of their objects, of one epoch; nothing where it is no set.
-    var wraps: [String: [UInt8]?] = [:]
+    /// What the remote has of sets of wraps, by the names of the objects, of one epoch.
+    var wraps: [String: SeenWraps] = [:]
     var wrapsEpoch: Epoch?
     /// Sets that no link named when it was last looked.
     var strays: Set<WrapSetHash> = []

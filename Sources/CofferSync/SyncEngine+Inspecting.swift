@@ -6,6 +6,8 @@ internal import CofferTrust
 extension SyncEngine {
     /// The most sets of wraps that are fetched in one round.
     private static let setCountMax = 256
+    /// How many of them are in memory at a time.
+    private static let setsAtOnce = 16
     /// The most names that are looked at below one epoch.
     private static let nameCountMax = 16384
     /// How many links may be missing at the end of the remote's history before nothing more is compared.
@@ -116,26 +118,34 @@ extension SyncEngine {
     private func auditWraps() async throws(SyncError) -> Bool {
         guard let epoch = chain.state.epoch else { return false }
         if duties.wrapsEpoch != epoch { (duties.wraps, duties.wrapsEpoch, duties.strays) = ([:], epoch, []) }
-        var names = try await listedWraps(epoch)
         // A listing may lag behind; what links name is asked for by its name.
-        let granted = chain.state.grants.map {
-            layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes)
+        let granted = Set(
+            chain.state.grants.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes) })
+        let names = try await listedWraps(epoch).union(granted)
+        let new = names.filter { name in
+            guard let seen = duties.wraps[name.text] else { return true }
+            return granted.contains(name) && seen.set == nil
         }
-        names.formUnion(granted)
-        let new = names.filter { duties.wraps[$0.text] == nil }.sorted()
-        let wanted = Array(new.prefix(Self.setCountMax))
-        let fetched = try await fetchAll(wanted, byteCountMax: Self.wrapsByteCountMax)
-        for name in wanted {
-            guard let bytes = fetched[name] else { continue }
-            let set = try? WrapSet(bytes)
-            let isNamed = set.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.hash.bytes) == name }
-            // One that links name may be whole later.
-            guard isNamed == true || !granted.contains(name) else { continue }
-            duties.wraps[name.text] = .some(isNamed == true ? bytes : nil)
+        let wanted = Array(new.sorted().prefix(Self.setCountMax))
+        for start in stride(from: 0, to: wanted.count, by: Self.setsAtOnce) {
+            let part = Array(wanted[start..<min(start + Self.setsAtOnce, wanted.count)])
+            let fetched = try await fetchAll(part, byteCountMax: Self.wrapsByteCountMax)
+            for name in part {
+                guard let bytes = fetched[name] else { continue }
+                let set = (try? WrapSet(bytes)).flatMap { set in
+                    layout.wraps(epoch: UInt64(epoch.number), hash: set.hash.bytes) == name ? set : nil
+                }
+                let isGranted = granted.contains(name)
+                // One that links name may be whole later.
+                guard set != nil || !isGranted else { continue }
+                duties.wraps[name.text] =
+                    isGranted ? SeenWraps(set: bytes, stray: nil) : SeenWraps(set: nil, stray: set?.hash)
+            }
         }
         guard new.count == wanted.count else { return false }
-        let sets = names.compactMap { duties.wraps[$0.text] ?? nil }
-        tell(WrapAudit.findings(chain, sets: sets))
+        let seen = names.compactMap { duties.wraps[$0.text] }
+        let findings = WrapAudit.findings(chain, sets: seen.compactMap(\.set))
+        tell(findings.union(seen.compactMap(\.stray).map { .setWithoutLink($0) }))
         return true
     }
 
