@@ -72,6 +72,8 @@ package struct ForkedLog: Hashable, Sendable {
     package let other: CommitHash
     /// Which commit names the other one; nil if the storage shows it.
     package let witness: Dot?
+    /// Whether the log's author has signed for both; else somebody else says so, and may lie.
+    package var isProven: Bool { witness.map { $0.log == dot.log } ?? true }
 
     package init(dot: Dot, known: CommitHash, other: CommitHash, witness: Dot?) {
         self.dot = dot

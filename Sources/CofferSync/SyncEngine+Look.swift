@@ -117,7 +117,7 @@ extension SyncEngine {
         guard let summary = logs[fork.dot.log] ?? tails[fork.dot.log] else { return }
         if chain.hasRestored(fork.dot, since: summary.head.members) {
             isRebuildWanted = true
-        } else {
+        } else if fork.isProven || forks[fork.dot.log]?.isProven != true {
             forks[fork.dot.log] = fork
         }
     }

@@ -100,7 +100,8 @@ extension SyncEngine {
         pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value) }
         let listed = pull.targets.filter { $0.value > tails[$0.key]?.head.sequence ?? 0 }.map(\.key)
         let candidates = pull.asked.union(listed).filter { log in
-            stops[log] == nil && forks[log] == nil && !pull.ended.contains(log) && pull.blocked[log] == nil
+            stops[log] == nil && forks[log]?.isProven != true && !pull.ended.contains(log)
+                && pull.blocked[log] == nil
         }.sorted()
         guard !candidates.isEmpty else { return [] }
         let countMax = max(1, remote.limits.concurrentCallsMax)
@@ -155,7 +156,7 @@ extension SyncEngine {
             pull.blocked[dot.log] = nil
             accept(commit, &pull)
         }
-        tails[dot.log] = summary(commit, after: tails[dot.log])
+        if stops[dot.log] == nil { tails[dot.log] = summary(commit, after: tails[dot.log]) }
     }
 
     private func verifiedCommit(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
@@ -183,6 +184,8 @@ extension SyncEngine {
             if let fork = fork(in: commit) {
                 alarm(fork)
                 stops[commit.dot.log] = LogStop(dot: commit.dot, problem: .forked(fork))
+                // It is to be fetched again.
+                tails[commit.dot.log] = logs[commit.dot.log]
                 continue
             }
             pull.ready.append(commit)

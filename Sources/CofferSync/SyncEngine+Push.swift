@@ -39,7 +39,7 @@ extension SyncEngine {
     ///
     /// - Throws: `.ownLogEnded`, `.ownLogForked`: with this log nothing can be said any more.
     func ownRole() throws(SyncError) -> Role? {
-        if let fork = forks[setup.log] { throw .ownLogForked(fork) }
+        if let fork = forks[setup.log], fork.isProven { throw .ownLogForked(fork) }
         if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
         if let stop = stops[setup.log], stop.problem.isFinal {
             throw .ownLogEnded(sequence: stop.dot.sequence - 1)

@@ -219,6 +219,29 @@ struct HostileTests {
         #expect(await third.findings().contains { if case .forked = $0 { true } else { false } })
     }
 
+    /// Who may only read, says that Will's log had another commit.
+    @Test func whoTellsOfAnotherHistoryStopsNobody() async throws {
+        let scene = try await Scene()
+        let rita = try await scene.world.adds("Rita", .reader)
+        try await scene.will.writes("w", "1")
+        try await scene.will.sync()
+        let bound = try await scene.world.bound(scene.will)
+        let lie = LogBound(log: bound.log, sequence: bound.sequence, hash: .zero)
+        let bytes = try scene.world.forge(
+            rita, at: scene.first, heads: [lie], introduction: try scene.introduction())
+        try await scene.world.put(bytes, at: scene.first)
+        let fork = ForkedLog(
+            dot: Dot(log: bound.log, sequence: bound.sequence), known: bound.hash, other: .zero,
+            witness: scene.first)
+        for round in 1...3 { #expect(try await scene.othersGoOn(round) == .forked(fork)) }
+        for device in [scene.olga, scene.will] {
+            #expect(
+                await device.findings().contains {
+                    if case .forked(let author, fork) = $0 { author.name == "Will" } else { false }
+                })
+        }
+    }
+
     @Test func aStorageThatShowsLessIsStale() async throws {
         let scene = try await Scene()
         try await scene.olga.writes("a", "1")
