@@ -12,13 +12,18 @@ extension SyncEngine {
     /// Asks for what stands behind the commits that are known: about one page for each log, and one more.
     func look() async throws(SyncError) -> [LogID: UInt64] {
         var shown: [LogID: UInt64] = [:]
-        var newLogCount = 0
+        var (new, newBefore) = (NewLogs(), NewLogs())
         try await list(layout.logs) { entries in
             var last: Dot?
-            for dot in entries.compactMap({ dot(of: $0.name) }) {
-                if shown[dot.log] == nil, logs[dot.log] == nil {
-                    guard newLogCount < Self.newLogCountMax else { continue }
-                    newLogCount += 1
+            for name in entries.map(\.name) {
+                guard let dot = dot(of: name) else { continue }
+                if logs[dot.log] == nil {
+                    if let turn = newLogTurn, name.parent.text <= turn {
+                        newBefore.add(dot, name)
+                    } else {
+                        new.add(dot, name)
+                    }
+                    continue
                 }
                 last = dot
                 shown[dot.log] = max(shown[dot.log] ?? 0, dot.sequence)
@@ -29,7 +34,24 @@ extension SyncEngine {
             }
             return .behind(layout.commit(last.log, known - 1))
         }
-        return shown
+        // Those that are never known do not keep others from being looked into.
+        let isRoundOver = new.last == nil
+        newLogTurn = isRoundOver ? newBefore.last : new.last
+        return shown.merging((isRoundOver ? newBefore : new).shown) { known, _ in known }
+    }
+
+    /// Logs that are not known yet, in the order of their names, as many as are looked into at a time.
+    private struct NewLogs {
+        private(set) var shown: [LogID: UInt64] = [:]
+        private(set) var last: String?
+
+        mutating func add(_ dot: Dot, _ name: RemoteName) {
+            if shown[dot.log] == nil {
+                guard shown.count < newLogCountMax else { return }
+                last = name.parent.text
+            }
+            shown[dot.log] = max(shown[dot.log] ?? 0, dot.sequence)
+        }
     }
 
     private func dot(of name: RemoteName) -> Dot? {

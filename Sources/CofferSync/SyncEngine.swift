@@ -30,6 +30,8 @@ package actor SyncEngine {
     var stops: [LogID: LogStop] = [:]
     var forks: [LogID: ForkedLog] = [:]
     var staleRounds: [LogID: Int] = [:]
+    /// The last one that was looked into of the logs that are not known, by its prefix at the remote.
+    var newLogTurn: String?
     var withdrawn: [LogID: UInt64] = [:]
     /// Commits that should be there, and were not in the last round; and not in the one before it either.
     var missing: Set<Dot> = [], lost: Set<Dot> = []

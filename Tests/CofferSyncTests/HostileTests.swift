@@ -324,6 +324,25 @@ struct HostileTests {
         #expect(await scene.olga.engine.status.progress.commitsLeft > 1 << 62)
     }
 
+    /// More logs than are looked into at a time, which are none, stand in front of one that is.
+    @Test func logsThatAreNoneHideNoOther() async throws {
+        let scene = try await Scene()
+        try await scene.olga.sync()
+        for number in 0..<1100 as Range<UInt64> {
+            try await scene.world.put([1], at: Dot(log: LogID(low: number << 8, high: 0), sequence: 1))
+        }
+        try await scene.will.writes("w", "1")
+        try await scene.will.sync()
+        for _ in 0..<2 { try await scene.olga.sync() }
+        #expect(await scene.olga.files() == ["w": "1"])
+        // And once more, as the logs of others are known now.
+        let third = try scene.world.device(scene.world.owner, "third")
+        try await third.writes("t", "2")
+        try await third.sync()
+        for _ in 0..<2 { try await scene.olga.sync() }
+        #expect(await scene.olga.files() == ["w": "1", "t": "2"])
+    }
+
     @Test func recordsWithNumbersThatNoCommitHasAreRefused() async throws {
         let scene = try await Scene()
         let heads = [LogBound(log: LogID(low: 777, high: 7), sequence: .max, hash: .zero)]
