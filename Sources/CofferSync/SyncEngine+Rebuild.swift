@@ -46,7 +46,42 @@ extension SyncEngine {
         let checkpoint = try await newestCheckpoint()
         // Without a checkpoint where commits were deleted, less would be known than before.
         guard checkpoint != nil || standing == nil else { return }
+        guard try await hasAll(behind: checkpoint) else { return }
         try await take(checkpoint)
+    }
+
+    /// Whether the remote has the commits behind a checkpoint that are applied here and count: what it does not have
+    /// any more would be lost with the facts.
+    private func hasAll(behind checkpoint: VerifiedCheckpoint?) async throws(SyncError) -> Bool {
+        let verifier = try verifier()
+        if let dot = neededForRebuild {
+            let isThere = try await reaching { () async throws(RemoteError) in
+                try await remote.has(layout.commit(dot.log, dot.sequence))
+            }
+            guard isThere else { return false }
+        }
+        for (log, summary) in logs.sorted(by: { $0.key < $1.key }) {
+            let last = withdrawn[log].map { $0 - 1 } ?? summary.head.sequence
+            var next = (checkpoint?.body.versions[log] ?? 0) + 1
+            while next <= last {
+                let end = min(last, next + UInt64(max(1, remote.limits.concurrentCallsMax)) - 1)
+                let dots = (next...end).map { Dot(log: log, sequence: $0) }.filter {
+                    !chain.hasRestored($0, since: summary.head.members)
+                }
+                for (dot, fetched) in await fetch(dots) {
+                    let fetched = try await reaching { () throws(RemoteError) in try fetched.get() }
+                    if case .bytes(let bytes) = fetched, (try? verifier.authentic(bytes, at: dot)) != nil {
+                        continue
+                    }
+                    // The first one to be asked for next time.
+                    neededForRebuild = dot
+                    return false
+                }
+                next = end + 1
+            }
+        }
+        neededForRebuild = nil
+        return true
     }
 
     /// Begins with the newest checkpoint; false if there is none.

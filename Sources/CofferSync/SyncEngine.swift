@@ -53,6 +53,8 @@ package actor SyncEngine {
     var keptCheckpoints: [SyncRow.Key: [UInt8]] = [:]
     var isLoaded = false
     var isRebuildWanted = false
+    /// A commit without which less would be known after a rebuild than before, and that was not at the remote.
+    var neededForRebuild: Dot?
     var hasCheckedHeads = false
     private var isRunning = false
     /// Who waits for the end of a round.

@@ -143,6 +143,35 @@ struct CheckpointTests {
         #expect(await olga.stateHash() == away.stateHash())
     }
 
+    /// A checkpoint lacks commits of the device that is to take it, and so does the storage.
+    @Test func aCheckpointTakesNothingAwayThatIsOnlyHere() async throws {
+        let world = try await SyncWorld()
+        let olga = try device(world, world.owner, "laptop", every: 8)
+        let away = try device(world, try await world.adds("Al", .writer), "boat", every: 1000)
+        try await away.writes("mine", "1")
+        try await away.sync()
+        for number in 0..<20 {
+            try await olga.writes("o\(number)", "x")
+            try await olga.sync()
+        }
+        let first = try #require(
+            world.remote.objects.keys.filter { world.layout.checkpoints.contains($0) }
+                .compactMap { RemoteLayout.sequence(of: $0) }.max())
+        for sequence in 1...first { try await world.remote.delete(world.layout.commit(olga.log, sequence)) }
+        try await away.writes("later", "2")
+        try await away.sync()
+        let last = try await world.bound(away)
+        let name = world.layout.commit(away.log, last.sequence)
+        let bytes = try #require(world.remote.objects[name])
+        try await world.remote.delete(name)
+        for _ in 0..<3 { try await away.sync() }
+        #expect(await away.files() == ["mine": "1", "later": "2"])
+        #expect(try await world.bound(away) == last)
+        try await world.remote.put(name, .memory(bytes), ifAbsent: true)
+        for _ in 0..<2 { try await away.sync() }
+        #expect(await away.files().count == 22)
+    }
+
     @Test func aCheckpointWithAnotherPieceIsNotTaken() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 4)

@@ -219,6 +219,33 @@ struct HostileTests {
         #expect(await third.findings().contains { if case .forked = $0 { true } else { false } })
     }
 
+    /// The storage forgets everything when a device wants to take all facts anew.
+    @Test func whatTheStorageHasNoMoreIsNotGivenUp() async throws {
+        let scene = try await Scene()
+        let mallory = try scene.world.device(scene.mallory, "den")
+        try await mallory.writes("seen", "1")
+        try await mallory.sync()
+        let bound = try await scene.world.bound(mallory)
+        try await mallory.writes("unseen", "2")
+        try await mallory.sync()
+        try await scene.will.writes("own", "3")
+        try await scene.will.sync()
+        try await scene.world.removes(scene.mallory, [bound])
+        let commits = scene.world.remote.objects.filter { scene.world.layout.logs.contains($0.key) }
+        for name in commits.keys { try await scene.world.remote.delete(name) }
+        for _ in 0..<3 { try await scene.will.sync() }
+        #expect(await scene.will.files() == ["seen": "1", "unseen": "2", "own": "3"])
+        let isNamed = await scene.will.findings().contains {
+            if case .stale(_, known: 2, shown: 0) = $0 { true } else { false }
+        }
+        #expect(isNamed)
+        for (name, bytes) in commits {
+            try await scene.world.remote.put(name, .memory(bytes), ifAbsent: false)
+        }
+        for _ in 0..<2 { try await scene.will.sync() }
+        #expect(await scene.will.files() == ["seen": "1", "own": "3"])
+    }
+
     /// Who may only read, says that Will's log had another commit.
     @Test func whoTellsOfAnotherHistoryStopsNobody() async throws {
         let scene = try await Scene()
