@@ -131,8 +131,11 @@ package struct FactTree<Store: FactStore> {
         return changes
     }
 
-    /// The hash of what is shown.
-    package func stateHash() throws(Store.Failure) -> StateHash { try store.stateHash() }
+    /// The hash of what is shown; what the commit has changed that is being made, counts.
+    package mutating func stateHash() throws(Store.Failure) -> StateHash {
+        try rehashPending()
+        return try store.stateHash()
+    }
 
     /// Puts a fact into its register.
     mutating func assert(_ fact: Fact, _ stamp: Stamp, _ pass: inout Pass) throws(Store.Failure) {

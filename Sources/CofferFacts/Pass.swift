@@ -4,6 +4,8 @@ internal import CofferFormat
 struct Pass {
     /// Items of which facts spoke, with what they spoke of.
     private(set) var attributes: [ItemID: Set<ItemChange.Attribute>] = [:]
+    /// Items of whose content facts spoke.
+    private(set) var contents: Set<ItemID> = []
     /// Entries of which facts spoke.
     private(set) var entries: Set<EntryID> = []
     /// Items whose entries may claim something else.
@@ -47,7 +49,7 @@ struct Pass {
             items.insert(item)
         case .content(let item):
             attributes[item, default: []].insert(.content)
-            items.insert(item)
+            contents.insert(item)
         case .place(let entry): entries.insert(entry)
         }
     }
@@ -87,12 +89,21 @@ extension FactTree {
         }
     }
 
+    /// Whether facts say where an item is: then its content has no part in that.
+    private func hasPlace(_ item: ItemID) throws(Store.Failure) -> Bool {
+        for entry in try store.entries(of: item) where try placement(of: entry)?.placement.place != nil {
+            return true
+        }
+        return false
+    }
+
     /// From new values of registers to what is shown: claims, directories, slots, names, hashes.
     ///
     /// Each step rests on the ones before alone, and slots on those of directories less deep; so nothing that is
     /// settled is looked at again, and a pass ends whatever facts say.
     mutating func evaluate(_ pass: inout Pass) throws(Store.Failure) {
         try resolveEntries(&pass)
+        for item in pass.contents where try !hasPlace(item) { pass.items.insert(item) }
         let items = pass.items.sorted()
         for item in items { try forgetCopies(to: item, &pass) }
         for item in items { try resolveClaims(of: item, &pass) }
@@ -105,7 +116,17 @@ extension FactTree {
         pass.copies.formUnion(pass.attributes.keys)
         pass.unhashed.formUnion(pass.copies)
         try finishNames(&pass)
-        for item in pass.unhashed.sorted() { try rehash(item) }
+        try rehash(&pass)
+    }
+
+    /// Brings up to date what items add to the hash; in a commit that is being made, each once at its end.
+    private mutating func rehash(_ pass: inout Pass) throws(Store.Failure) {
+        if pending != nil {
+            pending?.unhashed.formUnion(pass.unhashed)
+        } else {
+            for item in pass.unhashed.sorted() { try rehash(item) }
+        }
+        pass.unhashed.removeAll()
     }
 
     /// Decides about copies, numbers and hashes, if there is much to decide: what changes again later is put right
@@ -113,8 +134,7 @@ extension FactTree {
     mutating func finishNamesIfMany(_ pass: inout Pass) throws(Store.Failure) {
         guard pass.copies.count + pass.names.count + pass.unhashed.count > Self.openCountMax else { return }
         try finishNames(&pass)
-        for item in pass.unhashed.sorted() { try rehash(item) }
-        pass.unhashed.removeAll()
+        try rehash(&pass)
     }
 
     private mutating func finishNames(_ pass: inout Pass) throws(Store.Failure) {

@@ -8,6 +8,8 @@ struct PendingCommit: Sendable {
     /// In the order in which registers were first spoken of.
     private(set) var registers: [Register] = []
     private(set) var facts: [Register: Fact] = [:]
+    /// Items that may add something else to the hash of what is shown.
+    var unhashed: Set<ItemID> = []
 
     init(stamp: Stamp, versions: VersionVector, label: String?) {
         self.stamp = stamp
@@ -74,6 +76,7 @@ extension FactTree {
     ///
     /// - Returns: What the log gets; nil if nothing is to be said.
     package mutating func finishCommit() throws(Store.Failure) -> FactCommit? {
+        try rehashPending()
         guard let commit = pending else { preconditionFailure("no commit is being made") }
         pending = nil
         let facts = commit.allFacts
@@ -81,6 +84,13 @@ extension FactTree {
         try store.setApplied(commit.stamp.dot)
         try store.setClock(commit.stamp.clock)
         return FactCommit(stamp: commit.stamp, versions: commit.versions, label: commit.label, facts: facts)
+    }
+
+    /// Brings up to date what items add to the hash that the pending commit has changed.
+    mutating func rehashPending() throws(Store.Failure) {
+        guard let items = pending?.unhashed, !items.isEmpty else { return }
+        pending?.unhashed = []
+        for item in items.sorted() { try rehash(item) }
     }
 
     /// Says something in the pending commit, in the place of all values or of those of some commits.

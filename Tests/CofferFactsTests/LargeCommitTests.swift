@@ -53,7 +53,7 @@ import Testing
         return (replica.tree.store.calls - before) / commit.facts.count
     }
 
-    private func expectOracle() throws {
+    private mutating func expectOracle() throws {
         let (tree, evaluated) = (replica.shownTree(), replica.evaluatedTree())
         // The trees themselves are too large to be printed.
         let isEqual = tree == evaluated

@@ -69,7 +69,7 @@ package struct FactHistory<Store: TestedFactStore> {
         }
         for device in replicas.indices { try check(device) }
         let first = try replicas[0].shownTree()
-        for replica in replicas {
+        for var replica in replicas {
             let tree = try replica.shownTree()
             guard tree == first, try replica.tree.stateHash() == replicas[0].tree.stateHash() else {
                 throw Flaw(description: "devices differ:\n\(first.description)\n--\n\(tree.description)")
