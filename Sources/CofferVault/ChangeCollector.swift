@@ -52,7 +52,7 @@ struct ChangeCollector {
         }
     }
 
-    private static func newEntry() -> EntryID { EntryID(low: Random.number(), high: Random.number()) }
+    private static func newEntry() -> EntryID { .made(at: Clock.realTime) }
 
     private func entry(at place: Place) throws(FileSystemError) -> EntryID? {
         try storing { () throws(StoreError) in try tree.store.entry(shownAt: place) }

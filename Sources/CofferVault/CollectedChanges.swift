@@ -16,7 +16,7 @@ enum CollectionScope {
 /// Changes that become one commit: what the journal has, and items that have something to be sent.
 struct CollectedChanges {
     /// Records of the journal, about, and items beyond which the rest waits for the next commit.
-    static let countMax = 256
+    static let countMax = 512
     /// Bytes of contents and attributes beyond which the rest waits for the next commit.
     static let byteCountMax = 4 << 20
     /// How long a file must have been left alone, in nanoseconds: a small one, and any other.
@@ -44,8 +44,8 @@ struct CollectedChanges {
     /// Finds out what is to be sent.
     init(_ scope: CollectionScope, _ state: VaultState) throws(FileSystemError) {
         try state.storeItems()
-        try readJournal(state)
         let now = Clock.realTime
+        try readJournal(scope, now, state)
         var looked = 0
         func isDue(_ row: ItemRow) -> Bool {
             switch scope {
@@ -90,19 +90,32 @@ struct CollectedChanges {
         }
     }
 
-    private mutating func readJournal(_ state: VaultState) throws(FileSystemError) {
-        while records.count < Self.countMax {
+    /// Reads what was done to names; files that were just made wait, so that their contents come with them.
+    private mutating func readJournal(
+        _ scope: CollectionScope, _ now: Int64, _ state: VaultState
+    ) throws(FileSystemError) {
+        while self.records.count < Self.countMax {
             let row = try storing { () throws(StoreError) in
                 try state.index.journal(after: lastRow ?? 0, limit: 1).first
             }
             guard let row else { break }
+            let records: [JournalRecord]
             do throws(FormatError) {
-                records += try unsafe JournalRecord.records(row.record.span.bytes)
+                records = try unsafe JournalRecord.records(row.record.span.bytes)
             } catch {
                 throw .damaged(place: "the journal in the index")
             }
+            if case .settled = scope, Self.areFresh(records, now) { break }
+            self.records += records
             lastRow = row.number
         }
         for case .make(let made, _) in records { self.made.append(made.number) }
+    }
+
+    private static func areFresh(_ records: [JournalRecord], _ now: Int64) -> Bool {
+        for case .make(let made, _) in records.reversed() where made.kind == .file {
+            return (now - quietMin..<now).contains(made.modified)
+        }
+        return false
     }
 }

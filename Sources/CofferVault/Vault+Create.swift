@@ -44,8 +44,7 @@ extension Vault {
             try self.ensureSpace(for: 8192, state)
             let time = Clock.realTime
             var row = ItemRow(
-                number: state.index.nextItemNumber(),
-                id: ItemID(low: Random.number(), high: Random.number()), mode: new.mode, user: caller.user,
+                number: state.index.nextItemNumber(), id: .made(at: time), mode: new.mode, user: caller.user,
                 group: caller.group, time: time)
             row.device = new.device
             row.target = new.target
