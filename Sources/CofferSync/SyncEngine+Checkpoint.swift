@@ -118,6 +118,8 @@ extension SyncEngine {
     // MARK: Making them
 
     /// Whether it is this device's turn: the more logs stand in front of its own, the later.
+    ///
+    /// Those of administrators stand in front: what they make needs nobody's confirmation.
     private func isCheckpointDue() -> Bool {
         guard logs[setup.log] != nil, outgoing.isEmpty else { return false }
         // After a restore the storage lacks commits that this device may have applied.
@@ -132,9 +134,15 @@ extension SyncEngine {
         if let last, !last.hasChanges { return false }
         let covered = last?.covered ?? VersionVector()
         let count = queue.versions.commitCount &- min(covered.commitCount, queue.versions.commitCount)
-        let rank = logs.keys.filter { $0 < setup.log }.count
+        let rank = logs.values.filter { standsInFront($0) }.count
         let wait = setup.commitsPerCheckpoint / 8 * UInt64(min(rank, 8))
         return count >= setup.commitsPerCheckpoint + wait
+    }
+
+    private func standsInFront(_ log: LogSummary) -> Bool {
+        let isOfAdministrator = isAdministrator(log.author)
+        if isOfAdministrator != isAdministrator(setup.keys.author.identity) { return isOfAdministrator }
+        return log.log < setup.log
     }
 
     /// Puts pieces, record and announcement, in this order; without the last, nobody looks at the others.

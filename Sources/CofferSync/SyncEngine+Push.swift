@@ -7,15 +7,19 @@ internal import CofferTrust
 extension SyncEngine {
     /// How many commits are made before what others have made has its turn again.
     private static let commitCountMax = 16
+    /// Bytes of a commit below which there was little to be sent.
+    private static let smallByteCount = 64 << 10
 
-    /// Puts what was changed.
-    func push() async throws(SyncError) {
+    /// Puts what was changed; in a round that looks at nothing else, what comes meanwhile gathers until the next one.
+    func push(_ scope: RoundScope = .all) async throws(SyncError) {
         publish(.sending)
         try await putOutgoing()
         guard try ownRole()?.may(.write) == true else { return }
         for _ in 0..<Self.commitCountMax {
             guard try await makeCommit(isNeeded: false) else { return }
+            let isSmall = outgoing.values.allSatisfy { $0.count < Self.smallByteCount }
             try await putOutgoing()
+            if isSmall, !scope.acknowledges { break }
         }
         // Where files change all the time, there would be no end to it.
         wakes.wake(.changes)

@@ -125,7 +125,7 @@ package actor SyncEngine {
         if scope.listsLogs, logs.isEmpty, try await takeCheckpoint() { try await load() }
         if scope.looksForCommits { try await pullLogs(scope) }
         // What was changed here is sent first, as long as it may be: then nothing of it is only in what goes.
-        let failure = await failure { () async throws(SyncError) in try await push() }
+        let failure = await failure { () async throws(SyncError) in try await push(scope) }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
             try await rebuild()
             try await pullLogs(.all)

@@ -65,7 +65,7 @@ struct SyncEngineTests {
             heads[log] = LogBound(log: log, sequence: dot.sequence, hash: hash)
         }
         let counting = CountingRemote(world.remote)
-        let will = try world.device(try await world.adds("Will", .writer), "desk", remote: counting)
+        let will = try world.device(try await world.adds("Will", .admin), "desk", remote: counting)
         try await will.sync()
         #expect(await will.files().count == 1000)
         let counts = counting.counts
