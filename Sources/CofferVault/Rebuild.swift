@@ -114,6 +114,8 @@ private final class Rebuild {
     private var directories: Set<ItemID> = []
     /// Items that are not what they were, which no honest device says.
     private var mistyped: Set<ItemID> = []
+    /// Whether nothing was shown: then names are made as their facts come, while these are in memory.
+    private var isNew = false
 
     init(of vault: Vault, _ facts: RebuiltFacts, as participant: Participant) {
         self.vault = vault
@@ -130,6 +132,7 @@ private final class Rebuild {
             try self.update.setAside(state)
         }
         try readOld()
+        isNew = shown.isEmpty && update.local?.absent.isEmpty != false
         try vault.changing { state throws(FileSystemError) in try self.begin(state) }
         try take(directories: true)
         try take(directories: false)
@@ -245,8 +248,11 @@ private final class Rebuild {
             if waiting.isEmpty { return }
             try vault.changing { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
-                _ = try storing { () throws(StoreError) in try tree.take(waiting) }
+                let changes = try storing { () throws(StoreError) in try tree.take(waiting) }
+                guard self.isNew else { return }
+                for change in changes { try self.update.update(change, tree, state) }
             }
+            if isNew { try update.workAhead() }
             (waiting, count) = ([], 0)
         }
         try forEachRow { groups, _ throws(FileSystemError) in

@@ -18,8 +18,8 @@ package final class RemoteContents: ContentPublishing {
 
     private let deliver: Deliver
     private let prepared = Condition(Prepared())
-    /// Whether files may lack their contents.
-    private let hasOwed = Condition(true)
+    /// Items that lack their contents, of which there are rows; nil until these were read.
+    private let owed = Condition<Set<ItemID>?>(nil)
 
     /// Contents with pages, by their values, and how many extents these have.
     private struct Prepared {
@@ -104,12 +104,15 @@ package final class RemoteContents: ContentPublishing {
 
     package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
         let key = Self.key(of: file.id)
-        try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
+        if try isOwed(file.id, file.state) {
+            try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
+            owed.withLock { _ = $0?.remove(file.id) }
+        }
         guard let content else { return try file.clear() }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         if fetched == nil, Self.value(content) != nil {
             try file.state.keep([KeptRow(key, content.bytes)])
-            hasOwed.withLock { $0 = true }
+            owed.withLock { _ = $0?.insert(file.id) }
         }
         try file.vault.setContent(
             of: file.item, to: fetched ?? .unreadable(content.size, of: file.id), like: file.other, file.state
@@ -125,8 +128,24 @@ package final class RemoteContents: ContentPublishing {
         KeptRow.Key(kind: owedKind, id: item.bytes, number: 0)
     }
 
+    /// Whether there is a row that says that an item lacks its content.
+    private func isOwed(_ item: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
+        if let isOwed = owed.withLock({ $0?.contains(item) }) { return isOwed }
+        var items: Set<ItemID> = []
+        var last: KeptRow.Key?
+        repeat {
+            let page = try storing { () throws(StoreError) in
+                try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
+            }
+            items.formUnion(page.compactMap { ItemID(bytes: $0.key.id) })
+            last = page.last?.key
+        } while last != nil
+        owed.withLock { $0 = items }
+        return items.contains(item)
+    }
+
     package func settle(in vault: Vault) throws(FileSystemError) {
-        guard hasOwed.withLock({ $0 }) else { return }
+        if owed.withLock({ $0?.isEmpty == true }) { return }
         var last: KeptRow.Key?
         while true {
             let page = try vault.reading { state throws(FileSystemError) in
@@ -139,7 +158,7 @@ package final class RemoteContents: ContentPublishing {
             last = end.key
         }
         try vault.commitIndex()
-        hasOwed.withLock { $0 = false }
+        owed.withLock { $0 = [] }
     }
 
     /// Gives one file its content; false if the remote does not answer.

@@ -110,6 +110,7 @@ extension RemoteUpdate {
     private func updateAttributes(
         _ item: CachedItem, _ shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?, _ state: VaultState
     ) throws(FileSystemError) {
+        guard item.row.flags.contains(.hasAttributes) || !shown.extendedAttributes.isEmpty else { return }
         let number = item.row.number
         let unsent = item.row.unsent
         defer { item.row.unsent = unsent }

@@ -71,6 +71,18 @@ final class RemoteUpdate {
         return true
     }
 
+    /// Makes the changes of names that the facts have by now, some at a time; more are to come.
+    func workAhead() throws(FileSystemError) {
+        var isWhole = false
+        while !isWhole {
+            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(state) }
+        }
+        while !order.isEmpty {
+            try vault.changing { state throws(FileSystemError) in try self.step(state) }
+        }
+        try vault.changing { state throws(FileSystemError) in try state.storeItems() }
+    }
+
     /// Makes the changes of names that are known, some at a time, and ends.
     func work() throws(FileSystemError) {
         if order.isEmpty {
@@ -90,11 +102,14 @@ final class RemoteUpdate {
             try setAside(state)
             return true
         }
+        if commit.facts.isEmpty { return true }
         try state.storeItems()
         let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
         guard first == nil else { return false }
-        for fact in commit.facts {
-            guard let row = try state.row(fact.assertion.item, nil) else { continue }
+        var last: ItemID?
+        for item in commit.facts.lazy.map(\.assertion.item) where item != last {
+            last = item
+            guard let row = try state.row(item, nil) else { continue }
             if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
         }
         return true

@@ -49,7 +49,8 @@ extension Vault {
             try prepare(batch, as: participant)
             let items = Set(batch.flatMap { $0.commit.facts.map(\.assertion.item) })
             try awaitPrograms(beforeChanging: items)
-            if let recorder {
+            // What says nothing is in conflict with nothing.
+            if let recorder, !items.isEmpty {
                 while try collect(as: participant, .items(items), recorder) != nil {}
             }
             try changeElsewhere { changes throws(FileSystemError) in
