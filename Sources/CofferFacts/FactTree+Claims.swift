@@ -88,7 +88,8 @@ extension FactTree {
             let leftIsPlace = left.placement.place != nil
             let rightIsPlace = right.placement.place != nil
             if leftIsPlace != rightIsPlace { return rightIsPlace }
-            return (left.stamp, left.entry) < (right.stamp, right.entry)
+            return (left.stamp, left.placement.rank, left.entry)
+                < (right.stamp, right.placement.rank, right.entry)
         }
     }
 
@@ -130,4 +131,9 @@ extension FactTree {
     func isParent(_ item: ItemID) throws(Store.Failure) -> Bool {
         item == root ? true : try store.item(item)?.isParent == true
     }
+}
+
+extension Fact.Placement {
+    /// What is highest of several removals in one commit: that of an item's last name, which says what was seen.
+    var rank: Int { seenContents.isEmpty ? 0 : 1 }
 }

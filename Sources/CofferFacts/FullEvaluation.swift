@@ -83,7 +83,9 @@ package struct FullEvaluation {
         for (item, entries) in entries {
             guard let kind = kind(of: item), item != root else { continue }
             let placed = entries.filter { $0.placement.place != nil }
-            let last = (placed.isEmpty ? entries : placed).max { ($0.stamp, $0.entry) < ($1.stamp, $1.entry) }
+            let last = (placed.isEmpty ? entries : placed).max {
+                ($0.stamp, $0.placement.rank, $0.entry) < ($1.stamp, $1.placement.rank, $1.entry)
+            }
             guard let last else { continue }
             if kind == .directory {
                 let (placement, inRoot) = (last.placement, root)

@@ -77,6 +77,23 @@ import Testing
         #expect(replica.commits.last?.facts == [Fact(.place(entry, placement), replaces: [first])])
     }
 
+    @Test("Of names that are removed in one commit, the last comes back", arguments: [true, false])
+    mutating func removals(isFirstLast: Bool) throws {
+        let second = EntryID(low: 5, high: 5)
+        try perform(create("a"), .setContent(item, content(1)), .link(item, second, at: place("b")))
+        replica.commit()
+        var other = Replica(number: 2, label: "other")
+        _ = other.apply(try #require(replica.commits.first))
+        try other.perform(.setContent(item, content(2)), milliseconds: 2000)
+        other.commit()
+        let entries = isFirstLast ? [second, entry] : [entry, second]
+        for entry in entries { try perform(.remove(entry)) }
+        replica.commit()
+        _ = replica.apply(try #require(other.commits.first))
+        #expect(replica.shownTree().entries.keys.map { $0 } == [entries[1]])
+        #expect(replica.shownTree() == replica.evaluatedTree())
+    }
+
     @Test("A commit follows all that its author had applied")
     mutating func clock() throws {
         var other = Replica(number: 2, label: "other")
