@@ -181,7 +181,9 @@ let package = Package(
                 "CofferRemote", "CofferSync", "CofferFUSE", "CofferClient",
             ]),
         // What users of a vault do, and what comes of it, whatever their devices are made of.
-        .target(name: "MergeCases", path: "Tests/MergeCases", swiftSettings: testSettings),
+        .target(
+            name: "MergeCases", dependencies: ["CofferSystem"], path: "Tests/MergeCases",
+            swiftSettings: testSettings),
         // Random histories of devices, on any store of facts.
         .target(
             name: "FactHistories",
@@ -200,7 +202,7 @@ let package = Package(
                 "CofferVault", "CofferRemote", "CofferSync", "CofferClient", "CofferTestSupport",
                 "RemoteConformance", "SyncTestSupport", "MergeCases",
             ]),
-        tests("MountTests", ["CFilesystemCalls", "FilesystemCases"]),
+        tests("MountTests", ["CFilesystemCalls", "FilesystemCases", "MergeCases"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ] + [isFuzzing ? fuzzer : fuzzerTests]
 )

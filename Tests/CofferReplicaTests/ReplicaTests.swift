@@ -172,11 +172,7 @@ import Testing
 
 /// The merge table, by way of engines.
 @Suite struct MergeOnReplicasTests {
-    private static let cases = MergeCase.all.filter {
-        $0.description != "A copy that one removes, while the other writes the file"
-    }
-
-    @Test("The merge table, by way of engines", arguments: cases, [false, true])
+    @Test("The merge table, by way of engines", arguments: MergeCase.onVaults, [false, true])
     func row(_ row: MergeCase, isReversed: Bool) async throws {
         let world = try await ReplicaWorld.make()
         let devices = try (0..<row.userCount).map { try ReplicaDevice($0, in: world) }

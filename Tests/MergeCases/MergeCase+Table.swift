@@ -44,12 +44,12 @@ extension MergeCase {
             try world.sync()
             world.part()
             try world.owner.writes("a.txt", "1")
-            try world.guest.writes("a.txt", "2")
-            try world.member.writes("a.txt", "3")
+            try world.member.writes("a.txt", "2")
+            try world.guest.writes("a.txt", "3")
             try world.meet()
             try world.expect([
                 "a.txt": "3", World.conflict("a.txt", world.owner): "1",
-                World.conflict("a.txt", world.guest): "2",
+                World.conflict("a.txt", world.member): "2",
             ])
         },
         MergeCase("Rename and content: both apply") { world in

@@ -1,7 +1,7 @@
-/// Somebody who uses a vault on one device, whatever that is made of: files by path, and a way to sync.
+/// Somebody who uses a vault on one device, whatever that is made of: files by path.
 ///
 /// Paths have no slash in front. Calls throw what the device says.
-public protocol VaultUser: AnyObject {
+public protocol VaultFiles: AnyObject {
     /// What the user is called in a case, as "owner".
     var name: String { get }
     /// What the device is called in conflict names.
@@ -24,7 +24,10 @@ public protocol VaultUser: AnyObject {
     func attribute(_ name: String, of path: String) throws -> String?
     /// The names in a directory, "" for the root; those of directories end with a slash.
     func names(in path: String) throws -> [String]
+}
 
+/// Somebody who uses a vault, and syncs when told to.
+public protocol VaultUser: VaultFiles {
     /// Sends what was done since the last time, and applies what others sent.
     ///
     /// - Returns: Whether there was anything to send or to apply.

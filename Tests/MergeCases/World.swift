@@ -11,14 +11,26 @@
 ///     try world.expect(["a.txt": "2"])
 public final class World {
     private let people: [Person]
-    private let isReversed: Bool
+    /// Syncs those who are online.
+    private let syncing: (_ people: [Person]) throws -> Void
 
     /// - Parameters:
     ///   - users: At least two; the first is the owner, the second the member, the third the guest.
     ///   - isReversed: Whether the last one syncs first.
     public init(_ users: [any VaultUser], isReversed: Bool = false) {
         people = users.map { Person($0) }
-        self.isReversed = isReversed
+        syncing = { people in
+            let present = users.filter { user in people.contains { $0.user === user } }
+            try Self.sync(isReversed ? present.reversed() : present)
+        }
+    }
+
+    /// Users who sync together with others.
+    ///
+    /// - Parameter syncing: Syncs all of them; they hear of nothing until then.
+    init(_ users: [any VaultFiles], syncing: @escaping () throws -> Void) {
+        people = users.map { Person($0) }
+        self.syncing = { _ in try syncing() }
     }
 
     public var owner: Person { people[0] }
@@ -26,11 +38,12 @@ public final class World {
     public var guest: Person { people[2] }
 
     /// Everybody who is online sends and applies, until there is nothing more.
-    public func sync() throws {
-        let present = (isReversed ? people.reversed() : people).filter(\.isOnline)
+    public func sync() throws { try syncing(people.filter(\.isOnline)) }
+
+    private static func sync(_ users: [any VaultUser]) throws {
         for _ in 0..<100 {
             var isQuiet = true
-            for person in present where try person.user.sync() { isQuiet = false }
+            for user in users where try user.sync() { isQuiet = false }
             if isQuiet { return }
         }
         throw Disappointment("syncing does not end")
@@ -72,10 +85,10 @@ public final class World {
 
 /// A user in a script.
 public final class Person {
-    let user: any VaultUser
+    let user: any VaultFiles
     var isOnline = true
 
-    init(_ user: any VaultUser) {
+    init(_ user: any VaultFiles) {
         self.user = user
     }
 

@@ -54,8 +54,10 @@ final class MountedProfile {
         return command
     }
 
-    func initialise() throws {
-        try command("init", "--strength", "interactive").succeed()
+    func initialise(_ options: String...) throws {
+        var command = try command("init", "--strength", "interactive")
+        command.arguments += options
+        try command.succeed()
     }
 
     /// Mounts, and checks that the mount serves as the command returns.

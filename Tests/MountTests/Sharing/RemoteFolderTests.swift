@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// What befalls the folder that is the remote, or a mount while it sends and fetches.
+    @Suite struct RemoteFolderTests {
+        /// Both sides crash in mid-transfer; afterwards everything is everywhere, whole.
+        @Test func crashesInMidTransferLoseNothing() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                let bytes = pattern(64_000_000)
+                try Files.write(bytes, to: alice.path("large"), durably: true)
+                #expect(Processes.waitUntil { packs(members) > 0 }, "the transfer has to begin")
+                try alice.profile.crash()
+                try bob.sync()
+                // A file that is being written may be there already, without its content.
+                #expect(size(bob.path("large")) < bytes.count, "the crash has to be in mid-transfer")
+                try alice.mount()
+                #expect(Processes.waitUntil { size(bob.path("large")) == bytes.count })
+                _ = try Files.read(bob.path("large"), at: 1_000_000, count: 1)
+                try bob.profile.crash()
+                try bob.mount()
+                try Files.write("and more", to: bob.path("more"))
+                try members.sync()
+                let isSame = try Files.read(bob.path("large")) == bytes
+                #expect(isSame)
+                members.expect("and more", in: "more")
+            }
+        }
+
+        /// 0 for a file that is not there.
+        private func size(_ path: String) -> Int {
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_size : 0
+        }
+
+        private func packs(_ members: Members) -> Int {
+            let files = (try? Files.all(below: members.folder)) ?? []
+            return files.count { $0.contains("/packs/") }
+        }
+    }
+
+    /// A folder on a disk that is full, read-only, or not mounted.
+    @Suite(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
+    struct RemoteDiskTests {
+        /// What cannot be sent stays, and is sent when it can be.
+        @Test func whatCannotBeSentStays() throws {
+            try LoopDisk.with(megabytes: 40) { disk in
+                try withMembers(folder: disk) { members in
+                    let alice = members.alice
+                    for member in members.all { member.profile.expectsProblems = true }
+                    let ballast = "\(disk)/ballast"
+                    #expect(try errorNumber { try Files.write(pattern(60 << 20), to: ballast) } == ENOSPC)
+                    let bytes = pattern(4 << 20, seed: 2)
+                    try Files.write(bytes, to: alice.path("file"))
+                    try expectUnsynced(alice, "full")
+                    #expect(try Files.read(alice.path("file")) == bytes)
+                    try Files.remove(ballast)
+                    try members.sync()
+                    members.expect(bytes, in: "file")
+
+                    let mount = try #require(Machine.path("mount"))
+                    try Command(mount, ["-o", "remount,ro", disk]).succeed()
+                    try Files.write("read-only", to: alice.path("file"))
+                    try expectUnsynced(alice, "can only be read")
+                    try Command(mount, ["-o", "remount,rw", disk]).succeed()
+                    try members.sync()
+                    members.expect("read-only", in: "file")
+
+                    // Where the disk was, there is an empty directory; nothing is put into it.
+                    let other = "\(alice.profile.base)/other"
+                    try Files.makeDirectory(other)
+                    try Command(mount, ["--move", disk, other]).succeed()
+                    try Files.write("away", to: alice.path("file"))
+                    try expectUnsynced(alice, "perhaps it is not mounted")
+                    #expect(try Files.names(disk).isEmpty)
+                    try Command(mount, ["--move", other, disk]).succeed()
+                    try members.sync()
+                    members.expect("away", in: "file")
+                }
+            }
+        }
+
+        private func expectUnsynced(_ member: Member, _ reason: String) throws {
+            let result = try member.coffer("sync", "Plans").fail(with: 74)
+            #expect(result.error.contains(reason))
+        }
+    }
+}

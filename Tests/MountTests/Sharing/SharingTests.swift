@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// People with a mount each, and a folder that is the remote of all.
+    @Suite struct SharingTests {
+        @Test func eachSeesWhatTheOthersDo() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                try Files.makeDirectory(alice.path("2026"))
+                try Files.write("first", to: alice.path("2026/plan"))
+                members.expect("first", in: "2026/plan")
+                let bytes = pattern(3_000_000)
+                try Files.write(bytes, to: alice.path("recording"))
+                members.expect(bytes, in: "recording")
+                try Files.move(bob.path("2026"), to: bob.path("this year"))
+                members.expect("first", in: "this year/plan")
+                try Files.write("second", to: bob.path("this year/plan"))
+                members.expect("second", in: "this year/plan")
+                try Files.remove(bob.path("recording"))
+                #expect(Processes.waitUntil { !Files.exists(alice.path("recording")) })
+                try follow("this year/plan", members)
+                try members.sync()
+                for member in members.all { #expect(try Files.names(member.path()) == ["this year"]) }
+            }
+        }
+
+        /// Bob follows a file that Alice adds to: by its name, and by an open descriptor, which keeps what it has.
+        private func follow(_ name: String, _ members: Members) throws {
+            let (theirs, ours) = (members.alice.path(name), members.bob.path(name))
+            let old = try Files.read(ours)
+            let reader = open(ours, O_RDONLY | O_CLOEXEC)
+            try Files.check(reader, ours)
+            defer { close(reader) }
+            let program = try #require(Machine.path("tail"))
+            let tail = try Child(Command(program, ["-n", "+1", "-F", "-s", "0.05", ours]))
+            defer {
+                kill(tail.process, SIGKILL)
+                _ = try? tail.wait()
+            }
+            let writer = open(theirs, O_WRONLY | O_APPEND | O_CLOEXEC)
+            try Files.check(writer, theirs)
+            defer { close(writer) }
+            for number in 1...3 {
+                try Files.append(Array("line \(number)\n".utf8), to: writer, theirs)
+                // The kernel keeps what is written for half a minute, unless it is told.
+                try Files.check(fsync(writer), theirs)
+                try tail.waitForLine("line \(number)")
+            }
+            var bytes = [UInt8](repeating: 0, count: 100)
+            let count = pread(reader, &bytes, bytes.count, 0)
+            #expect(Array(bytes.prefix(count)) == old)
+        }
+
+        /// A reader sees the vault from its beginning, and cannot change it; with another role that changes.
+        @Test func aReaderOnlyReads() throws {
+            try withMembers(role: "reader") { members in
+                let (alice, bob) = (members.alice, members.bob)
+                try Files.write("one", to: alice.path("file"))
+                members.expect("one", in: "file")
+                let changes: [() throws -> Void] = [
+                    { try Files.write("two", to: bob.path("file")) },
+                    { try Files.write("", to: bob.path("new")) },
+                    { try Files.makeDirectory(bob.path("directory")) },
+                    { try Files.remove(bob.path("file")) },
+                    { try Files.move(bob.path("file"), to: bob.path("other")) },
+                ]
+                for change in changes { #expect(try errorNumber(change) == EROFS) }
+                try alice.coffer("member", "role", "Plans", "Bob", "writer").succeed()
+                try members.sync()
+                try Files.write("two", to: bob.path("file"))
+                members.expect("two", in: "file")
+                try alice.coffer("member", "role", "Plans", "Bob", "reader").succeed()
+                try members.sync()
+                for change in changes { #expect(try errorNumber(change) == EROFS) }
+                members.expect("two", in: "file")
+            }
+        }
+
+        /// The removed keep what they have, and get nothing new; the others go on.
+        @Test func theRemovedReadNothingNew() throws {
+            try withMembers(["Alice", "Bob", "Carol"]) { members in
+                let (alice, bob, carol) = (members.alice, members.bob, members.all[2])
+                bob.profile.expectsProblems = true
+                try Files.write("before", to: alice.path("before"))
+                members.expect("before", in: "before")
+                try alice.coffer("member", "remove", "--yes", "Plans", "Bob").succeed()
+                try Files.write("by Alice", to: alice.path("by Alice"))
+                try alice.sync()
+                try carol.sync()
+                try Files.write("by Carol", to: carol.path("by Carol"))
+                try carol.sync()
+                try alice.sync()
+                for person in [alice, carol] {
+                    #expect(try Files.text(person.path("by Alice")) == "by Alice")
+                    #expect(try Files.text(person.path("by Carol")) == "by Carol")
+                }
+                let refused = try bob.coffer("sync", "Plans").fail(with: 74)
+                #expect(refused.error.contains("removed you"))
+                #expect(try Files.names(bob.path()) == ["before"])
+                #expect(try Files.text(bob.path("before")) == "before")
+                // It is not the program that keeps it from Bob, but keys that he does not have.
+                try bob.profile.unmount()
+                try bob.mount()
+                try bob.coffer("sync", "Plans").fail(with: 74)
+                #expect(try Files.names(bob.path()) == ["before"])
+            }
+        }
+
+        /// An invite is for one, and for nothing but what it says.
+        @Test func invites() throws {
+            try withMembers(["Alice"]) { members in
+                let invite = try members.alice.invite(as: "reader")
+                try withProfile(mounted: "rw") { carol in
+                    let altered = String(invite.dropLast(8) + String(invite.suffix(8).reversed()))
+                    try carol.command("join", altered).fail(with: 65)
+                    try carol.command("join", "hello").fail(with: 65)
+                    try carol.command("join", invite, "--as", "Plans").succeed()
+                    // Who shares has more open.
+                    try carol.noteMounted()
+                }
+                try members.alice.sync()
+                try withProfile(mounted: "rw") { dora in
+                    try dora.command("join", invite, "--as", "Plans").fail(with: 77)
+                    try dora.noteMounted()
+                    #expect(try Files.names(dora.point) == ["Personal"])
+                }
+            }
+        }
+    }
+}
