@@ -128,6 +128,7 @@ let package = Package(
             name: "CofferTestSupport",
             dependencies: [
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
+                "MergeCases",
             ],
             path: "Tests/CofferTestSupport", swiftSettings: testSettings),
 

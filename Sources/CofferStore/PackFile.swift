@@ -141,6 +141,10 @@ package final class PackFile: Sendable {
         do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
     }
 
+    func allocatedByteCount() throws(StoreError) -> Int {
+        do throws(SystemError) { return try file.allocatedByteCount() } catch { throw StoreError(error) }
+    }
+
     /// Starts writing to disk what is not there yet, without waiting.
     package func startWriteback() {
         file.startWriteback(at: 0, count: 0)

@@ -318,6 +318,16 @@ package final class PackStore {
         packs[number]?.row.live += difference
     }
 
+    /// Bytes that a pack takes on the disk for ranges that nothing refers to any more.
+    ///
+    /// What was given back in whole pages does not count, nor what a file system takes beside.
+    package func wastedByteCount(of number: Int64) throws(StoreError) -> Int {
+        guard let row = packs[number]?.row else { return 0 }
+        let needed = ExtentLayout.sealedByteCount(Int(row.live))
+        let dead = ExtentLayout.sealedByteCount(Int(row.written - row.live))
+        return max(0, min(dead, try openFile(number).allocatedByteCount() - needed))
+    }
+
     /// Whether all that was appended is in files that are synced, but for the tail.
     package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty && inFlight.extentCount == 0 }
 

@@ -143,6 +143,8 @@ extension SyncEngine {
         status.phase = phase
         status.findings = findings()
         if phase == .idle { status.devices = devices() }
+        let snapshot = SyncSnapshot(status: status, chain: chain, role: role)
+        latest.withLock { $0 = snapshot }
         for listener in listeners.values { listener.yield(status) }
     }
 

@@ -2,6 +2,7 @@ package import CofferFormat
 package import CofferRemote
 package import CofferTrust
 internal import CofferFacts
+internal import Synchronization
 
 /// Keeps one vault on this device and at a remote the same.
 ///
@@ -62,6 +63,9 @@ package actor SyncEngine {
 
     /// How sync stands; `statuses` tells of changes.
     package internal(set) var status = SyncStatus()
+    /// The same with the members, as it was last told; to be had at any time, whatever the engine does.
+    package nonisolated var snapshot: SyncSnapshot? { latest.withLock { $0 } }
+    let latest = Mutex<SyncSnapshot?>(nil)
     var listeners: [UInt64: AsyncStream<SyncStatus>.Continuation] = [:]
     var listenerCount: UInt64 = 0
     let wakes = Wakes()

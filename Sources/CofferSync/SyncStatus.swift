@@ -3,6 +3,16 @@ package import CofferFormat
 package import CofferTrust
 internal import CofferRemote
 
+/// How sync stands, and who is a member, at one moment.
+package struct SyncSnapshot: Sendable {
+    /// How sync stands.
+    package let status: SyncStatus
+    /// The members, as far as they are known.
+    package let chain: MemberChain
+    /// What this user may do in the vault; nil if it is no member, or not known to be one.
+    package let role: Role?
+}
+
 /// How sync stands, for people and programs to see.
 package struct SyncStatus: Equatable, Sendable {
     /// What is done at the moment.

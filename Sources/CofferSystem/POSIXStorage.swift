@@ -126,21 +126,21 @@ package final class POSIXStorageFile: StorageFile {
         }
     }
 
-    package func size() throws(SystemError) -> Int {
-        var status = stat()
-        try retryingInterrupted("stat", on: subject) { unsafe fstat(descriptor.number, &status) }
-        return status.st_size
-    }
+    package func size() throws(SystemError) -> Int { try rawStatus().st_size }
+
+    package func allocatedByteCount() throws(SystemError) -> Int { try rawStatus().st_blocks * 512 }
 
     package func truncate(to size: Int) throws(SystemError) {
         try retryingInterrupted("truncate", on: subject) { ftruncate(descriptor.number, size) }
     }
 
     /// What the file is.
-    package func status() throws(SystemError) -> FileStatus {
+    package func status() throws(SystemError) -> FileStatus { FileStatus(try rawStatus()) }
+
+    private func rawStatus() throws(SystemError) -> stat {
         var status = stat()
         try retryingInterrupted("stat", on: subject) { unsafe fstat(descriptor.number, &status) }
-        return FileStatus(status)
+        return status
     }
 
     /// Takes an exclusive lock that goes with this open file; false where another open file has it.

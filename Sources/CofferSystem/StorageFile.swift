@@ -12,6 +12,8 @@ package protocol StorageFile: AnyObject, Sendable {
     func write(_ bytes: RawSpan, at offset: Int) throws(SystemError)
     /// As fstat(2), st_size.
     func size() throws(SystemError) -> Int
+    /// Bytes that it takes on the disk. As fstat(2), st_blocks.
+    func allocatedByteCount() throws(SystemError) -> Int
     /// As ftruncate(2).
     func truncate(to size: Int) throws(SystemError)
     /// Returns once contents, and the metadata needed to read them, are on disk. As fdatasync(2).
@@ -25,6 +27,9 @@ package protocol StorageFile: AnyObject, Sendable {
 }
 
 extension StorageFile {
+    /// Its size, where nothing else is known.
+    package func allocatedByteCount() throws(SystemError) -> Int { try size() }
+
     /// Runs `meanwhile` and reads the usual way, where there is no disk to wait for.
     package func read(
         into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void

@@ -3,7 +3,7 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Uniting small ranges, and emptying packs that are mostly dead.
+/// Uniting small ranges, and emptying packs that waste room.
 ///
 /// Runs in the background, in steps that each leave a whole vault; stopped at any moment, it goes on from
 /// what it finds.
@@ -12,9 +12,13 @@ enum Compaction {
     static let smallByteCount: Int64 = 64 << 10
     /// Small ranges of a file that are left alone.
     static let smallRangesMax = 64
-    /// The share of live bytes below which a pack is emptied, in percent.
-    static let livePercentMin: Int64 = 30
-    /// Dead bytes that make it worth to empty packs.
+    /// Room on the disk that packs may waste, in percent of what is live, before some are emptied; and after that.
+    static let wastePercentMax = 20, wastePercentLeft = 10
+    /// Wasted bytes that make it worth to empty packs.
+    static let wasteByteCountMin = 8 << 20
+    /// Bytes that are moved before the packs they were in go, at least; else an eighth of what is live.
+    static let movedByteCountMin = 64 << 20
+    /// Bytes that must have died before somebody looks for waste again.
     static let deadByteCountMin: Int64 = 8 << 20
     /// How long a file must have been left alone, in nanoseconds.
     static let quiet: Int64 = 2_000_000_000
@@ -45,7 +49,7 @@ extension Vault {
             }
             if isQuiet { try uniteRanges(of: number) }
         }
-        try emptySparsePacks()
+        try emptyWastefulPacks()
         return waits
     }
 
@@ -79,16 +83,21 @@ extension Vault {
         if run.count > Compaction.smallRangesMax / 4 { try rewrite(run) }
     }
 
-    /// Moves what is live out of packs that are mostly dead, which then go.
-    private func emptySparsePacks() throws(FileSystemError) {
-        let packs = state.withLock { state in
-            state.packs.rows.filter { pack in
-                pack.live > 0 && pack.number != state.packs.currentNumber
-                    && pack.live * 100 < pack.written * Compaction.livePercentMin
-            }
+    /// Moves what is live out of packs that waste room, which then go: some at a time, as until then it is there twice.
+    private func emptyWastefulPacks() throws(FileSystemError) {
+        var percent = Compaction.wastePercentMax
+        var tried: Set<Int64> = []
+        while !upkeep.isStopped {
+            let packs = wastefulPacks(beyond: percent, except: tried)
+            if packs.isEmpty { return }
+            try empty(packs)
+            try commitIndex()
+            tried.formUnion(packs)
+            percent = Compaction.wastePercentLeft
         }
-        guard packs.reduce(0, { $0 + $1.written - $1.live }) >= Compaction.deadByteCountMin else { return }
-        let sparse = Set(packs.map(\.number))
+    }
+
+    private func empty(_ packs: Set<Int64>) throws(FileSystemError) {
         var place: (item: Int64, offset: Int64) = (0, -1)
         while !upkeep.isStopped {
             let rows = try reading { state throws(FileSystemError) in
@@ -98,11 +107,38 @@ extension Vault {
             }
             for row in rows {
                 place = (row.item, row.offset)
-                guard case .pack(let pack, _) = row.place, sparse.contains(pack) else { continue }
+                guard case .pack(let pack, _) = row.place, packs.contains(pack) else { continue }
                 if row.remote != 0 { try move(row) } else { try rewrite([row]) }
             }
             if rows.count < Compaction.batchCount { break }
         }
+    }
+
+    /// The packs to empty next, if all together waste too much: those that waste most of their room.
+    ///
+    /// What was wasted in whole pages was given back already, so the disk is asked.
+    private func wastefulPacks(beyond percent: Int, except tried: Set<Int64>) -> Set<Int64> {
+        let (packs, current) = state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
+        let live = Int(packs.reduce(0) { $0 + $1.live })
+        var found: [(pack: PackRow, waste: Int)] = []
+        for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
+            // One that is missing is told of when it is read.
+            let waste = try? state.withLock { state throws(StoreError) in
+                try state.packs.wastedByteCount(of: pack.number)
+            }
+            if let waste, !tried.contains(pack.number) { found.append((pack, waste)) }
+        }
+        var waste = found.reduce(0) { $0 + $1.waste }
+        let limit = max(Compaction.wasteByteCountMin, live / 100 * percent)
+        var room = max(Compaction.movedByteCountMin, live / 8)
+        found.sort { $0.waste * Int($1.pack.live) > $1.waste * Int($0.pack.live) }
+        var wasteful: Set<Int64> = []
+        for (pack, packWaste) in found where waste > limit && room > 0 {
+            wasteful.insert(pack.number)
+            waste -= packWaste
+            room -= Int(pack.live)
+        }
+        return wasteful
     }
 
     /// Seals adjacent ranges anew as one extent, unless they were changed meanwhile.

@@ -8,15 +8,14 @@ internal import CofferVault
 extension SharedVault {
     /// How sync of the vault stands.
     var report: SyncReport {
-        let answer = lastAnswer()
-        let (status, chain) = (
-            answer?.status ?? SyncStatus(), answer?.chain ?? MemberChain(id: ChainID(share.vault))
-        )
+        let snapshot = engine.snapshot
+        let status = snapshot?.status ?? SyncStatus()
+        let chain = snapshot?.chain ?? MemberChain(id: ChainID(share.vault))
         let epoch = chain.state.epoch
         let usage = (try? mounted.vault.epochUsage()) ?? [:]
         let old = usage.filter { $0.key != epoch }.values.reduce(0, +)
         return SyncReport(
-            vault: name, remote: share.url, role: answer?.role.map { "\($0)" },
+            vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
             findings: status.findings.map(\.description),
             unsentItems: (try? mounted.vault.unsentCount()) ?? 0,

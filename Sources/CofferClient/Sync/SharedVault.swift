@@ -25,15 +25,6 @@ final class SharedVault: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// Rounds that commands wait for.
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
-    /// What the engine last said.
-    private let answer = Mutex<EngineAnswer?>(nil)
-
-    /// What a report needs of the engine.
-    struct EngineAnswer: Sendable {
-        let status: SyncStatus
-        let chain: MemberChain
-        let role: Role?
-    }
 
     init(
         _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
@@ -117,21 +108,6 @@ final class SharedVault: Sendable {
 
     /// What the vault is called now.
     var name: String { profile.vaults.first { $0.id == share.vault }?.name ?? mounted.name }
-
-    /// What the engine says, or what it last said where it takes long; nil if it never had the time.
-    func lastAnswer() -> EngineAnswer? {
-        let engine = engine
-        let new = Waiting.run(atMost: Self.patience) {
-            EngineAnswer(status: await engine.status, chain: await engine.chain, role: await engine.role)
-        }
-        return answer.withLock { answer in
-            if let new { answer = new }
-            return answer
-        }
-    }
-
-    /// How long a report waits for the engine, in nanoseconds.
-    private static let patience: Int64 = 500_000_000
 
     // MARK: Running
 
