@@ -98,6 +98,9 @@ final class Notifier: Sendable {
         }
     }
 
+    /// Whether the kernel may know an item.
+    func isKnown(_ node: Node) -> Bool { lookups.isKnown(node) }
+
     /// Has dirty pages of an item written; waits.
     func flush(_ node: Node) {
         guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
@@ -231,11 +234,15 @@ final class Notifier: Sendable {
     /// Shows what was added to a file that programs have open.
     private func grow(_ node: Node, from size: Int64, in vault: Vault, _ cache: KernelCache) {
         let buffer = AlignedBuffer(count: 1)
-        guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size,
-            (try? vault.read(node.item, at: now - 1, count: 1, into: buffer)) == 1
+        guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size
         else { return }
+        let count = try? vault.read(node.item, at: now - 1, count: 1, into: buffer)
+        if count == 0 { return }
         cache.forgetContent(of: node, from: size)
-        buffer.withBytes(0..<1) { cache.store($0.littleEndian(at: 0, as: UInt8.self), at: now - 1, of: node) }
+        let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0
+        cache.store(byte, at: now - 1, of: node)
+        // What only stands for a byte that cannot be read is for nobody to see.
+        if count == nil { cache.forgetContent(of: node, from: now - 1) }
     }
 }
 
@@ -267,6 +274,10 @@ struct VaultChanges: ChangeSink {
 
     func noteAtOnce(_ change: VaultChange, in vault: Vault) {
         notifier.noteAtOnce(change, in: vault, slot)
+    }
+
+    func knows(_ item: Int64) -> Bool {
+        notifier.isKnown(Node(slot: slot, item: item))
     }
 
     func flush(_ item: Int64) {

@@ -15,6 +15,16 @@ package protocol ContentPublishing: Sendable {
     /// Gets ready for a content of an item that others wrote: what cannot be done under a lock.
     func prepare(_ content: Fact.Content, of item: ItemID, in vault: Vault) throws(FileSystemError)
 
+    /// Whether a content that was prepared begins with all of another, to which it added something; false if that is
+    /// not easy to tell.
+    ///
+    /// - Parameters:
+    ///   - old: With at least one byte, and fewer than the new one.
+    ///   - number: The file that has the old content; nil if none has it yet.
+    func begins(
+        _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
+    ) throws(FileSystemError) -> Bool
+
     /// Puts contents in place that were not prepared when they were to be applied, as far as the remote answers.
     ///
     /// Called without a lock after changes were taken in, and before changes are sent.

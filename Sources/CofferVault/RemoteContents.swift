@@ -100,6 +100,20 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
+    package func begins(
+        _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
+    ) throws(FileSystemError) -> Bool {
+        func known(_ content: Fact.Content) -> FetchedContent? {
+            Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
+        }
+        guard let fetched = known(new), let value = Self.value(old) else { return false }
+        // Most pages of it are here, as rows of the file.
+        guard let before = known(old) ?? (try? vault.fetchExtents(of: value, for: number)) else {
+            return false
+        }
+        return vault.begins(fetched, with: before, at: number)
+    }
+
     package func forgetPrepared() { prepared.withLock { $0 = Prepared() } }
 
     package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {

@@ -39,9 +39,14 @@ extension RemoteUpdate {
             !item.row.unsent.contains(.content),
             vault.sink.withLock({ $0 != nil })
         {
-            let version = try supersede(item, tree, state)
-            if version !== item { other = item.row.number }
-            item = version
+            let names = try names(of: item, tree, state)
+            if let content = growing[id], content == shown.content {
+                // Who has it open sees what is added.
+                changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
+            } else if names.count == Int(row.links) {
+                item = try supersede(item, names, tree, state)
+                other = row.number
+            }
         }
         try update(item, to: shown, attributes, like: other, state)
         item.row.changed = Clock.realTime
@@ -49,19 +54,25 @@ extension RemoteUpdate {
         changedItems.insert(id)
     }
 
-    /// Makes a new version of a file, so that who has the old one open keeps it.
-    private func supersede(
-        _ old: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
-    ) throws(FileSystemError) -> CachedItem {
-        let (id, number) = (old.row.id, old.row.number)
+    /// The names of a file, as they were taken last.
+    private func names(
+        of item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) -> [Vault.Name] {
+        let id = item.row.id
         var names: [Vault.Name] = []
         for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
-            // Names are as they were taken last.
             let taken = try storing { () throws(StoreError) in try tree.store.entry(entry)?.taken }
             guard let taken, let parent = try state.row(taken.place.parent, .directory) else { continue }
             names.append(.init(taken.place.name.bytes, in: parent.number))
         }
-        guard names.count == Int(old.row.links) else { return old }
+        return names
+    }
+
+    /// Makes a new version of a file, so that who has the old one open keeps it.
+    private func supersede(
+        _ old: CachedItem, _ names: [Vault.Name], _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let (id, number) = (old.row.id, old.row.number)
         let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, state)
         try storing { () throws(StoreError) in try tree.store.setNumber(version.row.number, of: id) }
         changes += names.map { .entry($0) } + [.nameless(item: number)]

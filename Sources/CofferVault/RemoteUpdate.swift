@@ -38,14 +38,22 @@ final class RemoteUpdate {
     var bereft: Set<Int64> = []
     /// Items of which something but names changed.
     var changedItems: Set<ItemID> = []
+    /// What is known to be added to files, by items.
+    private let growths: [ItemID: [Growth]]
+    /// Contents that only add to what their files have, unless another one is shown.
+    private(set) var growing: [ItemID: Fact.Content] = [:]
     private var order: [EntryID] = []
     private var hasEnded = false
 
-    init(of vault: Vault, by commit: RemoteCommit?, as participant: Participant, isAlone: Bool) {
+    init(
+        of vault: Vault, by commit: RemoteCommit?, as participant: Participant, isAlone: Bool,
+        growths: [ItemID: [Growth]] = [:]
+    ) {
         self.vault = vault
         incoming = commit
         self.participant = participant
         self.isAlone = isAlone
+        self.growths = growths
     }
 
     /// Takes the commit in, and does all that follows.
@@ -132,6 +140,7 @@ final class RemoteUpdate {
         let commit = incoming.commit
         var tree = try state.factTree(participant.hashKey)
         let odd = try findings(of: incoming, tree)
+        try findGrowing(in: commit, tree)
         let application = try storing { () throws(StoreError) in try tree.apply(commit) }
         if case .early = application {} else { try state.keep(incoming.rows, removing: incoming.removed) }
         switch application {
@@ -144,6 +153,18 @@ final class RemoteUpdate {
             for change in items { try update(change, tree, state) }
         }
         return try take(&tree)
+    }
+
+    /// Notes which contents add to those that are shown, as long as the commit is not applied.
+    private func findGrowing(
+        in commit: FactCommit, _ tree: FactTree<IndexFactStore>
+    ) throws(FileSystemError) {
+        if growths.isEmpty { return }
+        for fact in commit.facts {
+            guard case .content(let item, _) = fact.assertion, let known = growths[item] else { continue }
+            let shown = try storing { () throws(StoreError) in try tree.shownItem(item)?.content }
+            growing[item] = known.first { $0.old == shown }?.new
+        }
     }
 
     /// What is odd about the commit, as long as it is not applied.

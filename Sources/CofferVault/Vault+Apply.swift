@@ -48,6 +48,7 @@ extension Vault {
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
             let items = Set(batch.flatMap { $0.commit.facts.map(\.assertion.item) })
+            let growths = try growths(in: batch, as: participant)
             try awaitPrograms(beforeChanging: items)
             // What says nothing is in conflict with nothing.
             if let recorder, !items.isEmpty {
@@ -56,7 +57,7 @@ extension Vault {
             try changeElsewhere { changes throws(FileSystemError) in
                 state.withLock { $0.holdsNames = true }
                 defer { state.update { $0.holdsNames = false } }
-                try apply(batch, as: participant, recorder, &applied, &changes)
+                try apply(batch, growths, as: participant, recorder, &applied, &changes)
             }
             try commitIndex()
             try participant.contents.settle(in: self)
@@ -99,13 +100,14 @@ extension Vault {
     }
 
     private func apply(
-        _ commits: ArraySlice<RemoteCommit>, as participant: Participant, _ recorder: (any CommitRecorder)?,
-        _ applied: inout Applied, _ changes: inout [VaultChange]
+        _ commits: ArraySlice<RemoteCommit>, _ growths: [ItemID: [Growth]], as participant: Participant,
+        _ recorder: (any CommitRecorder)?, _ applied: inout Applied, _ changes: inout [VaultChange]
     ) throws(FileSystemError) {
         let end = Clock.monotonic + Self.holdMax
         for commit in commits {
             if applied.count > 0, Clock.monotonic > end { return }
-            let update = RemoteUpdate(of: self, by: commit, as: participant, isAlone: recorder == nil)
+            let update = RemoteUpdate(
+                of: self, by: commit, as: participant, isAlone: recorder == nil, growths: growths)
             var isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
             var tries = 1
             // Only for the first one: a commit of this device takes its place in front of all.

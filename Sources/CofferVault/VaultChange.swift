@@ -32,6 +32,8 @@ package protocol ChangeSink: Sendable {
     ///
     /// For what happens at most once for each request.
     func noteAtOnce(_ change: VaultChange, in vault: Vault)
+    /// Whether programs may have an item open; false if they surely have not.
+    func knows(_ item: Int64) -> Bool
     /// Has what programs have written to an item come to the vault, as far as it is still on its way, and waits
     /// for that.
     func flush(_ item: Int64)

@@ -1,10 +1,10 @@
 import CofferSystem
 import CofferTestSupport
-import CofferVault
 import Foundation
 import Testing
 
 @testable import CofferFUSE
+@testable import CofferVault
 
 /// A vault that this process mounts itself, so that a test can change it behind the kernel's back.
 final class LiveMount: Sendable {
@@ -154,6 +154,18 @@ struct Elsewhere {
         let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
         try change { changes throws(FileSystemError) in
             try append(content, to: attributes.number, at: attributes.size)
+            changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
+        }
+    }
+
+    /// Makes a file longer, by what cannot be fetched.
+    func growsUnreadably(_ text: String, to size: UInt64) throws {
+        let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
+        try change { changes throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
+                let item = try state.item(attributes.number)
+                try vault.setContent(of: item, to: .unreadable(size, of: .random()), like: nil, state)
+            }
             changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
         }
     }

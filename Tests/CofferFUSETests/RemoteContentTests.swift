@@ -133,5 +133,22 @@ extension LiveMountTests {
                 #expect(try Program.reads(mount.path("a")) == first + second)
             }
         }
+
+        /// Nobody takes what is missing for zeros, or for the old end of the file.
+        @Test(arguments: [4097, 5000])
+        func aFileThatGrowsByWhatCannotBeRead(size: Int) throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "one")
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                #expect(try Program.reads(file) == "one")
+                try elsewhere.growsUnreadably("a", to: UInt64(size))
+                #expect(try Program.status(file).st_size == size)
+                #expect(try Program.status(mount.path("a")).st_size == size)
+                var byte: UInt8 = 0
+                #expect(pread(file, &byte, 1, off_t(size - 1)) == -1)
+                try Program.closes(file)
+            }
+        }
     }
 }

@@ -38,6 +38,12 @@ struct InlineContents: ContentPublishing {
 
     func prepare(_ content: Fact.Content, of item: ItemID, in vault: Vault) throws(FileSystemError) {}
 
+    func begins(
+        _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
+    ) throws(FileSystemError) -> Bool {
+        new.bytes.starts(with: old.bytes)
+    }
+
     func settle(in vault: Vault) throws(FileSystemError) {}
     func forgetPrepared() {}
 

@@ -164,6 +164,9 @@ import Testing
                 return contents
             }
             func prepare(_ content: Fact.Content, of item: ItemID, in vault: Vault) throws(FileSystemError) {}
+            func begins(
+                _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
+            ) throws(FileSystemError) -> Bool { false }
             func settle(in vault: Vault) throws(FileSystemError) {}
             func forgetPrepared() {}
             func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {}

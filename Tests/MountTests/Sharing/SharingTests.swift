@@ -25,15 +25,15 @@ extension MountTests {
             }
         }
 
-        /// Bob follows a file that Alice adds to: by its name, and by an open descriptor, which keeps what it has.
+        /// Bob follows a file that Alice adds to, by descriptors that stay open.
         private func follow(_ name: String, _ members: Members) throws {
             let (theirs, ours) = (members.alice.path(name), members.bob.path(name))
-            let old = try Files.read(ours)
+            var expected = try Files.read(ours)
             let reader = open(ours, O_RDONLY | O_CLOEXEC)
             try Files.check(reader, ours)
             defer { close(reader) }
             let program = try #require(Machine.path("tail"))
-            let tail = try Child(Command(program, ["-n", "+1", "-F", "-s", "0.05", ours]))
+            let tail = try Child(Command(program, ["-n", "+1", "-f", "-s", "0.05", ours]))
             defer {
                 kill(tail.process, SIGKILL)
                 _ = try? tail.wait()
@@ -42,14 +42,20 @@ extension MountTests {
             try Files.check(writer, theirs)
             defer { close(writer) }
             for number in 1...3 {
-                try Files.append(Array("line \(number)\n".utf8), to: writer, theirs)
+                let line = Array("line \(number)\n".utf8)
+                try Files.append(line, to: writer, theirs)
                 // The kernel keeps what is written for half a minute, unless it is told.
                 try Files.check(fsync(writer), theirs)
                 try tail.waitForLine("line \(number)")
+                expected += line
             }
             var bytes = [UInt8](repeating: 0, count: 100)
             let count = pread(reader, &bytes, bytes.count, 0)
-            #expect(Array(bytes.prefix(count)) == old)
+            #expect(Array(bytes.prefix(count)) == expected)
+            // What is written anew is a new file, and whoever has the old one open keeps it.
+            try Files.write("anew", to: theirs)
+            members.expect("anew", in: name)
+            #expect(Array(bytes.prefix(pread(reader, &bytes, bytes.count, 0))) == expected)
         }
 
         /// A reader sees the vault from its beginning, and cannot change it; with another role that changes.

@@ -1,0 +1,90 @@
+import CofferSync
+import CofferTestSupport
+import RemoteConformance
+import Testing
+
+@testable import CofferVault
+
+/// Files of many extents that others add to, where programs may have them open.
+@Suite struct GrowthTests {
+    /// Sizes within an extent, at its end, and with a tree of pages.
+    static let sizes = [5, 70_000, 1 << 20, (3 << 20) + 100]
+
+    private func pair(_ bytes: [UInt8]) async throws -> (devices: [ReplicaDevice], number: Int64) {
+        let world = try await ReplicaWorld.make()
+        let devices = [try ReplicaDevice(0, in: world), try ReplicaDevice(1, in: world)]
+        try await onThread {
+            try devices[0].write(bytes, to: "log")
+            // Every other page is an extent, so that there is a tree.
+            guard bytes.count > 1 << 20 else { return }
+            for offset in stride(from: 0, to: 1 << 18, by: 8192) {
+                try devices[0].put(Array(bytes[offset..<offset + 4096]), to: "log", at: Int64(offset))
+            }
+        }
+        try await ReplicaDevice.meet(devices)
+        let number = try await onThread {
+            devices[1].vault.setSink(RecordedChanges())
+            return try devices[1].number("log")
+        }
+        return (devices, number)
+    }
+
+    private func expect(
+        _ bytes: [UInt8], on devices: [ReplicaDevice], isSameFile: Bool, as number: Int64
+    ) async throws {
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            #expect(try (devices[1].number("log") == number) == isSameFile)
+            let isSame = try devices[1].bytes("log") == bytes
+            #expect(isSame)
+            let flaws = try devices.flatMap { try $0.flaws() }
+            #expect(flaws == [])
+        }
+    }
+
+    /// As a kernel appends: the page with the old end is written again, with what is new.
+    @Test(arguments: sizes, [false, true])
+    func whatIsOnlyAddedToStaysTheFile(size: Int, isRead: Bool) async throws {
+        var random = SplitMix64(seed: 1)
+        var bytes = random.bytes(size)
+        let (devices, number) = try await pair(bytes)
+        if isRead { _ = try await onThread { [bytes] in try devices[1].bytes("log") == bytes } }
+        for count in [10, 5000, 1 << 20] {
+            let start = bytes.count / 4096 * 4096
+            bytes += random.bytes(count)
+            try await onThread { [bytes] in
+                try devices[0].put(Array(bytes[start...]), to: "log", at: Int64(start))
+            }
+            // The last two come together.
+            if count == 5000 {
+                _ = try await devices[0].round()
+                continue
+            }
+            try await expect(bytes, on: devices, isSameFile: true, as: number)
+        }
+    }
+
+    @Test(arguments: sizes)
+    func anEndThatIsNotTheSameIsANewFile(size: Int) async throws {
+        var random = SplitMix64(seed: 2)
+        var bytes = random.bytes(size)
+        let (devices, number) = try await pair(bytes)
+        bytes[size - 1] ^= 1
+        let start = (size - 1) / 4096 * 4096
+        bytes += random.bytes(10)
+        try await onThread { [bytes] in
+            try devices[0].put(Array(bytes[start...]), to: "log", at: Int64(start))
+        }
+        try await expect(bytes, on: devices, isSameFile: false, as: number)
+    }
+
+    /// What is too much to be compared is taken for something new.
+    @Test func aLargeFileThatIsWrittenAnewIsANewFile() async throws {
+        var random = SplitMix64(seed: 3)
+        var bytes = random.bytes(2 << 20)
+        let (devices, number) = try await pair(bytes)
+        bytes += [1]
+        try await onThread { [bytes] in try devices[0].put(bytes, to: "log", at: 0) }
+        try await expect(bytes, on: devices, isSameFile: false, as: number)
+    }
+}

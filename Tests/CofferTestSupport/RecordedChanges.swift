@@ -1,0 +1,40 @@
+internal import CofferSystem
+package import CofferVault
+
+/// Who shows a vault, and only writes down what changes.
+///
+/// Nobody uses items without a name: they go at once.
+package final class RecordedChanges: ChangeSink {
+    private let all = Condition<[VaultChange]>([])
+    private let isInUse: Bool
+
+    /// - Parameter isInUse: Whether programs may have items open.
+    package init(isInUse: Bool = true) {
+        self.isInUse = isInUse
+    }
+
+    /// What was told since this was asked for last.
+    package func take() -> [VaultChange] {
+        all.withLock { all in
+            defer { all = [] }
+            return all
+        }
+    }
+
+    package func begin() {}
+
+    package func note(_ changes: [VaultChange], in vault: Vault) {
+        all.withLock { $0 += changes }
+        for case .nameless(let item) in changes { vault.release(item) }
+    }
+
+    package func end() {}
+
+    package func noteAtOnce(_ change: VaultChange, in vault: Vault) {
+        all.withLock { $0.append(change) }
+    }
+
+    package func knows(_ item: Int64) -> Bool { isInUse }
+    package func flush(_ item: Int64) {}
+    package func awaitShown() {}
+}

@@ -1,0 +1,120 @@
+import CofferFacts
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferVault
+
+/// Files that others add to, where programs may have them open.
+@Suite struct GrowthTests {
+    private struct Pair {
+        let alice: ExchangeDevice, bob: ExchangeDevice
+        let shown: RecordedChanges
+        let number: Int64
+
+        /// Two devices with a file, which programs look at on Bob's.
+        init(_ text: String, isInUse: Bool = true) throws {
+            let devices = try ExchangeDevice.make(2)
+            alice = devices[0]
+            bob = devices[1]
+            try alice.write(text, to: "log")
+            try ExchangeDevice.meet(devices)
+            shown = RecordedChanges(isInUse: isInUse)
+            bob.vault.setSink(shown)
+            number = try bob.vault.number(of: "log")
+        }
+
+        /// What grew, and from which size on.
+        var growths: [Int64] {
+            shown.take().compactMap { change in
+                if case .growth(number, let size, .init(Array("log".utf8), in: Vault.rootNumber)) = change {
+                    size
+                } else {
+                    nil
+                }
+            }
+        }
+
+        func meet() throws { try ExchangeDevice.meet([alice, bob]) }
+
+        func expectSound() throws {
+            let flaws = try alice.flaws() + bob.flaws()
+            #expect(flaws == [])
+            let isSame = try alice.stateHash() == bob.stateHash()
+            #expect(isSame)
+            // What came from elsewhere is nothing that this device has to say.
+            let said = bob.hub.state.withLock { $0.commits[bob.participant.log]?.flatMap(\.facts) ?? [] }
+            #expect(said.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["", "one\n"])
+    func whatIsOnlyAddedToStaysTheFile(text: String) throws {
+        let pair = try Pair(text)
+        try pair.alice.write(text + "two\n", to: "log")
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") == pair.number)
+        #expect(try pair.bob.read("log") == text + "two\n")
+        #expect(pair.growths == [Int64(text.utf8.count)])
+        try pair.expectSound()
+    }
+
+    /// Commits that come together: each adds to what the one before it left.
+    @Test func severalAtOnce() throws {
+        let pair = try Pair("1")
+        for text in ["12", "123", "1234"] { try pair.alice.write(text, to: "log") }
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") == pair.number)
+        #expect(try pair.bob.read("log") == "1234")
+        #expect(pair.growths == [1, 2, 3])
+        try pair.expectSound()
+    }
+
+    @Test(arguments: ["one", "one\n", "", "two", "three\nfour\n"])
+    func anythingElseIsANewFile(text: String) throws {
+        let pair = try Pair("one\n.")
+        try pair.alice.write(text, to: "log")
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") != pair.number)
+        #expect(try pair.bob.read("log") == text)
+        #expect(pair.growths == [])
+        try pair.expectSound()
+    }
+
+    /// A file that is written anew after it grew, in commits that come together.
+    @Test func growthAndReplacementAtOnce() throws {
+        let pair = try Pair("one")
+        try pair.alice.write("one, two", to: "log")
+        try pair.alice.write("three", to: "log")
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") != pair.number)
+        #expect(try pair.bob.read("log") == "three")
+        #expect(pair.growths == [3])
+        try pair.expectSound()
+    }
+
+    @Test func aFileThatNobodyHasOpenIsANewFile() throws {
+        let pair = try Pair("one", isInUse: false)
+        try pair.alice.write("one, two", to: "log")
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") != pair.number)
+        #expect(pair.growths == [])
+        try pair.expectSound()
+    }
+
+    /// What was written here and not sent, or sent at the same time, is no beginning of what comes.
+    @Test(arguments: [false, true])
+    func whatBothAddToIsInConflict(isSent: Bool) throws {
+        let pair = try Pair("one")
+        try pair.bob.vault.put(Array("!".utf8), to: pair.number, at: 3)
+        if isSent { try pair.bob.collect() }
+        try pair.alice.write("one, two", to: "log")
+        try pair.meet()
+        #expect(pair.growths == [])
+        let contents = try pair.bob.names(in: "").map { try pair.bob.read($0) }
+        #expect(contents.sorted() == ["one!", "one, two"])
+        let flaws = try pair.alice.flaws() + pair.bob.flaws()
+        #expect(flaws == [])
+    }
+}
