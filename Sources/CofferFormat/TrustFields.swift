@@ -27,8 +27,10 @@ extension ByteCursor {
 package enum TrustLimits {
     /// The most bytes of a name of a device or a person.
     package static let nameByteCountMax = 255
-    /// The most logs that a link can bound.
+    /// The most logs that a commit can name, a link can bound, and a vault has.
     package static let logCountMax = 4096
+    /// The most logs of one author that are applied on its own word, and that a link bounds.
+    package static let authorLogCountMax = 256
     /// The most members that a vault can have at a time.
     package static let memberCountMax = 4096
 

@@ -85,6 +85,16 @@ package struct CausalQueue<Commit> {
     /// What is waited for and does not wait here itself.
     package var missing: Set<Dot> { roots }
 
+    /// Whether a log is waited for, and a commit that waits here names it.
+    ///
+    /// - Parameter isOf: Says of the log of such a commit whether it is meant.
+    package func isNamed(_ log: LogID, where isOf: (LogID) -> Bool) -> Bool {
+        isMissing(log) && held.contains { $0.value.needs[log] > 0 && isOf($0.key.log) }
+    }
+
+    /// Whether a log is waited for.
+    package func isMissing(_ log: LogID) -> Bool { roots.contains { $0.log == log } }
+
     /// Needs as they count: no more of a log than there is.
     package func counting(_ needs: VersionVector) -> VersionVector {
         var counting = needs

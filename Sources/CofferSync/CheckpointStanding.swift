@@ -32,6 +32,11 @@ struct CheckpointStanding: Equatable, Sendable {
         self.members = members
     }
 
+    /// Notes that a log's author has applied the announcement; of no more logs than a vault has.
+    mutating func acknowledge(_ log: LogID) {
+        if acknowledged.count < TrustLimits.logCountMax { acknowledged.insert(log) }
+    }
+
     /// Whether a commit may be gone because of it.
     func covers(_ dot: Dot) -> Bool { covered.contains(dot) }
 

@@ -25,6 +25,8 @@ package enum CommitProblem: Error, Equatable {
     case unknownEpoch(Epoch)
     /// It names a link of the member chain that this device does not have yet.
     case unknownMembers(LinkHead)
+    /// It begins a log, of which its author has enough, or the vault.
+    case tooManyLogs(IdentityID)
 
     // The author has signed it; everybody comes to the same answer.
 
@@ -54,7 +56,7 @@ package enum CommitProblem: Error, Equatable {
     package var isFinal: Bool {
         switch self {
         case .tooLong, .newerVersion, .newerContent, .damaged, .elsewhere, .notAuthentic: false
-        case .unknownEpoch, .unknownMembers, .forked: false
+        case .unknownEpoch, .unknownMembers, .tooManyLogs, .forked: false
         case .right, .wrongEpoch, .malformed, .otherAuthor, .wrongClaim, .clockGoesBack, .namesOwnLog,
             .wrongIntroduction, .facts:
             true
@@ -94,6 +96,7 @@ extension CommitProblem: CustomStringConvertible {
         case .notAuthentic: "is not signed by its author"
         case .unknownEpoch(let epoch): "is sealed under key \(epoch.number), which is not here yet"
         case .unknownMembers(let head): "names link \(head.sequence) of the members, which is not here yet"
+        case .tooManyLogs: "begins a log, and there are too many"
         case .right(let refusal): "was not allowed: \(refusal.words)"
         case .wrongEpoch(let found, let expected):
             "is sealed under key \(found.number) instead of \(expected.number)"

@@ -1,5 +1,6 @@
 internal import CofferCrypto
 internal import CofferFormat
+internal import CofferRemote
 internal import CofferTrust
 
 /// A link that was made and may not be at the remote yet, with the set of wraps that it names.
@@ -82,6 +83,8 @@ struct MemberDuties: Sendable {
     var strays: Set<WrapSetHash> = []
     /// Requests that were refused or are not for this user, by name and size.
     var refused: [String: Int] = [:]
+    /// The last request that was fetched.
+    var requestTurn: RemoteName?
     var forks: [Fork] = []
 
     /// Takes what was kept.

@@ -7,6 +7,8 @@ internal import CofferRemote
 extension SyncEngine {
     /// The most requests that are fetched in one round.
     private static let requestCountMax = 64
+    /// The most requests of which it is remembered that they were refused.
+    private static let refusedCountMax = 1 << 14
     /// How long an invite is kept after its end, so that it can be said why nobody is admitted by it: 30 days.
     private static let expiredInviteTime: Int64 = 30 * 86_400_000_000_000
 
@@ -118,22 +120,32 @@ extension SyncEngine {
         }
     }
 
+    /// Requests that nothing was said of yet, as many as are fetched in a round: first those behind the last one that
+    /// was fetched, so that what comes again and again does not hide others.
     private func newRequests() async throws(SyncError) -> [RemotePage.Entry] {
-        var new: [RemotePage.Entry] = []
+        var (behind, before): ([RemotePage.Entry], [RemotePage.Entry]) = ([], [])
+        let turn = duties.requestTurn
+        // Anybody can put such: very many are fetched again.
+        if duties.refused.count >= Self.refusedCountMax { duties.refused = [:] }
         try await list(layout.requests) { entries in
             for entry in entries
             where duties.refused[entry.name.last] != entry.byteCount
                 && entry.byteCount != JoinRefusalRecord.byteCount
             {
-                if entry.byteCount > JoinRequestRecord.byteCountMax {
-                    refuse(entry, nil, .format(.invalid(field: "length")))
-                } else {
-                    new.append(entry)
+                if let turn, entry.name <= turn {
+                    if before.count < Self.requestCountMax { before.append(entry) }
+                } else if behind.count < Self.requestCountMax {
+                    behind.append(entry)
                 }
             }
-            return new.count < Self.requestCountMax ? .next : .enough
+            return behind.count < Self.requestCountMax ? .next : .enough
         }
-        return Array(new.prefix(Self.requestCountMax))
+        let new = (behind + before).prefix(Self.requestCountMax)
+        duties.requestTurn = new.last?.name
+        for entry in new where entry.byteCount > JoinRequestRecord.byteCountMax {
+            refuse(entry, nil, .format(.invalid(field: "length")))
+        }
+        return new.filter { $0.byteCount <= JoinRequestRecord.byteCountMax }
     }
 
     /// Admits who asks, or says why not.

@@ -21,7 +21,11 @@ extension SyncEngine {
     /// The draft by which what was changed here becomes a commit; nil if this device can make none.
     private func changesDraft() throws(SyncError) -> CommitDraft? {
         guard let role = try? ownRole(), role.may(.write) else { return nil }
-        return try draft(isNeeded: false)
+        do throws(SyncError) { return try draft(isNeeded: false) } catch {
+            // Then others are heard all the same, and removals, which end it.
+            guard error == .tooManyLogs else { throw error }
+            return nil
+        }
     }
 
     /// Applies some commits.

@@ -29,7 +29,7 @@ extension SyncEngine {
             if !commit.body.facts.isEmpty { noticeChanges() }
             guard let announced = standing else { continue }
             let announcement = Dot(log: announced.dot.log, sequence: announced.announcement)
-            if commit.versions.contains(announcement) { standing?.acknowledged.insert(commit.dot.log) }
+            if commit.versions.contains(announcement) { standing?.acknowledge(commit.dot.log) }
         }
     }
 
@@ -121,7 +121,9 @@ extension SyncEngine {
     ///
     /// Those of administrators stand in front: what they make needs nobody's confirmation.
     private func isCheckpointDue() -> Bool {
-        guard logs[setup.log] != nil, outgoing.isEmpty else { return false }
+        guard logs[setup.log] != nil, logs.count <= TrustLimits.logCountMax, outgoing.isEmpty else {
+            return false
+        }
         // After a restore the storage lacks commits that this device may have applied.
         if let restore = chain.state.restores.last, restore.sequence > standing?.members ?? 0,
             isAdministrator(setup.keys.author.identity)
@@ -148,6 +150,7 @@ extension SyncEngine {
     /// Puts pieces, record and announcement, in this order; without the last, nobody looks at the others.
     func makeCheckpoint() async throws(SyncError) {
         guard let own = logs[setup.log], let key = keyring?.current, let members = chain.head else { return }
+        guard logs.count <= TrustLimits.logCountMax else { throw .tooManyLogs }
         let dot = Dot(log: setup.log, sequence: own.head.sequence)
         var pieces: [CheckpointBody.Piece] = []
         try await forEachPiece { groups async throws(SyncError) in
@@ -228,7 +231,7 @@ extension SyncEngine {
             let notice = CommitNotice.confirmation(checkpoint.dot, checkpoint.hash)
             guard try await makeCommit(isNeeded: true, [notice]) else { continue }
             stand(checkpoint)
-            standing?.acknowledged.insert(setup.log)
+            standing?.acknowledge(setup.log)
             try await saveCheckpoints()
             try await push()
         }

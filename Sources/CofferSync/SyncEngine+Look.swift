@@ -18,6 +18,8 @@ extension SyncEngine {
             for name in entries.map(\.name) {
                 guard let dot = dot(of: name) else { continue }
                 if logs[dot.log] == nil {
+                    // Those that ended, or wait to be named, take no turn from others.
+                    if stops[dot.log] != nil { continue }
                     if let turn = newLogTurn, name.parent.text <= turn {
                         newBefore.add(dot, name)
                     } else {

@@ -18,23 +18,29 @@ extension SyncEngine {
         /// Commits that were not there.
         var absent: Set<Dot> = []
         /// Logs that wait for a commit, as there is no room to hold theirs.
-        var blocked: [LogID: Dot] = [:]
+        var blocked: [LogID: Blocked] = [:]
         /// Checked, and next to be applied.
         var ready: [VerifiedCommit] = []
         /// Whether a commit named links or keys that are not here.
         var lacksMembers = false
     }
 
+    /// A commit that there is no room for.
+    struct Blocked {
+        let missing: Dot
+        let author: IdentityID
+    }
+
     /// Fetches and applies what there is.
     func pullLogs(_ scope: RoundScope) async throws(SyncError) {
         pullFailure = nil
         var pull = Pull()
+        forgetStops()
         if scope.listsLogs {
             publish(.looking)
             pull.targets = try await look()
             try await noticeStale(pull.targets)
         }
-        stops = stops.filter { $0.value.problem.isFinal }
         pull.asked = scope.asksAllLogs ? Set(logs.keys).union(scope.logs) : scope.logs
         wantGaps(&pull)
         var hasAskedMembers = false
@@ -59,8 +65,11 @@ extension SyncEngine {
     }
 
     private func wantGaps(_ pull: inout Pull) {
-        for gap in queue.missing.union(pull.blocked.values) where pull.targets[gap.log] ?? 0 < gap.sequence {
-            pull.targets[gap.log] = gap.sequence
+        for gap in queue.missing.union(pull.blocked.values.map(\.missing)) {
+            pull.targets[gap.log] = max(pull.targets[gap.log] ?? 0, gap.sequence)
+            if case .tooManyLogs(let author)? = stops[gap.log]?.problem, mayBegin(gap.log, by: author, pull) {
+                stops[gap.log] = nil
+            }
         }
     }
 
@@ -97,7 +106,7 @@ extension SyncEngine {
     /// What to fetch next: of each log what follows the last commit that was checked, as many in all as may be
     /// fetched at once.
     private func nextDots(_ pull: inout Pull) -> [Dot] {
-        pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value) }
+        pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value.missing) }
         let listed = pull.targets.filter { $0.value > tails[$0.key]?.head.sequence ?? 0 }.map(\.key)
         let candidates = pull.asked.union(listed).filter { log in
             stops[log] == nil && forks[log]?.isProven != true && !pull.ended.contains(log)
@@ -144,12 +153,16 @@ extension SyncEngine {
             stop(dot, error, &pull)
             return
         }
+        guard mayBegin(dot.log, by: commit.author, pull) else {
+            stops[dot.log] = LogStop(dot: dot, problem: .tooManyLogs(commit.author))
+            return
+        }
         let answer = queue.offer(
             commit, dot, needs: commit.versions, byteCount: commit.byteCount)
         switch answer {
         case .known: break
         case .full(let missing):
-            pull.blocked[dot.log] = missing
+            pull.blocked[dot.log] = Blocked(missing: missing, author: commit.author)
             return
         case .held: pull.blocked[dot.log] = nil
         case .ready:

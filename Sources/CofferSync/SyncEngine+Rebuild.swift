@@ -44,8 +44,7 @@ extension SyncEngine {
     func rebuild() async throws(SyncError) {
         publish(.rebuilding)
         let checkpoint = try await newestCheckpoint()
-        // Without a checkpoint where commits were deleted, less would be known than before.
-        guard checkpoint != nil || standing == nil else { return }
+        // Where commits were deleted and no checkpoint counts, less would be known than before.
         guard try await hasAll(behind: checkpoint) else { return }
         try await take(checkpoint)
     }

@@ -172,18 +172,6 @@ extension SyncEngine {
         }
     }
 
-    /// The last commit of each log of a member that is applied here.
-    func bounds(of identity: IdentityID) throws(SyncError) -> LogBounds {
-        do throws(FormatError) {
-            return try LogBounds(
-                logs.values.filter { $0.author == identity }.map {
-                    LogBound(log: $0.log, sequence: $0.head.sequence, hash: $0.head.hash)
-                })
-        } catch {
-            throw .tooManyLogs
-        }
-    }
-
     /// Fetches and applies all commits, so that none is left out of bounds that could be in them.
     func pullAllLogs() async throws(SyncError) {
         if logs.isEmpty, try await takeCheckpoint() { try await load() }

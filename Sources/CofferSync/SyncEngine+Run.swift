@@ -162,8 +162,14 @@ extension SyncEngine {
 
     private func findings() -> [SyncFinding] {
         var findings = notes
-        for (log, stop) in stops.sorted(by: { $0.key < $1.key }) {
-            findings.append(.stopped(author(log), sequence: stop.dot.sequence, stop.problem))
+        findings += logFindings
+        // Of logs that are known first: of others there may be any number.
+        let stopped = stops.values.filter { if case .tooManyLogs = $0.problem { false } else { true } }
+            .sorted {
+                (tails[$0.dot.log] == nil ? 1 : 0, $0.dot) < (tails[$1.dot.log] == nil ? 1 : 0, $1.dot)
+            }
+        for stop in stopped.prefix(Self.findingCountMax) {
+            findings.append(.stopped(author(stop.dot.log), sequence: stop.dot.sequence, stop.problem))
         }
         for (log, fork) in forks.sorted(by: { $0.key < $1.key }) {
             findings.append(.forked(author(log), fork))

@@ -29,6 +29,8 @@ package actor SyncEngine {
     var hashes = KnownHashes()
     var queue: CausalQueue<VerifiedCommit>
     var stops: [LogID: LogStop] = [:]
+    /// How many links there were when they were last looked at.
+    var stopsSince: UInt64 = 0
     var forks: [LogID: ForkedLog] = [:]
     var staleRounds: [LogID: Int] = [:]
     /// The last one that was looked into of the logs that are not known, by its prefix at the remote.
@@ -243,7 +245,7 @@ extension SyncEngine {
     /// Whether nothing would be lost with the facts that are here, but what does not count.
     private func isSafeToRebuild(_ failure: SyncError?) -> Bool {
         switch failure {
-        case nil, .ownLogEnded, .ownLogForked: true
+        case nil, .ownLogEnded, .ownLogForked, .tooManyLogs: true
         default: false
         }
     }
@@ -263,10 +265,13 @@ extension SyncEngine {
         return LogAuthor(log: log, name: introduction?.name, label: introduction?.label)
     }
 
+    /// The most findings of a kind that are told.
+    static let findingCountMax = 256
+
     /// Keeps something to be told; each once, and the last 256.
     func note(_ finding: SyncFinding) {
         guard !notes.contains(finding) else { return }
-        if notes.count >= 256 { notes.removeFirst() }
+        if notes.count >= Self.findingCountMax { notes.removeFirst() }
         notes.append(finding)
     }
 }

@@ -109,6 +109,8 @@ package enum SyncFinding: Equatable, Sendable {
     case forked(LogAuthor, ForkedLog)
     /// The remote shows less of a log than it did.
     case stale(LogAuthor, known: UInt64, shown: UInt64)
+    /// Somebody has more logs than are applied: so many wait.
+    case tooManyLogs(IdentityID, name: String?, waiting: Int)
     /// Commits were applied which do not count any more, from this one on: their author was removed, and who removed
     /// it did not have them.
     case withdrawn(LogAuthor, from: UInt64)
@@ -169,6 +171,8 @@ extension SyncFinding: CustomStringConvertible {
             "\(author) has two commits \(fork.dot.sequence): \(fork.known), which is known here, and \(fork.other)"
         case .stale(let author, let known, let shown):
             "the remote shows commits of \(author) up to \(shown), and had shown them up to \(known)"
+        case .tooManyLogs(let identity, let name, let count):
+            "\(name ?? "\(identity)") has too many logs: \(count) of them are not read; remove who floods the vault"
         case .withdrawn(let author, let first):
             "the commits of \(author) from \(first) on do not count: they were not there when the author was removed"
         case .complaint(let author, let complaint): "\(author) says something odd: \(complaint.words)"

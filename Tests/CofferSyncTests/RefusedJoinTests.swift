@@ -1,5 +1,7 @@
 import CofferFormat
+import CofferRemote
 import CofferTrust
+import RemoteConformance
 import SyncTestSupport
 import Testing
 
@@ -58,5 +60,24 @@ struct RefusedJoinTests {
         try await olga.sync()
         guard case .unasked = try await joining.poll() else { throw Missing() }
         #expect(await olga.members.count == 1)
+    }
+
+    /// Somebody puts other requests that are none all the time, in front of one that is.
+    @Test func requestsThatAreNoneHideNoOther() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let joining = try world.joining(try await world.invite(olga, .writer), try world.person("Will"))
+        try await joining.join()
+        for round in 1...6 {
+            for number in 0..<200 as Range<UInt8> {
+                let id = try RequestID(bytes: [UInt8](repeating: 0, count: 15) + [number]).orThrow()
+                // Every third is longer than a request may be.
+                let byteCount = number % 3 == 0 ? JoinRequestRecord.byteCountMax + round : round
+                let bytes = [UInt8](repeating: number, count: byteCount)
+                try await world.remote.put(world.layout.request(id), .memory(bytes), ifAbsent: false)
+            }
+            try await olga.sync()
+        }
+        guard case .admitted = try await joining.poll() else { throw Missing() }
     }
 }
