@@ -121,7 +121,7 @@ extension SyncEngine {
     ///
     /// Those of administrators stand in front: what they make needs nobody's confirmation.
     private func isCheckpointDue() -> Bool {
-        guard logs[setup.log] != nil, logs.count <= TrustLimits.logCountMax, outgoing.isEmpty else {
+        guard logs[setup.log] != nil, logs.count <= setup.logCountMax, outgoing.isEmpty else {
             return false
         }
         // After a restore the storage lacks commits that this device may have applied.
@@ -150,7 +150,7 @@ extension SyncEngine {
     /// Puts pieces, record and announcement, in this order; without the last, nobody looks at the others.
     func makeCheckpoint() async throws(SyncError) {
         guard let own = logs[setup.log], let key = keyring?.current, let members = chain.head else { return }
-        guard logs.count <= TrustLimits.logCountMax else { throw .tooManyLogs }
+        guard logs.count <= setup.logCountMax else { throw .tooManyLogs }
         let dot = Dot(log: setup.log, sequence: own.head.sequence)
         var pieces: [CheckpointBody.Piece] = []
         try await forEachPiece { groups async throws(SyncError) in

@@ -14,8 +14,8 @@ extension SyncEngine {
         guard tails[log] == nil, log != setup.log else { return true }
         // One place is this device's.
         let others = tails.values.count { $0.log != setup.log }
-        guard others < TrustLimits.logCountMax - 1 else { return false }
-        guard tails.values.count(where: { $0.author == author }) >= TrustLimits.authorLogCountMax else {
+        guard others < setup.logCountMax - 1 else { return false }
+        guard tails.values.count(where: { $0.author == author }) >= setup.authorLogCountMax else {
             return true
         }
         return isNamed(log, byOthersThan: author, pull)
@@ -50,7 +50,7 @@ extension SyncEngine {
         }
         do throws(FormatError) {
             return try LogBounds(
-                logs.prefix(TrustLimits.authorLogCountMax).map {
+                logs.prefix(setup.authorLogCountMax).map {
                     LogBound(log: $0.log, sequence: $0.head.sequence, hash: $0.head.hash)
                 })
         } catch {

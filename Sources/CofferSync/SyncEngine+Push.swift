@@ -114,6 +114,7 @@ extension SyncEngine {
     /// The last commit of every other log that was applied.
     func heads() throws(SyncError) -> LogBounds {
         let others = logs.values.filter { $0.log != setup.log }
+        guard others.count <= setup.logCountMax else { throw .tooManyLogs }
         do throws(FormatError) {
             return try LogBounds(
                 others.map { LogBound(log: $0.log, sequence: $0.head.sequence, hash: $0.head.hash) })

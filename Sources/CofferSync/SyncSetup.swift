@@ -29,6 +29,8 @@ package struct SyncSetup: Sendable {
     package let milliseconds: @Sendable () -> UInt64
     /// After how many commits a checkpoint is made.
     package var commitsPerCheckpoint: UInt64 = 1000
+    /// The most logs that are applied: in all, and of one author on its own word.
+    package var logCountMax = TrustLimits.logCountMax, authorLogCountMax = TrustLimits.authorLogCountMax
     /// Bytes of commits that may wait for others.
     package var waitingByteCountMax = 32 << 20
     /// How many rounds a remote may show less than it did before anybody is told.

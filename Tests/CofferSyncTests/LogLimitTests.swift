@@ -11,6 +11,18 @@ import Testing
 
 /// Members who begin more logs than anybody needs.
 struct LogLimitTests {
+    /// Limits at which few logs are many.
+    private static let logCountMax = 64, authorLogCountMax = 8
+
+    private func world() -> MembershipWorld {
+        let world = MembershipWorld()
+        world.adjust = {
+            $0.logCountMax = Self.logCountMax
+            $0.authorLogCountMax = Self.authorLogCountMax
+        }
+        return world
+    }
+
     /// Commits that each begin a log of its author's, and say nothing; some ids stand in front of all others.
     private struct Flood {
         let author: Person
@@ -79,20 +91,20 @@ struct LogLimitTests {
     /// With somebody in league who names all of them, the vault comes to its limit, and goes on there.
     @Test(arguments: [false, true])
     func whoBeginsVeryManyLogsStopsNobody(isInLeague: Bool) async throws {
-        let world = MembershipWorld()
+        let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let eve = try await world.joins("Eve", .reader, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
         try await exchange(olga, will, 0)
-        let floodCount = isInLeague ? 4102 : 1300
+        let floodCount = isInLeague ? 70 : 40
         let flood = try await Flood(rita.person, floodCount, knowing: rita)
         try await flood.put(world)
         if isInLeague {
             let dot = Dot(log: LogID(low: 1, high: 1 << 40), sequence: 1)
             let bytes = try await Flood.commit(
                 eve.person, dot, rita.keys.keyring().orThrow(), rita.engine.chain.head.orThrow(),
-                heads: Array(flood.bounds.prefix(4096)))
+                heads: Array(flood.bounds.prefix(Self.logCountMax)))
             try await world.remote.put(world.layout.commit(dot.log, 1), .memory(bytes), ifAbsent: true)
         }
         try await exchange(olga, will, 1)
@@ -102,11 +114,11 @@ struct LogLimitTests {
         for device in [olga, will] {
             let count = await device.engine.logs.values.count { $0.author == rita.person.id }
             if isInLeague {
-                #expect(count > 4000)
-                #expect(await device.engine.logs.count <= TrustLimits.logCountMax)
+                #expect(count > Self.logCountMax - 8)
+                #expect(await device.engine.logs.count <= Self.logCountMax)
                 #expect(await waiting(device, rita.person) > 0)
             } else {
-                #expect(count >= TrustLimits.authorLogCountMax && count <= 2 * TrustLimits.authorLogCountMax)
+                #expect(count >= Self.authorLogCountMax && count <= 2 * Self.authorLogCountMax)
                 #expect(await waiting(device, rita.person) + count == floodCount)
             }
             #expect(await !device.findings().contains { if case .stopped = $0 { true } else { false } })
@@ -120,12 +132,12 @@ struct LogLimitTests {
         }
         try await olga.engine.remove(rita.person.id)
         let removal = try await olga.engine.chain.state.removals.last.orThrow()
-        #expect(removal.bounds.bounds.count == TrustLimits.authorLogCountMax)
+        #expect(removal.bounds.bounds.count == Self.authorLogCountMax)
         for _ in 0..<3 { for device in [olga, will] { try await device.sync() } }
         try await exchange(olga, will, 4)
         for device in [olga, will] {
             let count = await device.engine.logs.values.count { $0.author == rita.person.id }
-            #expect(count <= TrustLimits.authorLogCountMax)
+            #expect(count <= Self.authorLogCountMax)
             #expect(await waiting(device, rita.person) == 0)
             #expect(await device.findings().count <= 2 * SyncEngine.findingCountMax)
         }
@@ -134,7 +146,7 @@ struct LogLimitTests {
     /// The storage shows each device other logs of one author: both come to have those of both, and no more.
     @Test(arguments: [32 << 20, 1 << 10])
     func devicesThatTookOthersAgree(waitingByteCountMax: Int) async throws {
-        let world = MembershipWorld()
+        let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
@@ -143,8 +155,8 @@ struct LogLimitTests {
             device.restart()
             try await device.sync()
         }
-        let one = try await Flood(rita.person, 300, knowing: rita)
-        let other = try await Flood(rita.person, 300, from: 300, knowing: rita)
+        let one = try await Flood(rita.person, 10, knowing: rita)
+        let other = try await Flood(rita.person, 10, from: 10, knowing: rita)
         try await one.put(world)
         try await olga.sync()
         try await one.delete(world)
@@ -155,19 +167,19 @@ struct LogLimitTests {
         try await exchange(olga, will, 2)
         for device in [olga, will] {
             let count = await device.engine.logs.values.count { $0.author == rita.person.id }
-            #expect(count >= 2 * TrustLimits.authorLogCountMax - 1)
-            #expect(await waiting(device, rita.person) == 600 - count)
+            #expect(count >= 2 * Self.authorLogCountMax - 1)
+            #expect(await waiting(device, rita.person) == 20 - count)
         }
         #expect(await Set(olga.engine.logs.keys) == Set(will.engine.logs.keys))
     }
 
     /// A log of the same author names them.
     @Test func anAuthorsOwnWordDoesNotCount() async throws {
-        let world = MembershipWorld()
+        let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
-        let flood = try await Flood(rita.person, 600, knowing: rita)
+        let flood = try await Flood(rita.person, 20, knowing: rita)
         try await flood.put(world)
         let dot = Dot(log: LogID(low: 0, high: 0), sequence: 1)
         let bytes = try await Flood.commit(
@@ -178,19 +190,19 @@ struct LogLimitTests {
         for device in [olga, will] {
             let count = await device.engine.logs.values.count { $0.author == rita.person.id }
             // Each takes 256, and then those that the other took.
-            #expect(count <= 2 * TrustLimits.authorLogCountMax && count < flood.commits.count)
+            #expect(count <= 2 * Self.authorLogCountMax && count < flood.commits.count)
             #expect(await waiting(device, rita.person) > 0)
         }
     }
 
     /// A device that took more than a commit can name, when there was no limit, hears of the removal, and makes it.
     @Test func aDeviceThatHasTooManyIsMended() async throws {
-        let world = MembershipWorld()
+        let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
         try await exchange(olga, will, 1)
-        let flood = try await Flood(rita.person, 4102, knowing: rita)
+        let flood = try await Flood(rita.person, 70, knowing: rita)
         try await flood.put(world)
         let verifier = try await olga.engine.verifier()
         for device in [olga, will] {
@@ -219,6 +231,6 @@ struct LogLimitTests {
         for _ in 0..<3 { for device in [olga, will] { try? await device.sync() } }
         try await exchange(olga, will, 2)
         #expect(await olga.files()["kept"] == "3")
-        #expect(await olga.engine.logs.count <= 3 + TrustLimits.authorLogCountMax)
+        #expect(await olga.engine.logs.count <= 3 + Self.authorLogCountMax)
     }
 }

@@ -25,6 +25,8 @@ final class MembershipWorld {
     let remote = MemoryRemote()
     let layout: RemoteLayout
     let key: EpochKey
+    /// What all devices are told that are made from now on.
+    var adjust: (inout SyncSetup) -> Void = { _ in }
     private var deviceCount: UInt64 = 0
     private var personCount: UInt64 = 0
 
@@ -48,6 +50,7 @@ final class MembershipWorld {
         let card = try person.card
         device.setup.card = { card }
         device.setup.invites = MemoryInvites()
+        adjust(&device.setup)
         device.restart()
         return device
     }
