@@ -2,9 +2,9 @@ internal import CSodium
 internal import CofferSystem
 
 /// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
+@safe
 // SAFETY: `start` is allocated by init and freed by deinit. It is written by init and by `mutating` functions only,
 // which as it cannot be copied need it alone; all others read. Hence it may be shared and handed on.
-@safe
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
     /// Bytes in it.

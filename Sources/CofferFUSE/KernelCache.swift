@@ -7,9 +7,9 @@ internal import CofferVault
 /// Each call waits for requests that use the same directory or page, so none may be made by a request, nor
 /// under a lock that one takes. The kernel answers ENOENT where it knows nothing, and other errors while the
 /// mount ends: neither leaves anything to forget.
+@safe
 // SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended, and
 // libfuse lets any thread notify: a notification is one write to the connection.
-@safe
 struct KernelCache: @unchecked Sendable {
     private let session: OpaquePointer
     private static let pageByteCount: Int64 = 4096

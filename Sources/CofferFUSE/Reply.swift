@@ -4,8 +4,8 @@ internal import CofferVault
 internal import Glibc
 
 /// A request that another thread answers, once.
-// SAFETY: libfuse keeps a request until it is answered, and lets any thread do that.
 @safe
+// SAFETY: libfuse keeps a request until it is answered, and lets any thread do that.
 struct HeldRequest: @unchecked Sendable {
     private let request: fuse_req_t?
 

@@ -8,10 +8,10 @@ internal import Glibc
 ///
 /// One thread receives and answers. After each request it looks for the next one for some microseconds
 /// before it sleeps, as waking a thread is what a small request costs most; an idle mount uses no CPU.
+@safe
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
 // reads and all that requests use belong to the serving thread. Other threads answer held requests, call
 // `forgetRootEntry` and `end`: libfuse, `Channel.write` and a pipe allow that from any thread.
-@safe
 package final class Session: @unchecked Sendable {
     /// The most bytes of content in a request.
     static let requestByteCountMax = 1 << 20

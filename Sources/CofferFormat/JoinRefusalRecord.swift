@@ -32,11 +32,7 @@ package struct JoinRefusalRecord: Equatable, Sendable {
 
     /// What the sealed part is bound to: 44 bytes.
     package static func associatedData(vault: VaultID, invite: InviteID) -> [UInt8] {
-        var writer = ByteWriter(capacity: 44)
-        writer.header("COFFERJN", version: version)
-        writer.identifier(vault)
-        writer.identifier(invite)
-        return writer.finish()
+        JoinHeader(vault: vault, invite: invite).bytes("COFFERJN", version: version)
     }
 
     /// The whole record.
@@ -48,9 +44,8 @@ package struct JoinRefusalRecord: Equatable, Sendable {
     package init(_ bytes: [UInt8]) throws(FormatError) {
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
-        try cursor.header("COFFERJN", version: Self.version, from: span)
-        vault = try cursor.identifier(VaultID.self, from: span)
-        invite = try cursor.identifier(InviteID.self, from: span)
+        let header = try JoinHeader("COFFERJN", version: Self.version, from: span, &cursor)
+        (vault, invite) = (header.vault, header.invite)
         sealed = try cursor.bytes(Self.sealedByteCount, from: span)
         try cursor.expectEnd(of: span)
     }

@@ -31,11 +31,7 @@ package struct JoinRequestRecord: Equatable, Sendable {
 
     /// What the sealed part is bound to: 44 bytes.
     package static func associatedData(vault: VaultID, invite: InviteID) -> [UInt8] {
-        var writer = ByteWriter(capacity: 44)
-        writer.header("COFFERJR", version: version)
-        writer.identifier(vault)
-        writer.identifier(invite)
-        return writer.finish()
+        JoinHeader(vault: vault, invite: invite).bytes("COFFERJR", version: version)
     }
 
     /// The whole request.
@@ -48,9 +44,8 @@ package struct JoinRequestRecord: Equatable, Sendable {
         guard bytes.count <= Self.byteCountMax else { throw .invalid(field: "length of the request") }
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
-        try cursor.header("COFFERJR", version: Self.version, from: span)
-        vault = try cursor.identifier(VaultID.self, from: span)
-        invite = try cursor.identifier(InviteID.self, from: span)
+        let header = try JoinHeader("COFFERJR", version: Self.version, from: span, &cursor)
+        (vault, invite) = (header.vault, header.invite)
         sealed = try cursor.bytes(bytes.count - cursor.offset, from: span)
     }
 }

@@ -5,9 +5,9 @@ internal import CofferSystem
 ///
 /// Everything but the files comes from SQLite's own Unix layer. Registered from init to deinit; all
 /// connections must be closed before.
+@safe
 // SAFETY: the three allocations live from init to deinit. They are constant in between, but for the links by
 // which SQLite, under a lock of its own, makes a list of all that are registered.
-@safe
 final class IndexFileSystem: @unchecked Sendable {
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let cName: UnsafeMutablePointer<CChar>

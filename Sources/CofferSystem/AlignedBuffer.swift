@@ -2,10 +2,10 @@ internal import CCofferSystem
 internal import Glibc
 
 /// Memory for bulk data, aligned for O_DIRECT, left out of core dumps and wiped when it goes away.
+@safe
 // SAFETY: `start` is owned by this object from init to deinit, and no access leaves its bounds. What the compiler
 // cannot see is that no two threads use the same bytes at once: a pool (`BufferPool`, `PackWriter`, the slots of
 // `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock.
-@safe
 package final class AlignedBuffer: @unchecked Sendable {
     @usableFromInline let start: UnsafeMutableRawPointer
     /// Bytes in it.

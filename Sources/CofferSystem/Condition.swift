@@ -3,9 +3,9 @@ package import Glibc
 /// A lock with waiting: the state it protects, and threads that sleep until it changes.
 ///
 /// `Mutex` of the standard library cannot wait. As pthread_mutex_t with pthread_cond_t.
+@safe
 // SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
 // fixed address from init to deinit.
-@safe
 package final class Condition<State>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let signal: UnsafeMutablePointer<pthread_cond_t>

@@ -15,6 +15,9 @@ enum Project {
     /// Every Swift file of Benchmarks.
     static let benchmarks: [SourceFile] = files(below: "Benchmarks") { $0.hasSuffix(".swift") }
 
+    /// Every Swift file of Tests.
+    static let tests: [SourceFile] = files(below: "Tests") { $0.hasSuffix(".swift") }
+
     /// What is written by hand elsewhere: tests, scripts, build files, documents.
     static let others: [SourceFile] =
         ["Tests", "Benchmarks", "docs", "tools", "mount-helpers", ".ci"].flatMap { directory in

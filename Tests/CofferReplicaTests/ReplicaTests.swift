@@ -23,9 +23,8 @@ import Testing
             #expect(tree == trees[0], comment)
             let flaws = try await onThread { try device.flaws() }
             #expect(flaws == [], comment)
-            let (state, other) = (
-                try await device.replica.stateHash(), try await devices[0].replica.stateHash()
-            )
+            let state = try await device.replica.stateHash()
+            let other = try await devices[0].replica.stateHash()
             #expect(state == other, comment)
             let findings = await device.engine.status.findings
             #expect(findings.isEmpty, comment)

@@ -159,7 +159,8 @@ struct JoiningTests {
     func listingsOfMembersHaveAnEnd(_ place: String) async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
-        let (will, invite) = (try world.person("Will"), try await world.invite(olga, .writer))
+        let will = try world.person("Will")
+        let invite = try await world.invite(olga, .writer)
         try await world.joining(invite, will).join()
         let circular = CircularListing(base: world.remote, place: place)
         olga.restart(remote: circular)

@@ -54,7 +54,8 @@ struct RemovalTests {
         try await mallory.writes("seen", "1")
         try await mallory.sync()
         let head = try await mallory.engine.logs[mallory.log].orThrow()
-        let (old, key) = (try await mallory.engine.chain.head.orThrow(), world.key)
+        let old = try await mallory.engine.chain.head.orThrow()
+        let key = world.key
         try await olga.engine.remove(mallory.person.id)
         try await will.sync()
         // She makes it as if she had not heard of it; the storage helps her.

@@ -87,6 +87,46 @@ import Testing
         return (kept, content)
     }
 
+    /// Bytes that all packs waste, of those that are live.
+    private func wasted() throws -> (waste: Int, live: Int) {
+        try vault.state.withLock { state in
+            let rows = state.packs.rows.filter { $0.live > 0 }
+            return (
+                try rows.reduce(0) { $0 + (try state.packs.wastedByteCount(of: $1.number)) },
+                Int(rows.reduce(0) { $0 + $1.live })
+            )
+        }
+    }
+
+    /// No pack is mostly dead, but together they waste too much.
+    @Test func aFifthIsWastedAtMost() throws {
+        let number = try vault.makeFile("a")
+        var content = Pattern.make(40 << 20, seed: 5)
+        for piece in 0..<40 {
+            try vault.put(Array(content[piece << 20..<(piece + 1) << 20]), to: number, at: piece << 20)
+        }
+        try vault.commit()
+        let other = Pattern.make(1 << 20, seed: 6)
+        for piece in stride(from: 0, to: 40, by: 3) {
+            try vault.put(other, to: number, at: piece << 20)
+            content.replaceSubrange(piece << 20..<(piece + 1) << 20, with: other)
+        }
+        try vault.commit()
+        let before = try wasted()
+        #expect(before.waste > before.live / 100 * Compaction.wastePercentMax)
+        _ = try vault.compact()
+        try vault.commit()
+        let after = try wasted()
+        #expect(after.waste <= after.live / 100 * Compaction.wastePercentMax)
+        let isSame = try vault.content(of: number) == content
+        #expect(isSame)
+        #expect(try vault.damage() == [])
+        // Nothing more comes of it.
+        let packs = vault.state.withLock { Set($0.packs.rows.map(\.number)) }
+        _ = try vault.compact()
+        #expect(vault.state.withLock { Set($0.packs.rows.map(\.number)) } == packs)
+    }
+
     @Test func sparsePacksAreEmptiedAndRemoved() throws {
         let (number, content) = try makeSparsePacks()
         let before = test.directory.paths.filter { $0.hasPrefix("packs/") }

@@ -1,0 +1,70 @@
+import CofferFacts
+import CofferFormat
+import CofferRemote
+import CofferTrust
+import RemoteConformance
+import SyncTestSupport
+import Testing
+
+@testable import CofferSync
+
+/// What a hostile storage lists: names that are none, and pages without end.
+struct HostileListingTests {
+    @Test func numbersThatNoCommitHasAreNoNames() async throws {
+        let scene = try await HostileScene()
+        try await scene.will.writes("w", "1")
+        try await scene.will.sync()
+        let layout = scene.world.layout
+        for log in [scene.log, scene.will.log, scene.olga.log] {
+            let numbers: [UInt64] = [.max, .max - 1, 1 << 63, Dot.sequenceMax + 1]
+            for sequence in numbers {
+                try await scene.world.remote.put(layout.commit(log, sequence), .memory([1]), ifAbsent: true)
+                try await scene.world.remote.put(
+                    layout.checkpoint(log, sequence), .memory([1]), ifAbsent: true)
+            }
+        }
+        for device in [scene.olga, scene.will, scene.olga] { try await device.sync() }
+        #expect(await scene.olga.files() == ["w": "1"])
+        #expect(await scene.olga.findings().isEmpty)
+        // The highest ones that are names: commits are missing in front of them.
+        for log in [scene.log, LogID(low: 667, high: 6)] {
+            try await scene.world.put([1], at: Dot(log: log, sequence: Dot.sequenceMax))
+        }
+        try await scene.olga.writes("o", "1")
+        for device in [scene.olga, scene.will] { try await device.sync() }
+        #expect(await scene.will.files().count == 2)
+        #expect(await scene.olga.engine.status.progress.commitsLeft > 1 << 62)
+    }
+
+    /// More logs than are looked into at a time, which are none, stand in front of one that is.
+    @Test func logsThatAreNoneHideNoOther() async throws {
+        let scene = try await HostileScene()
+        try await scene.olga.sync()
+        for number in 0..<1100 as Range<UInt64> {
+            try await scene.world.put([1], at: Dot(log: LogID(low: number << 8, high: 0), sequence: 1))
+        }
+        try await scene.will.writes("w", "1")
+        try await scene.will.sync()
+        for _ in 0..<2 { try await scene.olga.sync() }
+        #expect(await scene.olga.files() == ["w": "1"])
+        // And once more, as the logs of others are known now.
+        let third = try scene.world.device(scene.world.owner, "third")
+        try await third.writes("t", "2")
+        try await third.sync()
+        for _ in 0..<2 { try await scene.olga.sync() }
+        #expect(await scene.olga.files() == ["w": "1", "t": "2"])
+    }
+
+    @Test func aListingWithoutEndHasOne() async throws {
+        let scene = try await HostileScene()
+        try await scene.will.writes("w", "1")
+        try await scene.will.sync()
+        scene.olga.restart(remote: CircularListing(base: scene.world.remote))
+        do {
+            try await scene.olga.sync()
+            Issue.record("the listing had an end")
+        } catch {
+            #expect("\(error)".contains("a listing goes back"))
+        }
+    }
+}
