@@ -73,7 +73,6 @@ int64_t coffer_real_time_ns(void) { return nanoseconds(CLOCK_REALTIME); }
 int64_t coffer_monotonic_time_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
 
 const int coffer_O_DIRECT = O_DIRECT;
-const int coffer_O_PATH = O_PATH;
 
 static int set_flag(int descriptor, int get, int set, int flag, int on) {
     int flags = fcntl(descriptor, get);

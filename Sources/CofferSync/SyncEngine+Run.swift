@@ -155,7 +155,7 @@ extension SyncEngine {
             let seen = isThisDevice ? summary.head.sequence : seenOfOwn[summary.log]
             return DeviceStatus(
                 author: author(summary.log), identity: summary.author, isThisDevice: isThisDevice,
-                sequence: summary.head.sequence, milliseconds: summary.clock >> 16, seenOfThisDevice: seen,
+                sequence: summary.head.sequence, milliseconds: summary.clock >> 16,
                 hasAllOfThisDevice: seen.map { $0 >= lastChange } ?? false)
         }
     }

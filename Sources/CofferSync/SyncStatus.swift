@@ -61,9 +61,7 @@ package struct DeviceStatus: Equatable, Sendable {
     package let sequence: UInt64
     /// When that was made by its clock, in milliseconds since 1970.
     package let milliseconds: UInt64
-    /// The last of this device's commits that it says to have applied; nil as long as that is not known.
-    package let seenOfThisDevice: UInt64?
-    /// Whether that is all that this device has changed.
+    /// Whether it says to have applied all that this device has changed.
     package let hasAllOfThisDevice: Bool
 }
 

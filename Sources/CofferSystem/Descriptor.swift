@@ -41,8 +41,6 @@ package struct Descriptor: ~Copyable, Sendable {
         package static let noFollow = Options(rawValue: O_NOFOLLOW)
         /// O_DIRECT: past the page cache; memory, offsets and counts must be aligned.
         package static let direct = Options(rawValue: coffer_O_DIRECT)
-        /// O_PATH: a place in the tree, without access to what the file holds.
-        package static let pathOnly = Options(rawValue: coffer_O_PATH)
     }
 
     /// Opens `path`.

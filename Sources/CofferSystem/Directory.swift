@@ -88,13 +88,6 @@ package enum Directory {
         return unsafe String(cString: resolved)
     }
 
-    /// Removes an empty directory.
-    ///
-    /// As rmdir(2).
-    package static func removeEmpty(_ path: String) throws(SystemError) {
-        try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
-    }
-
     /// Removes a name; a missing one is no error.
     package static func removeFile(_ path: String) throws(SystemError) {
         if unsafe unlink(path) != 0, errno != ENOENT { throw .last("unlink", on: path) }

@@ -48,6 +48,13 @@ enum Output {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
+    /// A moment, as people here write it but for the order: the day, and the time of the day.
+    static func moment(_ seconds: Int64) -> String {
+        let format = Date.ISO8601FormatStyle(timeZone: .current).year().month().day()
+            .dateTimeSeparator(.space).time(includingFractionalSeconds: false)
+        return Date(timeIntervalSince1970: Double(seconds)).formatted(format)
+    }
+
     /// A text with numbers for what a terminal would obey: control characters, and those that turn the direction of
     /// writing.
     ///

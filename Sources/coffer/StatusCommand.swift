@@ -66,7 +66,10 @@ enum Reports {
     /// What there is to say of a vault's sync, but that all is well.
     static func show(_ sync: SyncReport) {
         Output.line("\n\(sync.vault) — \(sync.remote)\(sync.role.map { ", you are \($0)" } ?? "")")
-        if let failure = sync.failure { Output.line("  not synced: \(failure)") }
+        if let failure = sync.failure {
+            let since = sync.offlineSince.map { ", offline since \(Output.moment($0))" } ?? ""
+            Output.line("  not synced\(since): \(Output.visible(failure))")
+        }
         if let reason = sync.rotationOwed {
             Output.line("  an owner's or admin's device will change the keys: \(reason)")
         }
@@ -75,8 +78,9 @@ enum Reports {
         }
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
+            let place = Output.visible("\(device.name) on \(device.label)")
             Output.line(
-                "  \(device.name) on \(device.label): commit \(device.commit), \(Output.day(device.time))"
+                "  \(place): commit \(device.commit), \(Output.day(device.time))"
                     + (device.hasOurs ? "" : ", has not all of yours yet"))
         }
     }

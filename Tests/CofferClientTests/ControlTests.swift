@@ -55,13 +55,12 @@ import Testing
         ]
         let device = DeviceReport(name: "n", label: "l", commit: .max, time: 1, hasOurs: true, isThis: false)
         let sync = SyncReport(
-            vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: "f", findings: ["g"],
-            unsentItems: 1,
+            vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: "f", offlineSince: 4,
+            findings: ["g"], unsentItems: 1,
             commitsLeft: 2, lastRound: nil, rotationOwed: "r", oldEpochBytes: 3, devices: [device])
         let member = MembersReport.Member(
-            name: "n", role: "owner", identity: "00", fingerprint: "a b", isVerified: true, since: 1,
-            addedBy: nil,
-            isThis: true)
+            name: "n", role: "owner", identity: "00", fingerprint: "a b", isVerified: true, keys: "expired",
+            keysUntil: 2, since: 1, addedBy: nil, isThis: true)
         let revision = RemovalReport.Revision(device: "n on l", commit: 3)
         let removal = RemovalReport(
             name: "n", identity: "00", removedBy: "m", time: 1, lastEpoch: 2, readable: [revision],

@@ -245,44 +245,4 @@ import Testing
         try devices.b.put([1], to: copy)
         #expect(try devices.b.contentState(of: copy) == .local)
     }
-
-    /// A file and its conflict copy share what they have in common, and one outlives the other.
-    @Test(arguments: [true, false])
-    func aConflictCopySharesExtents(removesCopy: Bool) throws {
-        let devices = try TwoDevices()
-        let old = Pattern.make(5 << 20)
-        let (a, b) = try devices.file(old)
-        _ = try devices.b.content(of: b)
-        try devices.a.put([1, 2, 3], to: a, at: 1 << 20)
-        let theirs = try devices.a.content(of: a)
-        try devices.b.put([4, 5, 6], to: b, at: 3 << 20)
-        let ours = try devices.b.content(of: b)
-        let copy = try devices.b.makeFile("file (conflict)")
-        try devices.b.moveContent(of: b, to: copy)
-        devices.remote.forgetFetches()
-        try devices.b.receive(try devices.a.send(a, to: devices.remote), as: b, like: copy)
-        #expect(try devices.b.missingByteCount(of: b) == 3)
-        let (isTheirs, isOurs) = (
-            try devices.b.content(of: b) == theirs, try devices.b.content(of: copy) == ours
-        )
-        #expect(isTheirs && isOurs)
-        #expect(try devices.b.indexProblems() == [])
-        let away = removesCopy ? "file (conflict)" : "file"
-        try devices.b.remove(away)
-        try devices.b.commitIndex()
-        try devices.b.put(Pattern.make(3 << 20), to: try devices.b.makeFile("other"))
-        _ = try devices.b.compact()
-        try devices.b.commitIndex()
-        let isWhole = try devices.b.content(of: removesCopy ? b : copy) == (removesCopy ? theirs : ours)
-        #expect(isWhole)
-        #expect(try devices.b.damage() == [])
-        if removesCopy { return }
-        // The copy can be written, sent, and read elsewhere, under the id that it came from.
-        try devices.b.put([9], to: copy, at: 10)
-        let value = try devices.b.send(copy, to: devices.remote)
-        let there = try devices.a.makeFile("file (conflict)")
-        try devices.a.receive(value, as: there)
-        let isSame = try devices.a.content(of: there) == devices.b.content(of: copy)
-        #expect(isSame)
-    }
 }

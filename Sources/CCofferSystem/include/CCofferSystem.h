@@ -27,9 +27,8 @@ int64_t coffer_boot_time_ns(void);
 int64_t coffer_real_time_ns(void);
 /// Nanoseconds of CLOCK_MONOTONIC.
 int64_t coffer_monotonic_time_ns(void);
-/// O_DIRECT, O_CLOEXEC, O_NOFOLLOW, O_DIRECTORY, O_PATH as this architecture has them.
+/// O_DIRECT, O_CLOEXEC, O_NOFOLLOW, O_DIRECTORY as this architecture has them.
 extern const int coffer_O_DIRECT;
-extern const int coffer_O_PATH;
 /// O_NONBLOCK set or cleared on a descriptor.
 int coffer_set_nonblocking(int descriptor, int nonblocking);
 /// FD_CLOEXEC set or cleared on a descriptor.

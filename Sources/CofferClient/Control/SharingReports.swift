@@ -10,6 +10,8 @@ package struct SyncReport: Codable, Sendable {
     package let phase: String
     /// Why the last round did not get through; absent if it did.
     package let failure: String?
+    /// Since when the remote has not answered, seconds since 1970; absent if it did in the last round.
+    package let offlineSince: Int64?
     /// What is not as it should be; the rest of the vault goes on.
     package let findings: [String]
     /// Items and names with changes that the remote does not have.
@@ -84,6 +86,11 @@ package struct MembersReport: Codable, Sendable {
         package let fingerprint: String
         /// Whether this person has compared them.
         package let isVerified: Bool
+        /// How the member's keys stand: valid, expired (it was not online for long), unseen, rolled (newer than the
+        /// vault knows), revoked.
+        package let keys: String
+        /// When the transient key ends, or ended, seconds since 1970; absent if none is known.
+        package let keysUntil: Int64?
         /// Since when, seconds since 1970.
         package let since: Int64
         /// Who added the member; absent for who made the vault.

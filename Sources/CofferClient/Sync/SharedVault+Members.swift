@@ -48,9 +48,11 @@ extension SharedVault {
         let roster = try roster()
         return MembersReport(
             members: roster.members.map { member in
-                MembersReport.Member(
+                let keys = Self.standing(member.keys)
+                return MembersReport.Member(
                     name: Self.name(member), role: "\(member.role)", identity: member.identity.description,
                     fingerprint: member.fingerprint.description, isVerified: member.isVerified,
+                    keys: keys.text, keysUntil: keys.until,
                     since: member.joined / Self.second,
                     addedBy: member.addedBy.flatMap {
                         $0 == member.identity ? nil : Self.name(of: $0, in: roster.members)
@@ -62,6 +64,17 @@ extension SharedVault {
                     id: $0.invite.description, role: "\($0.role)", expires: $0.expires / Self.second)
             },
             rotationOwed: Self.text(roster.owed))
+    }
+
+    /// How keys of a member stand, in a word, and until when they are valid.
+    private static func standing(_ keys: Roster.KeyStanding) -> (text: String, until: Int64?) {
+        switch keys {
+        case .valid(let time): ("valid", time / second)
+        case .expired(let time): ("expired", time / second)
+        case .unseen: ("unseen", nil)
+        case .rolled: ("rolled", nil)
+        case .revoked: ("revoked", nil)
+        }
     }
 
     private static let second: Int64 = 1_000_000_000

@@ -17,6 +17,7 @@ extension SharedVault {
         return SyncReport(
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
+            offlineSince: status.offlineSince.map { Int64($0 / 1000) },
             findings: status.findings.map(\.description),
             unsentItems: (try? mounted.vault.unsentCount()) ?? 0,
             commitsLeft: status.progress.commitsLeft,

@@ -7,8 +7,9 @@ internal import CofferSystem
 ///
 /// Mostly they become a commit first. Where this device can make none, they are set aside, so that names are as the
 /// facts showed them last. Afterwards new items come back: where they were, or beside what is there now. What was
-/// moved or removed is where the facts show it: that is undone, so that nothing is lost by it. Names must be held from
-/// `setAside` to `putBack`.
+/// moved or removed is where the facts show it: that is undone, so that nothing is lost by it. Files that were written
+/// here, and changed or removed elsewhere, come back as files of their own. Names must be held from `setAside` to
+/// `putBack`.
 final class LocalNames {
     private struct Name {
         let place: Place
@@ -22,6 +23,8 @@ final class LocalNames {
     private(set) var made: [ItemID: Int64] = [:]
     /// Entries that the facts show and that have no name at the moment.
     private(set) var absent: Set<EntryID> = []
+    /// Their items.
+    private var absentItems: Set<ItemID> = []
 
     init(of vault: Vault) {
         self.vault = vault
@@ -82,7 +85,10 @@ final class LocalNames {
             }
         }
         if let found, let item, try state.peek(found.item).id == item { return }
-        if let shown { absent.insert(shown) }
+        if let shown, let item {
+            absent.insert(shown)
+            absentItems.insert(item)
+        }
         guard let found, let parent else { return }
         let directory = try state.item(parent.number)
         let taken = try state.item(found.item)
@@ -91,6 +97,23 @@ final class LocalNames {
         state.touch(directory, [])
         state.touch(taken, [])
         names.append(Name(place: place, number: found.item))
+    }
+
+    /// Whether a name of an item was set aside.
+    func has(_ number: Int64) -> Bool { names.contains { $0.number == number } }
+
+    /// Takes in a file that has no name any more, and that stays as a file of its own.
+    func keep(_ item: CachedItem, at place: Place, _ state: VaultState) {
+        names.append(Name(place: place, number: item.row.number))
+        separate(item, state)
+    }
+
+    /// Makes a file without a name another item than it was, of which nothing is sent.
+    func separate(_ item: CachedItem, _ state: VaultState) {
+        item.row.id = .random()
+        state.orphans.remove(item.row.number)
+        state.outdated[item.row.number] = nil
+        state.touch(item, [.existence, .mode, .times, .content, .attributes])
     }
 
     // MARK: Back
@@ -107,6 +130,10 @@ final class LocalNames {
         let facts = try state.openFacts()
         try storing { () throws(StoreError) in
             for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
+        }
+        // What was removed here, and elsewhere.
+        for id in absentItems where try state.row(id, nil)?.links ?? 0 == 0 {
+            try storing { () throws(StoreError) in try facts.setNumber(nil, of: id) }
         }
         names = []
         return changes
@@ -145,9 +172,7 @@ final class LocalNames {
             }
             // Gone elsewhere, and moved here: it stays, as a file of its own.
             try storing { () throws(StoreError) in try state.facts?.setNumber(nil, of: item.row.id) }
-            item.row.id = .random()
-            state.orphans.remove(name.number)
-            state.touch(item, [.existence, .mode, .times, .content, .attributes])
+            separate(item, state)
         }
         let directory = try home(of: name, placed, state)
         let parent = directory.row.number

@@ -28,14 +28,23 @@ extension RemoteUpdate {
         _ id: ItemID, _ attributes: Set<ItemChange.Attribute>?, _ tree: FactTree<IndexFactStore>,
         _ state: VaultState
     ) throws(FileSystemError) {
-        guard let row = try state.row(id, nil), row.links > 0 else { return }
+        guard let row = try state.row(id, nil) else { return }
+        let isDivided = attributes?.contains(.content) != false && isKeptHere(row)
+        if row.links == 0 {
+            // Its names were set aside.
+            if isDivided { divided.insert(id) }
+            return
+        }
         guard let shown = try storing({ () throws(StoreError) in try tree.shownItem(id) }) else { return }
         guard FileType(mode: row.mode) == shown.kind.type else {
             return try replace(id, tree, state)
         }
         var item = try state.item(row.number)
         var other: Int64?
-        if attributes?.contains(.content) != false, item.type == .regular,
+        if isDivided {
+            item = try divide(item, tree, state)
+            other = row.number
+        } else if attributes?.contains(.content) != false, item.type == .regular,
             !item.row.unsent.contains(.content),
             vault.sink.withLock({ $0 != nil })
         {
@@ -45,6 +54,7 @@ extension RemoteUpdate {
                 changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
             } else if names.count == Int(row.links) {
                 item = try supersede(item, names, tree, state)
+                changes.append(.nameless(item: row.number))
                 other = row.number
             }
         }
@@ -54,7 +64,7 @@ extension RemoteUpdate {
         changedItems.insert(id)
     }
 
-    /// The names of a file, as they were taken last.
+    /// The names of a file, as they were taken last, but for those that were set aside.
     private func names(
         of item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) -> [Vault.Name] {
@@ -63,9 +73,43 @@ extension RemoteUpdate {
         for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
             let taken = try storing { () throws(StoreError) in try tree.store.entry(entry)?.taken }
             guard let taken, let parent = try state.row(taken.place.parent, .directory) else { continue }
-            names.append(.init(taken.place.name.bytes, in: parent.number))
+            let name = Vault.Name(taken.place.name.bytes, in: parent.number)
+            let found = try storing { () throws(StoreError) in
+                try state.index.entry(name.name, in: name.parent)
+            }
+            if found?.item == item.row.number { names.append(name) }
         }
         return names
+    }
+
+    /// Whether what was written to a file on this device cannot become a commit before what comes, and must stay.
+    func isKeptHere(_ row: ItemRow) -> Bool {
+        isAlone && FileType(mode: row.mode) == .regular && row.unsent.contains(.content)
+            && !row.unsent.contains(.existence)
+    }
+
+    /// Makes what was written to a file on this device a file of its own, as its content changed elsewhere, too.
+    ///
+    /// - Returns: The new version of the file, which takes what comes.
+    private func divide(
+        _ item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let names = try names(of: item, tree, state)
+        guard let name = names.first, names.count == Int(item.row.links) else {
+            throw .damaged(place: "the index, in which names of item \(item.row.id) are not the facts',")
+        }
+        let version = try supersede(item, names, tree, state)
+        let parent = try state.peek(name.parent).id
+        guard let entry = EntryName(name.name) else { throw .invalidArgument }
+        keepHere(item, at: Place(parent: parent, name: entry), state)
+        return version
+    }
+
+    /// Makes a file that has no name a file of its own, which gets a name once all that comes has its place.
+    func keepHere(_ item: CachedItem, at place: Place, _ state: VaultState) {
+        let names = local ?? LocalNames(of: vault)
+        names.keep(item, at: place, state)
+        local = names
     }
 
     /// Makes a new version of a file, so that who has the old one open keeps it.
@@ -75,7 +119,7 @@ extension RemoteUpdate {
         let (id, number) = (old.row.id, old.row.number)
         let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, state)
         try storing { () throws(StoreError) in try tree.store.setNumber(version.row.number, of: id) }
-        changes += names.map { .entry($0) } + [.nameless(item: number)]
+        changes += names.map { .entry($0) }
         return version
     }
 

@@ -27,6 +27,7 @@ extension RemoteUpdate {
         state.touch(directory, [])
         state.touch(item, [])
         bereft.insert(entry.item)
+        if isKeptHere(item.row) { left[entry.item] = showing.place }
         changes.append(.entry(.init(name, in: parent.number)))
     }
 
@@ -71,6 +72,15 @@ extension RemoteUpdate {
         guard let shown else { throw .damaged(place: "the facts of item \(id)") }
         guard let row = try state.row(id, shown.kind.type) else { return try make(id, shown, state) }
         let item = try state.item(row.number)
+        if divided.remove(id) != nil {
+            if let local, local.has(row.number) {
+                // It gets its name here back, and is a file of its own.
+                local.separate(item, state)
+                return try make(id, shown, state)
+            }
+            // It was removed here.
+            item.row.unsent.remove(.content)
+        }
         if row.links == 0 {
             // It was about to go.
             if item.type == .directory { item.row.links = 2 }
@@ -132,10 +142,14 @@ extension RemoteUpdate {
             }
             guard item.row.links == 0 else { continue }
             item.row.changed = time
+            try forget(item, state)
+            if let place = left[number] {
+                keepHere(item, at: place, state)
+                continue
+            }
             item.row.unsent = []
             state.touch(item, [])
             state.orphans.insert(number)
-            try forget(item, state)
             changes.append(.nameless(item: number))
         }
         for id in changedItems.sorted() { try noteNames(of: id, state) }

@@ -36,6 +36,11 @@ final class RemoteUpdate {
     var parked: Set<EntryID> = []
     /// Items that lost a name.
     var bereft: Set<Int64> = []
+    /// Files without a name at the moment whose content changed both here and elsewhere, and where the change that was
+    /// made here cannot become a commit before.
+    var divided: Set<ItemID> = []
+    /// Where files were that lost a name, and of which something was written here that must stay.
+    var left: [Int64: Place] = [:]
     /// Items of which something but names changed.
     var changedItems: Set<ItemID> = []
     /// What is known to be added to files, by items.

@@ -70,50 +70,6 @@ extension Vault {
         try replacePages(of: item, new: new[...], left: left[...], state)
     }
 
-    /// Moves the content of a file to one that has none, which is a conflict copy of it; the file is empty
-    /// afterwards.
-    package func moveContent(of number: Int64, to copy: Int64) throws(FileSystemError) {
-        try changing { state throws(FileSystemError) in
-            try self.moveContent(of: try state.item(number), to: try state.item(copy), state)
-        }
-    }
-
-    /// The part of `moveContent` that needs the lock.
-    func moveContent(
-        of item: CachedItem, to copy: CachedItem, _ state: VaultState
-    ) throws(FileSystemError) {
-        guard item.type == .regular, copy.type == .regular, item !== copy, copy.row.size == 0,
-            copy.row.allocated == 0
-        else { throw .invalidArgument }
-        readAhead.end(item.row.number)
-        readAhead.end(copy.row.number)
-        try storing { () throws(StoreError) in
-            // The tail knows the item of each of its extents.
-            try state.packs.writeTail()
-            for row in try state.index.extents(of: item.row.number, overlapping: 0..<Int64.max) {
-                var moved = row
-                moved.item = copy.row.number
-                try state.index.remove(row)
-                try state.index.insert(moved)
-            }
-            for page in try state.index.pages(of: item.row.number) {
-                try state.index.remove(page)
-                try state.index.insert(
-                    RemotePageRow(
-                        item: copy.row.number, node: page.node, plain: page.plain, reference: page.reference))
-            }
-        }
-        if item.row.flags.contains(.hasPages) {
-            item.row.flags.remove(.hasPages)
-            copy.row.flags.insert(.hasPages)
-        }
-        (copy.row.size, copy.row.allocated) = (item.row.size, item.row.allocated)
-        (item.row.size, item.row.allocated) = (0, 0)
-        copy.row.origin = item.row.origin
-        state.touch(item, .content)
-        state.touch(copy, .content)
-    }
-
     /// Whether the content of a file is on this device, on a remote, or both, as its rows tell.
     ///
     /// Of what is no file it tells whether changes of it were sent.

@@ -97,12 +97,12 @@ struct MemberCommand: ParsableCommand {
             }
             if json { return try Output.json(report) }
             Output.table(
-                ["NAME", "ROLE", "SINCE", "IDENTITY", "VERIFIED"],
+                ["NAME", "ROLE", "SINCE", "IDENTITY", "VERIFIED", ""],
                 report.members.map { member in
                     [
                         member.name + (member.isThis ? " (you)" : ""), member.role, Output.day(member.since),
                         String(member.identity.prefix(16)),
-                        member.isThis ? "" : member.isVerified ? "yes" : "no",
+                        member.isThis ? "" : member.isVerified ? "yes" : "no", Self.keyProblem(member),
                     ]
                 })
             if let reason = report.rotationOwed {
@@ -113,6 +113,17 @@ struct MemberCommand: ParsableCommand {
             Output.table(
                 ["ID", "ROLE", "UNTIL"],
                 report.invites.map { [String($0.id.prefix(16)), $0.role, Output.day($0.expires)] })
+        }
+
+        /// What is not well with the keys of a member; nothing if all is.
+        private static func keyProblem(_ member: MembersReport.Member) -> String {
+            switch member.keys {
+            case "expired": "not online since its key ended, \(Output.day(member.keysUntil ?? 0))"
+            case "unseen": "no transient key of it was seen"
+            case "rolled": "has newer identity keys than the vault knows"
+            case "revoked": "its identity is revoked"
+            default: ""
+            }
         }
     }
 

@@ -1,0 +1,43 @@
+internal import CofferFormat
+internal import CofferStore
+@testable package import CofferVault
+
+extension Vault {
+    /// Gives a file new content that comes from elsewhere, in one step.
+    ///
+    /// As a rename over the file does: the new version is an item with a new number, to which all names lead
+    /// from now on. Who has the file open keeps the old version (docs/posix.md, "Changes from elsewhere").
+    /// May wait, as `changeElsewhere`, which need not be called around it.
+    ///
+    /// - Parameters:
+    ///   - names: All names of the file.
+    ///   - bytes: The whole content, up to 1 MiB.
+    ///   - modified: When it was written, in nanoseconds since 1970.
+    /// - Returns: The number of the new version.
+    /// - Throws: `.notFound` if a name does not lead to the file any more.
+    package func replaceContent(
+        of number: Int64, names: [Name], with bytes: RawSpan, modified: Int64
+    ) throws(FileSystemError) -> Int64 {
+        guard bytes.byteCount <= ExtentLayout.byteCountMax else { throw .fileTooLarge }
+        let (origin, version) = try changing { state throws(FileSystemError) in
+            (try state.peek(number).origin, state.index.nextItemNumber())
+        }
+        return try changeElsewhere { changes throws(FileSystemError) in
+            if bytes.byteCount == 0 {
+                try changing { state throws(FileSystemError) in
+                    try self.supersede(number, by: version, names, state).row.modified = modified
+                }
+            } else {
+                try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
+                    let item = try self.supersede(number, by: version, names, state)
+                    try storing { () throws(StoreError) in try state.index.insert(row) }
+                    item.row.size = row.length
+                    item.row.allocated = row.length
+                    item.row.modified = modified
+                }
+            }
+            changes = names.map { .entry($0) } + [.nameless(item: number)]
+            return version
+        }
+    }
+}
