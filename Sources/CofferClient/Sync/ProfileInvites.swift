@@ -6,14 +6,19 @@ internal import CofferTrust
 struct ProfileInvites: InviteBook {
     let profile: Profile
     let vault: VaultID
+    /// Where the profile is written.
+    let thread: BlockingThread
 
     func load() async throws(SyncError) -> OpenInvites {
         profile.share(of: vault)?.invites ?? OpenInvites()
     }
 
     func save(_ invites: OpenInvites) async throws(SyncError) {
+        let (profile, vault) = (profile, vault)
         do throws(ProfileError) {
-            try profile.changeInvites(of: vault) { $0 = invites }
+            try await thread.run { () throws(ProfileError) in
+                try profile.changeInvites(of: vault) { $0 = invites }
+            }
         } catch {
             throw .membership(.profile("\(error)"))
         }

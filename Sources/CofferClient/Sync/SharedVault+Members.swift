@@ -40,7 +40,12 @@ extension SharedVault {
 
     /// What somebody is called, member or not.
     private static func name(of identity: IdentityID, in members: [Roster.Member]) -> String {
-        members.first { $0.identity == identity }?.name ?? "unknown \(identity.description.prefix(8))"
+        name(of: identity, members.first { $0.identity == identity }?.name)
+    }
+
+    /// What somebody is called who may have told no name.
+    static func name(of identity: IdentityID, _ name: String?) -> String {
+        name ?? "unknown \(identity.description.prefix(8))"
     }
 
     /// All members and open invites.

@@ -25,8 +25,9 @@ extension SharedVault {
             rotationOwed: Self.text(chain.state.owed), oldEpochBytes: epoch == nil ? 0 : old,
             devices: status.devices.map { device in
                 DeviceReport(
-                    name: device.author.name ?? "unknown", label: device.author.label ?? "unknown",
-                    commit: device.sequence, time: Int64(device.milliseconds / 1000),
+                    name: Self.name(of: device.identity, device.author.name),
+                    label: device.author.label ?? "unknown device", commit: device.sequence,
+                    time: Int64(device.milliseconds / 1000),
                     hasOurs: device.hasAllOfThisDevice,
                     isThis: device.isThisDevice)
             })

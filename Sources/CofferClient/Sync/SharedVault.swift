@@ -53,8 +53,9 @@ final class SharedVault: Sendable {
         var setup = SyncSetup(
             vault: share.vault, root: ItemID(low: share.vault.low, high: share.vault.high), log: share.log,
             introduction: introduction, keys: keys, milliseconds: Self.milliseconds)
-        setup.card = { try? profile.identityCard() }
-        setup.invites = ProfileInvites(profile: profile, vault: share.vault)
+        let thread = BlockingThread("coffer-profile")
+        setup.card = { await thread.run { try? profile.identityCard() } }
+        setup.invites = ProfileInvites(profile: profile, vault: share.vault, thread: thread)
         engine = SyncEngine(setup, remote: remote, replica: replica)
     }
 
