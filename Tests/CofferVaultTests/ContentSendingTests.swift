@@ -245,4 +245,20 @@ import Testing
         try devices.b.put([1], to: copy)
         #expect(try devices.b.contentState(of: copy) == .local)
     }
+
+    @Test func whatIsGoneWhenItIsToBeMovedIsNoDamage() throws {
+        let devices = try TwoDevices()
+        let (_, number) = try devices.file(Pattern.make(3 << 20))
+        _ = try devices.b.content(of: number)
+        let rows = try devices.b.reading { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in
+                try state.index.extents(of: number, overlapping: 0..<3 << 20)
+            }
+        }
+        #expect(rows.allSatisfy { $0.remote != 0 && $0.place != .remote } && !rows.isEmpty)
+        try devices.b.truncate(number, to: 0)
+        for row in rows { try devices.b.move(row) }
+        #expect(devices.problems.all.isEmpty)
+        #expect(try devices.b.damage() == [])
+    }
 }

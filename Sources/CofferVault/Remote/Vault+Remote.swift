@@ -111,12 +111,19 @@ extension Vault {
                     try file.read(into: &bytes, at: Int(position))
                 }
             }
-            let place = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in try state.index.remoteExtent(row.remote).place }
+            let place = try reading { state throws(FileSystemError) -> SealedPlace? in
+                // Meanwhile it may have been written over, and forgotten.
+                guard
+                    try self.rows(ofExtent: row, state).contains(where: {
+                        $0.place == row.place && $0.remote == row.remote
+                    })
+                else { return nil }
+                return try storing { () throws(StoreError) in
+                    try state.index.remoteExtent(row.remote).place
+                }
             }
-            guard count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash else {
-                return
-            }
+            guard let place, count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash
+            else { return }
             try store(sealed, row, inPlaceOf: row.place)
         } catch {
             // What is damaged or has changed is left as it is.
