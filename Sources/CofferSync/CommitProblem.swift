@@ -57,6 +57,8 @@ package enum CommitProblem: Error, Equatable {
         switch self {
         case .tooLong, .newerVersion, .newerContent, .damaged, .elsewhere, .notAuthentic: false
         case .unknownEpoch, .unknownMembers, .tooManyLogs, .forked: false
+        // The link may be one of another side of a fork.
+        case .right(.otherHead): false
         case .right, .wrongEpoch, .malformed, .otherAuthor, .wrongClaim, .clockGoesBack, .namesOwnLog,
             .wrongIntroduction, .facts:
             true

@@ -97,7 +97,9 @@ package struct CommitVerifier: Sendable {
         }
         guard record.vault == vault, record.dot == dot else { throw .elsewhere }
         guard let key = keyring[record.epoch] else { throw .unknownEpoch(record.epoch) }
-        guard let seal = try? record.openSeal(as: kind, under: key) else { throw .notAuthentic }
+        guard let seal = try? record.openSeal(as: kind, under: key) else {
+            throw isOfLostSide(record, kind) ? .right(.otherHead) : .notAuthentic
+        }
         try check(record, seal, kind)
         let expected = chain.epoch(after: seal.members)
         guard let expected, expected == record.epoch else {
@@ -105,6 +107,34 @@ package struct CommitVerifier: Sendable {
         }
         guard let body = try? record.openBody(as: kind, under: key) else { throw .notAuthentic }
         return (record, seal, body)
+    }
+
+    /// Whether a member has made a record on a side of a fork of the members that was lost, under its key.
+    private func isOfLostSide(_ record: SignedRecord, _ kind: SignedRecord.Kind) -> Bool {
+        keyring.lost.contains { key in
+            guard key.epoch == record.epoch, let seal = try? record.openSeal(as: kind, under: key) else {
+                return false
+            }
+            return !chain.has(seal.members) && isSigned(record, seal, kind)
+        }
+    }
+
+    /// What a commit says that names links of a lost side of a fork, and so counts for nobody.
+    ///
+    /// - Parameter author: Who made it; what it has applied of this author's was verified once.
+    /// - Returns: Nil if it is no commit of this author, or the chain has the link.
+    package func lostCommit(_ bytes: [UInt8], at dot: Dot, by author: IdentityID) -> CommitBody? {
+        guard let record = try? SignedRecord(bytes, as: .commit), record.vault == vault, record.dot == dot
+        else { return nil }
+        let keys = [keyring[record.epoch]].compactMap(\.self) + keyring.lost
+        for key in keys where key.epoch == record.epoch {
+            guard let seal = try? record.openSeal(as: .commit, under: key) else { continue }
+            guard seal.author == author, !chain.has(seal.members), isSigned(record, seal, .commit),
+                let body = try? record.openBody(as: .commit, under: key)
+            else { return nil }
+            return try? CommitBody(padded: body)
+        }
+        return nil
     }
 
     private func check(

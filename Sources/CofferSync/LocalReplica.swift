@@ -35,6 +35,11 @@ package protocol LocalReplica: Sendable {
     /// - Returns: Nil if nothing was changed, and the draft need not be made.
     func makeCommit(_ draft: CommitDraft) async throws(ReplicaError) -> SealedCommit?
 
+    /// Has contents sent anew that are sealed with keys which only some members have: those of lost sides of forks.
+    ///
+    /// They count as changed from then on.
+    func sealAnew(_ items: [ItemID]) async throws(ReplicaError)
+
     /// Values behind a register, in the order of `Register.precedes`, up to a number of registers.
     func values(after register: Register?, limit: Int) async throws(ReplicaError) -> [RegisterValues]
     /// The hash of what is shown, as all commits that were applied make it.
@@ -68,8 +73,8 @@ package struct IncomingCommit: Equatable, Sendable {
     package let commit: FactCommit
     /// Which commits its author had applied, its own log's included.
     package let claimedVersions: VersionVector
-    /// What its author showed then.
-    package let claimedState: StateHashBytes
+    /// What its author showed then; nil if it does not say.
+    package let claimedState: StateHashBytes?
     /// What is saved with it.
     package let rows: [SyncRow]
 }

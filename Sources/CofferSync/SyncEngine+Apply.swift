@@ -76,8 +76,9 @@ extension SyncEngine {
             stamp: Stamp(clock: commit.body.clock, dot: commit.dot),
             versions: queue.counting(commit.versions),
             label: commit.body.introduction?.label, facts: commit.body.facts)
-        return IncomingCommit(
-            commit: facts, claimedVersions: claimed, claimedState: commit.body.stateHash, rows: rows)
+        // One that was made anew does not say.
+        let state = commit.body.stateHash == .zero ? nil : commit.body.stateHash
+        return IncomingCommit(commit: facts, claimedVersions: claimed, claimedState: state, rows: rows)
     }
 
     private func note(_ finding: ReplicaFinding) {

@@ -83,18 +83,11 @@ extension SyncEngine {
         chain = adopted
         duties.forks.removeAll { $0.sequence >= fork.sequence }
         notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
-        // What names the lost links counts no more.
-        stops = stops.filter { $0.value.problem.isFinal }
+        // What names the lost links counts no more, and what did not count may.
+        stops = [:]
         isRebuildWanted = true
         try await pullMembers()
-        try await openOtherKeys()
-    }
-
-    /// Opens the keys of another history: those that are here may be of the lost one.
-    private func openOtherKeys() async throws(SyncError) {
-        try checkStanding()
-        guard keyring?.current.commitment != chain.state.beginnings.last?.commitment else { return }
-        try await openWraps(known: nil)
+        try await openKeys()
     }
 
     /// Decides a fork that no rule decides, as the user says.

@@ -84,20 +84,19 @@ extension SyncEngine {
         identities.add(known)
     }
 
-    /// Opens the keys of the present epoch, unless they are open.
+    /// Opens the keys of the present epoch, unless they are open: those that are here may be of a lost side of a fork.
     ///
     /// - Throws: `.membership` for who is no member any more: it has what it had before, and gets nothing new.
     func openKeys() async throws(SyncError) {
         try checkStanding()
         if keyring == nil { keyring = await setup.keys.keyring() }
-        guard let epoch = chain.state.epoch, keyring?.current.epoch != epoch else { return }
-        try await openWraps(known: keyring)
+        guard let beginning = chain.state.beginnings.last, keyring?.current.commitment != beginning.commitment
+        else { return }
+        try await openWraps()
     }
 
     /// Opens the wrap of the present epoch's key.
-    ///
-    /// - Parameter known: Keys of epochs before it; nil where they may be of another history.
-    func openWraps(known: Keyring?) async throws(SyncError) {
+    private func openWraps() async throws(SyncError) {
         guard let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity) else {
             throw .notMember
         }
@@ -106,7 +105,7 @@ extension SyncEngine {
             throw .keys(.noWrap)
         }
         do throws(TrustError) {
-            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: known)
+            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: keyring)
         } catch {
             throw .keys(error)
         }

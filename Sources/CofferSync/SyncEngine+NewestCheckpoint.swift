@@ -86,6 +86,8 @@ extension SyncEngine {
         for log in checkpoint.body.logs {
             for point in [log.head, log.lastWrite] {
                 guard let point else { continue }
+                // It may cover what was written on a lost side of a fork.
+                guard chain.has(point.members) else { return .coversWithdrawn(log.log) }
                 let claim = CommitClaim(
                     author: log.author, log: log.log, sequence: point.sequence, hash: point.hash,
                     head: point.members, writes: point.writes)

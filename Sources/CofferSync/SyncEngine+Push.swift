@@ -6,7 +6,7 @@ internal import CofferTrust
 // What was changed here, in commits; the replica puts the packs that these need.
 extension SyncEngine {
     /// How many commits are made before what others have made has its turn again.
-    private static let commitCountMax = 16
+    static let commitCountMax = 16
     /// Bytes of a commit below which there was little to be sent.
     private static let smallByteCount = 64 << 10
 
@@ -48,6 +48,8 @@ extension SyncEngine {
         if let stop = stops[setup.log], stop.problem.isFinal {
             throw .ownLogEnded(sequence: stop.dot.sequence - 1)
         }
+        // What names commits that never count, would never count either.
+        if hasLostCommits, !isLeavingLostSide { return nil }
         let author = setup.keys.author
         let member = chain.state.members[author.identity]
         // With keys that the members do not know, or know no more, nothing would count.
@@ -124,7 +126,7 @@ extension SyncEngine {
     }
 
     /// Puts the commits that were saved, and notes that they are there.
-    private func putOutgoing() async throws(SyncError) {
+    func putOutgoing() async throws(SyncError) {
         for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
             try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
             try await asking { () async throws(ReplicaError) in

@@ -60,17 +60,25 @@ extension SyncEngine {
             guard isThere else { return false }
         }
         for (log, summary) in logs.sorted(by: { $0.key < $1.key }) {
+            // Somebody who was a member on a lost side of a fork only.
+            if chain.signingKeys(of: summary.author).isEmpty { continue }
             let last = withdrawn[log].map { $0 - 1 } ?? summary.head.sequence
             var next = (checkpoint?.body.versions[log] ?? 0) + 1
-            while next <= last {
+            var isLost = false
+            while next <= last, !isLost {
                 let end = min(last, next + UInt64(max(1, remote.limits.concurrentCallsMax)) - 1)
                 let dots = (next...end).map { Dot(log: log, sequence: $0) }.filter {
                     !chain.hasRestored($0, since: summary.head.members)
                 }
-                for (dot, fetched) in await fetch(dots) {
-                    let fetched = try await reaching { () throws(RemoteError) in try fetched.get() }
-                    if case .bytes(let bytes) = fetched, (try? verifier.authentic(bytes, at: dot)) != nil {
-                        continue
+                let found = await fetch(dots)
+                for dot in dots {
+                    guard let fetched = found[dot], !isLost else { break }
+                    let content = try await reaching { () throws(RemoteError) in try fetched.get() }
+                    if case .bytes(let bytes) = content {
+                        if (try? verifier.authentic(bytes, at: dot)) != nil { continue }
+                        // Nor does anything count that follows.
+                        isLost = verifier.lostCommit(bytes, at: dot, by: summary.author) != nil
+                        if isLost { break }
                     }
                     // The first one to be asked for next time.
                     neededForRebuild = dot

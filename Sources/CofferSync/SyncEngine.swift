@@ -56,6 +56,8 @@ package actor SyncEngine {
     var keptCheckpoints: [SyncRow.Key: [UInt8]] = [:]
     var isLoaded = false
     var isRebuildWanted = false
+    /// Whether commits are made that are put only once they name nothing of a lost side of a fork.
+    var isLeavingLostSide = false
     /// A commit without which less would be known after a rebuild than before, and that was not at the remote.
     var neededForRebuild: Dot?
     var hasCheckedHeads = false
@@ -127,6 +129,9 @@ package actor SyncEngine {
         }
         try await openKeys()
         if scope.looksForMembers || duties.pending != nil { try await tendMembers() }
+        let hasChangedSides = hasLostCommits
+        if hasChangedSides { try await leaveLostSide() }
+        let scope = hasChangedSides ? .all : scope
         if !hasCheckedHeads { try await checkHeads() }
         if scope.listsLogs, logs.isEmpty, try await takeCheckpoint() { try await load() }
         if scope.looksForCommits { try await pullLogs(scope) }

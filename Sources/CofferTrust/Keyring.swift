@@ -7,15 +7,20 @@ package import CofferFormat
 package struct Keyring: Sendable {
     /// Of epoch 1, 2, and so on.
     private let keys: [EpochKey]
+    /// Keys of epochs that a lost side of a fork of the member chain began.
+    ///
+    /// They open what is sealed with them on this device, and nothing counts because of them.
+    package let lost: [EpochKey]
 
     /// The keyring of a vault in its first epoch, as every local vault is.
     package init(first key: EpochKey) {
         precondition(key.epoch == .first)
         keys = [key]
+        lost = []
     }
 
     /// A keyring as it was kept; nil unless it has epoch 1 and all up to its newest.
-    package init?(kept keys: [EpochKey]) {
+    package init?(kept keys: [EpochKey], lost: [EpochKey] = []) {
         let sorted = keys.sorted { $0.epoch < $1.epoch }
         guard let first = sorted.first,
             sorted.enumerated().allSatisfy({
@@ -23,6 +28,7 @@ package struct Keyring: Sendable {
             })
         else { return nil }
         self.keys = sorted
+        self.lost = lost
     }
 
     /// Opens all epochs up to that of a key, each checked against what the member chain commits to.
@@ -31,18 +37,32 @@ package struct Keyring: Sendable {
     ///   - newest: As it came out of a wrap.
     ///   - chain: The vault's.
     ///   - known: A keyring that was opened before: what it has is kept, even if an admin sealed something else
-    ///     in its place.
+    ///     in its place. Keys that the chain does not have, as it is another side of a fork, are lost ones.
     /// - Throws: `.wrongKey` with the epoch whose key is not the right one; `.otherChain`.
     package init(opening newest: EpochKey, of chain: MemberChain, known: Keyring? = nil) throws(TrustError) {
         guard chain.id == ChainID(newest.vault), known?.current.vault ?? newest.vault == newest.vault else {
             throw .otherChain
         }
-        if let known, let old = known[newest.epoch] {
-            guard old.isEqual(to: newest) else { throw .wrongKey(newest.epoch) }
-            keys = known.keys
-            return
-        }
         let beginnings = chain.state.beginnings
+        let kept = known?.keys.enumerated().prefix { index, key in
+            beginnings.indices.contains(index) && beginnings[index].commitment == key.commitment
+        }.map(\.element)
+        var keys = kept ?? []
+        if keys.count >= Int(newest.epoch.number) {
+            let same = keys[Int(newest.epoch.number) - 1]
+            guard same.isEqual(to: newest) else { throw .wrongKey(newest.epoch) }
+        } else {
+            keys += try Self.opened(from: newest, downTo: keys.count, beginnings)
+        }
+        self.keys = keys
+        let others = (known?.keys.dropFirst(kept?.count ?? 0) ?? []) + (known?.lost ?? [])
+        lost = others.filter { other in !keys.contains { $0.isEqual(to: other) } }
+    }
+
+    /// Opens the keys behind some number of epochs, each from the next one.
+    private static func opened(
+        from newest: EpochKey, downTo count: Int, _ beginnings: [MemberLedger.Beginning]
+    ) throws(TrustError) -> [EpochKey] {
         var opened: [EpochKey] = []
         var key = newest
         while true {
@@ -51,12 +71,10 @@ package struct Keyring: Sendable {
                 throw .wrongKey(key.epoch)
             }
             opened.append(key)
-            guard let sealed = beginnings[index].sealedPrevious else { break }
-            let previous = Epoch(key.epoch.number - 1)
-            if known?[previous] != nil { break }
-            do { key = try key.open(previous: sealed) } catch { throw .wrongKey(previous) }
+            guard index > count, let sealed = beginnings[index].sealedPrevious else { break }
+            do { key = try key.open(previous: sealed) } catch { throw .wrongKey(Epoch(key.epoch.number - 1)) }
         }
-        keys = (known?.keys ?? []) + opened.reversed()
+        return opened.reversed()
     }
 
     /// The key that new data is sealed under.

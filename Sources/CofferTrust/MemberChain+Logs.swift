@@ -7,6 +7,11 @@ extension TrustChain where State == MemberLedger {
         state.standings[identity, default: []].compactMap(\.signing)
     }
 
+    /// Whether a link is one of the chain.
+    package func has(_ head: LinkHead) -> Bool {
+        head.sequence < nextSequence && links[Int(head.sequence)].hash == head.hash
+    }
+
     /// The epoch that was the present one after a link; nil without that link.
     package func epoch(after head: LinkHead) -> Epoch? {
         guard head.sequence < nextSequence else { return nil }

@@ -56,6 +56,21 @@ import Testing
         #expect(again == bytes)
     }
 
+    /// Keys of lost sides of forks are those of the vault in front, and are read back.
+    @Test func lostKeys() throws {
+        var body = try sharing()
+        let lost = [2, 2, 3].map { EpochKey(vault: Self.vault, epoch: Epoch($0), key: .random()) }
+        let keys = body.vaults[0].keys
+        body.vaults[0] = body.vaults[0].with(keys, lost: lost).renamed(to: "w")
+        let bytes = body.encoded()
+        let read = try ProfileBody(bytes.span.bytes)
+        let (found, kept) = (read.vaults[0].lost, read.vaults[0].keys)
+        let isSame = zip(found, lost).allSatisfy { $0.isEqual(to: $1) }
+        #expect(found.count == 3 && isSame && kept.count == 1)
+        let again = read.encoded()
+        #expect(again == bytes)
+    }
+
     /// Many invites, and many keys, are read back, too: nothing has a fixed room.
     @Test func manyOfAll() throws {
         var body = try sharing()

@@ -153,6 +153,58 @@ struct MemberRaceTests {
         #expect(await team.will.memberFindings().isEmpty)
     }
 
+    /// Ada changes the key, Olga removes her, and neither sees the other's link.
+    ///
+    /// Will and Mallory have written under Ada's key, and take Olga's side: what they wrote there is made anew, and
+    /// everybody has it.
+    @Test func bothSidesBeganAnEpoch() async throws {
+        var strikes = 0
+        // One without a crash, and many with one, a few steps later each time.
+        for steps in [10_000] + Array(stride(from: 0, to: 800, by: 5)) {
+            let team = try await Team(.admin)
+            let name = team.world.layout.member(4)
+            try await team.ada.engine.rotate()
+            try await team.will.sync()
+            try await team.will.writes("lost", "1")
+            try await team.will.writes("hello", "2")
+            for device in [team.will, team.mallory, team.will] { try await device.sync() }
+            try await team.mallory.writes("lost", "3")
+            try await team.mallory.writes("hers", "4")
+            for device in [team.mallory, team.will] { try await device.sync() }
+            let lost = try #require(await team.will.engine.keyring?.current)
+            #expect(await team.will.files() == ["hello": "2", "lost": "3", "hers": "4"])
+            try await team.world.remote.delete(name)
+            try await team.olga.engine.remove(team.ada.person.id)
+            try await team.will.writes("unsent", "5")
+            // A crash at any step, and what comes next goes on.
+            let point = CrashPoint(after: steps)
+            await team.will.replica.crashes(at: point)
+            team.will.restart(remote: CrashingRemote(base: team.world.remote, point: point))
+            try? await team.will.sync()
+            await team.will.replica.crashes(at: nil)
+            team.will.restart(remote: team.world.remote)
+            team.mallory.restart()
+            for device in [team.will, team.mallory, team.olga, team.will] { try await device.sync() }
+            let keyring = try #require(await team.will.engine.keyring)
+            #expect(!keyring.current.isEqual(to: lost) && keyring.lost.contains { $0.isEqual(to: lost) })
+            #expect(await team.will.replica.sealedAnew.isEmpty == false)
+            try await team.will.writes("a", "6")
+            for _ in 0..<2 { for device in [team.will, team.olga, team.mallory] { try await device.sync() } }
+            let files = await team.olga.files()
+            #expect(files["a"] == "6" && files["unsent"] == "5" && files["hers"] == "4", "\(steps): \(files)")
+            #expect(files["hello"] == "2" && files["lost"] == "3", "\(steps): \(files)")
+            for device in [team.will, team.mallory] {
+                #expect(await device.stateHash() == team.olga.stateHash(), "\(steps)")
+                let findings = await device.findings()
+                #expect(findings.isEmpty, "\(steps): \(findings)")
+            }
+            #expect(await team.olga.findings().isEmpty, "\(steps)")
+            guard point.hasStruck || steps == 10_000 else { break }
+            strikes += point.hasStruck ? 1 : 0
+        }
+        #expect(strikes > 15 && strikes < 160)
+    }
+
     // MARK: Crashes
 
     /// Does something again and again, with a crash one step later each time, until it comes through.

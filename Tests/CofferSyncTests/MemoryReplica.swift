@@ -103,8 +103,8 @@ actor MemoryReplica: LocalReplica {
         var findings: [ReplicaFinding] = []
         for incoming in commits {
             let dot = incoming.commit.stamp.dot
-            if tree.store.versions() == incoming.claimedVersions,
-                tree.stateHash().bytes != incoming.claimedState.bytes
+            if let state = incoming.claimedState, tree.store.versions() == incoming.claimedVersions,
+                tree.stateHash().bytes != state.bytes
             {
                 findings.append(.otherState(dot))
             }
@@ -132,6 +132,11 @@ actor MemoryReplica: LocalReplica {
             return sealed
         }
     }
+
+    /// Which contents were to be sealed anew.
+    private(set) var sealedAnew: [ItemID] = []
+
+    func sealAnew(_ items: [ItemID]) throws(ReplicaError) { sealedAnew += items }
 
     /// Makes a commit of the first changes; nil if they came to nothing.
     private static func commit(

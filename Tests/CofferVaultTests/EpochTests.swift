@@ -37,11 +37,6 @@ extension Vault {
         content.replaceSubrange(100_000..<400_000, with: change)
         #expect(try devices.a.content(of: a) == content)
         try devices.a.commit()
-        // Keys of older epochs do not take it back, nor do others of the same.
-        try devices.a.adopt(devices.testA.keys)
-        try devices.a.adopt(try devices.testA.freshKeys(2))
-        #expect(devices.a.epoch == Epoch(2))
-        #expect(try devices.a.content(of: a) == content)
         #expect(try devices.a.epochUsage() == [.first: 900_000, Epoch(2): 300_000])
 
         // The other device has heard of the content, but not of the keys.
@@ -54,6 +49,81 @@ extension Vault {
         #expect(try devices.b.content(of: b) == content)
         #expect(try devices.a.damage() == [])
         #expect(try devices.b.damage() == [])
+    }
+
+    /// Two admins began an epoch of the same number, and the other side of the fork counts.
+    @Test func anotherKeyInThePlaceOfOne() throws {
+        let devices = try TwoDevices()
+        let (lost, next) = (try devices.testA.freshKeys(2), try devices.testA.freshKeys(2))
+        try devices.a.adopt(lost)
+        var files: [Int64: [UInt8]] = [:]
+        for index in 0..<3 {
+            let content = Pattern.make([700, 40_000, 2_500_000][index], seed: UInt64(index))
+            files[try devices.a.makeFile("file \(index)", content)] = content
+        }
+        // Many ranges, so that there are pages; and all of it was sent once.
+        let pieces = try devices.a.makeFile("pieces")
+        for index in 0..<50 {
+            try devices.a.put([UInt8](repeating: 1, count: 100), to: pieces, at: index * 5000)
+        }
+        files[pieces] = try devices.a.content(of: pieces)
+        _ = try devices.a.send(pieces, to: devices.remote)
+        try devices.a.commit()
+        // This is the key from now on, also after a restart, and what is here can be read.
+        try devices.a.adopt(next)
+        try devices.b.adopt(next)
+        let fresh = try devices.a.makeFile("fresh", [1, 2, 3])
+        for (number, content) in files { #expect(try devices.a.content(of: number) == content) }
+        #expect(try devices.a.damage() == [])
+        // Others read all that is sent, as they have the one key only.
+        files[fresh] = [1, 2, 3]
+        for (number, content) in files {
+            try devices.a.sealAnew(number, isFetching: true)
+            let b = try devices.b.makeFile("\(number)")
+            try devices.b.receive(try devices.a.send(number, to: devices.remote), as: b)
+            #expect(try devices.b.content(of: b) == content)
+            #expect(try devices.a.content(of: number) == content)
+        }
+        #expect(try devices.a.damage() == [])
+        #expect(try devices.b.damage() == [])
+    }
+
+    /// What is sent is sealed with the key that all have, whoever asks for it to be sent.
+    @Test func sendingSealsAnew() throws {
+        let devices = try TwoDevices()
+        let (lost, next) = (try devices.testA.freshKeys(2), try devices.testA.freshKeys(2))
+        try devices.a.adopt(lost)
+        let content = Pattern.make(300_000)
+        let a = try devices.a.makeFile("file", content)
+        for vault in [devices.a, devices.b] { try vault.adopt(next) }
+        let contents = RemoteContents { [remote = devices.remote] pack in
+            remote.store(pack)
+            return Sending.Delivery {}
+        }
+        let value = try #require(try contents.contents(of: [a], in: devices.a)[a])
+        let b = try devices.b.makeFile("file")
+        try devices.b.receive(value.bytes, as: b)
+        #expect(try devices.b.content(of: b) == content)
+        // It is not done again, nor is what others have sealed.
+        let epochs = try devices.a.rows(of: a)
+        try devices.a.sealAnew(a, isFetching: true)
+        #expect(try devices.a.rows(of: a) == epochs)
+    }
+
+    /// Later epochs of the lost side are gone, and the one before them is the newest again.
+    @Test func aSideWithFewerEpochs() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let lost = try test.freshKeys(2)
+        try vault.adopt(test.keys.followed(by: lost))
+        let file = try vault.makeFile("file", [1, 2, 3])
+        try vault.adopt(test.keys)
+        #expect(vault.epoch == .first)
+        #expect(try vault.get(file, count: 3) == [1, 2, 3])
+        try vault.sealAnew(file)
+        #expect(try vault.epochs(of: file) == [1])
+        #expect(try vault.get(file, count: 3) == [1, 2, 3])
+        try vault.close()
     }
 
     @Test func pagesOfAnUnknownEpochAreNamed() throws {

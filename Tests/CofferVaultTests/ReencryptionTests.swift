@@ -170,7 +170,7 @@ import Testing
         let vault = try test.open()
         let files = try files(in: vault)
         try vault.commitIndex()
-        let next = test.keys.adding(try test.freshKeys(2))
+        let next = test.keys.followed(by: try test.freshKeys(2))
         try vault.adopt(next)
         let cuts = Condition<[SimulatedStorageDirectory]>([])
         let calls = Condition(0)

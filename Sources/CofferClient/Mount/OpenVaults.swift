@@ -42,7 +42,7 @@ final class OpenVaults: VaultDirectory {
     }
 
     private func open(_ record: VaultRecord) throws(ProfileError) -> MountedVault {
-        guard let keys = ContentKeys(vault: record.id, record.keys) else {
+        guard let keys = ContentKeys(vault: record.id, record.keys, lost: record.lost) else {
             throw .damagedProfile(path: profile.location.path)
         }
         let path = profile.directory(of: record)

@@ -108,11 +108,11 @@ extension Profile {
         }
     }
 
-    /// The keys of a vault, by epoch.
-    func setKeys(_ keys: [EpochKey], of vault: VaultID) throws(ProfileError) {
+    /// The keys of a vault, by epoch, and those of lost sides of forks of its members.
+    func setKeys(_ keys: [EpochKey], lost: [EpochKey], of vault: VaultID) throws(ProfileError) {
         try change { state throws(ProfileError) in
             guard let index = state.body.vaults.firstIndex(where: { $0.id == vault }) else { return }
-            state.body.vaults[index] = state.body.vaults[index].with(keys)
+            state.body.vaults[index] = state.body.vaults[index].with(keys, lost: lost)
         }
     }
 

@@ -1,5 +1,6 @@
 internal import CofferCrypto
 internal import CofferFormat
+internal import CofferTrust
 
 /// What the sealed body of a profile holds (docs/format.md, "Profile body"): a row of records, each a
 /// 16-bit kind, a 32-bit length, and as many bytes.
@@ -30,6 +31,7 @@ struct ProfileBody: ~Copyable {
         case join = 7
         case verified = 8
         case use = 9
+        case lostKeys = 10
     }
 
     /// The bytes, to be sealed and wiped.
@@ -37,7 +39,7 @@ struct ProfileBody: ~Copyable {
     /// Memory that is given back has none of them.
     func encoded() -> [UInt8] {
         let secrets = shares.reduce(0) { $0 + $1.byteCountMax }
-        let keys = vaults.reduce(0) { $0 + 1024 + 64 * $1.keys.count }
+        let keys = vaults.reduce(0) { $0 + 2048 + 64 * ($1.keys.count + $1.lost.count) }
         let fixed =
             8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096
             + (verified.count + uses.count) * 64
@@ -47,6 +49,10 @@ struct ProfileBody: ~Copyable {
         Self.write(.nextSlot, into: &writer) { $0.number(nextSlot) }
         for vault in vaults {
             Self.write(.vault, of: 1024 + 64 * vault.keys.count, into: &writer) { vault.write(into: &$0) }
+            if vault.lost.isEmpty { continue }
+            Self.write(.lostKeys, of: 1024 + 64 * vault.lost.count, into: &writer) {
+                vault.writeLost(into: &$0)
+            }
         }
         if let publicIdentity {
             Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
@@ -126,6 +132,12 @@ struct ProfileBody: ~Copyable {
                 let use = try VaultUse(record)
                 guard !uses.contains(where: { $0.vault == use.vault }) else { throw .invalid(field: "use") }
                 uses.append(use)
+            case .lostKeys:
+                let lost = try VaultRecord.lostKeys(record)
+                guard let vault = vaults.last, vault.id == lost.first?.vault, vault.lost.isEmpty else {
+                    throw .invalid(field: "lost keys")
+                }
+                vaults[vaults.count - 1] = vault.with(vault.keys, lost: lost)
             case nil: throw .invalid(field: "kind of record")
             }
         }

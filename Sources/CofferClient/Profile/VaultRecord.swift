@@ -12,6 +12,8 @@ final class VaultRecord: Sendable {
     let name: String
     let store: SymmetricKey<StoreRole>
     let keys: [EpochKey]
+    /// Keys of lost sides of forks of the members; a record of their own keeps them.
+    let lost: [EpochKey]
 
     /// A vault that gets a new store.
     init(id: VaultID, slot: UInt16, name: String, keys: [EpochKey]) {
@@ -21,24 +23,26 @@ final class VaultRecord: Sendable {
         self.name = name
         store = .random()
         self.keys = keys
+        lost = []
     }
 
-    private init(_ other: VaultRecord, name: String, keys: [EpochKey]) {
+    private init(_ other: VaultRecord, name: String, keys: [EpochKey], lost: [EpochKey]) {
         id = other.id
         slot = other.slot
         created = other.created
         self.name = name
         store = other.store.duplicate()
         self.keys = keys
+        self.lost = lost
     }
 
     func renamed(to name: String) -> VaultRecord {
-        VaultRecord(self, name: name, keys: keys)
+        VaultRecord(self, name: name, keys: keys, lost: lost)
     }
 
     /// The same vault with another keyring.
-    func with(_ keys: [EpochKey]) -> VaultRecord {
-        VaultRecord(self, name: name, keys: keys)
+    func with(_ keys: [EpochKey], lost: [EpochKey] = []) -> VaultRecord {
+        VaultRecord(self, name: name, keys: keys, lost: lost)
     }
 
     init(_ bytes: RawSpan) throws(FormatError) {
@@ -50,6 +54,15 @@ final class VaultRecord: Sendable {
         created = try cursor.number(Int64.self, from: bytes)
         name = try cursor.text("name", from: bytes)
         store = SymmetricKey(try cursor.secret(SymmetricKey<StoreRole>.byteCount, from: bytes))
+        keys = try Self.keys(of: id, &cursor, from: bytes)
+        lost = []
+        try cursor.expectEnd(of: bytes)
+    }
+
+    /// Reads keys, each with its epoch in front: at least one.
+    private static func keys(
+        of vault: VaultID, _ cursor: inout ByteCursor, from bytes: RawSpan
+    ) throws(FormatError) -> [EpochKey] {
         let count = try cursor.number(UInt32.self, from: bytes)
         guard count > 0 else { throw .invalid(field: "number of epochs") }
         var keys: [EpochKey] = []
@@ -58,10 +71,18 @@ final class VaultRecord: Sendable {
             guard epoch >= .first else { throw .invalid(field: "epoch") }
             let key = SymmetricKey<VaultRole>(
                 try cursor.secret(SymmetricKey<VaultRole>.byteCount, from: bytes))
-            keys.append(EpochKey(vault: id, epoch: epoch, key: key))
+            keys.append(EpochKey(vault: vault, epoch: epoch, key: key))
         }
-        self.keys = keys
+        return keys
+    }
+
+    /// Reads a record of lost keys.
+    static func lostKeys(_ bytes: RawSpan) throws(FormatError) -> [EpochKey] {
+        var cursor = ByteCursor()
+        let vault = try cursor.identifier(VaultID.self, from: bytes)
+        let keys = try keys(of: vault, &cursor, from: bytes)
         try cursor.expectEnd(of: bytes)
+        return keys
     }
 
     func write(into writer: inout ByteWriter) {
@@ -70,6 +91,16 @@ final class VaultRecord: Sendable {
         writer.number(created)
         writer.text(name)
         store.bytes.withBytes { writer.append($0) }
+        Self.write(keys, into: &writer)
+    }
+
+    /// Writes a record of lost keys.
+    func writeLost(into writer: inout ByteWriter) {
+        writer.identifier(id)
+        Self.write(lost, into: &writer)
+    }
+
+    private static func write(_ keys: [EpochKey], into writer: inout ByteWriter) {
         writer.number(UInt32(keys.count))
         for key in keys {
             writer.number(key.epoch.number)

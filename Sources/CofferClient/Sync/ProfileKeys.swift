@@ -25,18 +25,18 @@ final class ProfileKeys: VaultKeys {
 
     func keyring() async -> Keyring? {
         guard let record = profile.vaults.first(where: { $0.id == vault }) else { return nil }
-        return Keyring(kept: record.keys)
+        return Keyring(kept: record.keys, lost: record.lost)
     }
 
     func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) async throws(TrustError) -> Keyring {
         let opened = try profile.open(wraps, of: chain, known: known)
         do throws(ProfileError) {
-            try profile.setKeys(opened.all, of: vault)
+            try profile.setKeys(opened.all, lost: opened.lost, of: vault)
         } catch {
             // Kept in memory; it is tried again with the next start.
             throw .notKept
         }
-        if let keys = ContentKeys(vault: vault, opened.all) { adopt(keys) }
+        if let keys = ContentKeys(vault: vault, opened.all, lost: opened.lost) { adopt(keys) }
         return opened
     }
 }

@@ -114,7 +114,7 @@ package final class VaultReplica: LocalReplica {
             let commits = commits.map { incoming in
                 RemoteCommit(
                     incoming.commit, claimedVersions: incoming.claimedVersions,
-                    claimedState: StateHash(bytes: incoming.claimedState.bytes),
+                    claimedState: incoming.claimedState.flatMap { StateHash(bytes: $0.bytes) },
                     rows: incoming.rows.compactMap { KeptRow($0) },
                     removing: KeptRow.Key.removed(incoming.rows))
             }
@@ -135,6 +135,10 @@ package final class VaultReplica: LocalReplica {
             return recorder.made.last
         }
         return sealed
+    }
+
+    package func sealAnew(_ items: [ItemID]) async throws(ReplicaError) {
+        try await call { replica throws(FileSystemError) in try replica.vault.sealAnew(items) }
     }
 
     /// Runs a call that may make commits of what was changed.

@@ -25,10 +25,10 @@ final class AdoptedKeys: Sendable {
         unsafe newest.load(ordering: .acquiring).takeUnretainedValue()
     }
 
-    /// Takes keys in.
+    /// Takes keys in the place of those that there were.
     func add(_ keys: ContentKeys) {
         all.withLock { all in
-            let more = current.adding(keys)
+            let more = current.followed(by: keys)
             all.append(more)
             // SAFETY: `all` keeps it.
             unsafe newest.store(Unmanaged.passUnretained(more), ordering: .releasing)
@@ -45,9 +45,10 @@ extension Vault {
 
     /// Takes in keys of epochs that began, or became known, while the vault is open.
     ///
-    /// What is written from now on is sealed under the newest epoch that the vault ever heard of; what another
-    /// thread is sealing at this moment may still be of the one before. What was sealed before stays as it is,
-    /// until `reencrypt`. Whoever calls has stored the keys: after a crash what was sealed with others is lost.
+    /// What is written from now on is sealed under the newest of them; what another thread is sealing at this moment
+    /// may still be of the one before. What was sealed before stays as it is, until `reencrypt`, or until it is sent
+    /// if it is sealed under a key that another one takes the place of: `sealAnew`. Whoever calls has stored the keys,
+    /// and those that were there before: after a crash what was sealed with others is lost.
     ///
     /// - Throws: `.invalidArgument` if they are of another vault.
     package func adopt(_ keys: ContentKeys) throws(FileSystemError) {

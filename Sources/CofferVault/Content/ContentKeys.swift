@@ -9,6 +9,8 @@ package final class ContentKeys: Sendable {
     /// The epoch that new data is sealed under.
     package let current: Epoch
     private let roots: [Epoch: Root]
+    /// Of epochs that a lost side of a fork of the members began: they open what is here, and seal nothing.
+    private let lost: [Epoch: [Root]]
 
     private final class Root: Sendable {
         let key: SymmetricKey<ContentRole>
@@ -18,32 +20,69 @@ package final class ContentKeys: Sendable {
             key = epoch.subkey(ContentRole.self)
             pages = epoch.subkey(ContentPageRole.self)
         }
+
+        func isEqual(to other: Root) -> Bool { key.bytes.isEqual(to: other.key.bytes) }
     }
 
     /// Derives the content key of each epoch; `nil` without any, or with one of another vault.
-    package init?(vault: VaultID, _ keys: [EpochKey]) {
-        guard let current = keys.map(\.epoch).max(), keys.allSatisfy({ $0.vault == vault }) else {
+    ///
+    /// - Parameter lost: Keys of lost sides of forks.
+    package init?(vault: VaultID, _ keys: [EpochKey], lost: [EpochKey] = []) {
+        guard let current = keys.map(\.epoch).max(), (keys + lost).allSatisfy({ $0.vault == vault }) else {
             return nil
         }
         self.vault = vault
         self.current = current
         roots = Dictionary(keys.map { ($0.epoch, Root($0)) }, uniquingKeysWith: { first, _ in first })
+        self.lost = Dictionary(lost.map { ($0.epoch, [Root($0)]) }, uniquingKeysWith: +)
     }
 
-    private init(_ vault: VaultID, _ current: Epoch, _ roots: [Epoch: Root]) {
+    private init(_ vault: VaultID, _ current: Epoch, _ roots: [Epoch: Root], _ lost: [Epoch: [Root]]) {
         self.vault = vault
         self.current = current
         self.roots = roots
+        self.lost = lost
     }
 
-    /// These keys and those of other epochs; what this device could open stays as it is.
-    func adding(_ others: ContentKeys) -> ContentKeys {
-        ContentKeys(
-            vault, max(current, others.current), roots.merging(others.roots) { known, _ in known })
+    /// Others in the place of these, which open what they could.
+    ///
+    /// Where both have a key of an epoch, or these have later ones, the members have taken another side of a fork: what
+    /// is here is opened with the old keys, and nothing is sealed with them any more.
+    func followed(by others: ContentKeys) -> ContentKeys {
+        var (roots, lost) = (others.roots, others.lost)
+        for (epoch, known) in self.roots.map({ ($0, [$1]) }) + self.lost.map({ ($0, $1) }) {
+            for root in known {
+                if roots[epoch] == nil, epoch < others.current {
+                    roots[epoch] = root
+                } else if ([roots[epoch]].compactMap(\.self) + lost[epoch, default: []]).allSatisfy({
+                    !$0.isEqual(to: root)
+                }) {
+                    lost[epoch, default: []].append(root)
+                }
+            }
+        }
+        return ContentKeys(vault, others.current, roots, lost)
     }
 
-    /// Whether this device has the key of an epoch.
-    func has(_ epoch: Epoch) -> Bool { roots[epoch] != nil }
+    /// Whether this device has a key of an epoch.
+    func has(_ epoch: Epoch) -> Bool { roots[epoch] != nil || lost[epoch] != nil }
+
+    /// How many keys this device has of an epoch; more than one after a fork of the members.
+    func count(of epoch: Epoch) -> Int { all(epoch).count }
+
+    /// Whether the members have a key of an epoch; of several it is the first.
+    func isPresent(_ epoch: Epoch) -> Bool { roots[epoch] != nil }
+
+    /// Whether there are keys of lost sides of forks.
+    var hasLost: Bool { !lost.isEmpty }
+
+    /// Whether something of an epoch may be sealed under a key that other members do not have.
+    func mayBeLost(_ epoch: Epoch) -> Bool { lost[epoch] != nil }
+
+    private func all(_ epoch: Epoch) -> [Root] {
+        guard let lost = lost[epoch] else { return roots[epoch].map { [$0] } ?? [] }
+        return [roots[epoch]].compactMap(\.self) + lost
+    }
 
     /// Seals a page of a content's tree in the current epoch; nil if this device does not have that.
     func seal(page: ContentPage, _ node: ContentNode, of origin: ItemID) -> [UInt8]? {
@@ -56,15 +95,29 @@ package final class ContentKeys: Sendable {
 
     /// Opens a page of a content's tree; nil if it is not what was sealed for its place.
     func open(page: [UInt8], _ node: ContentNode, of origin: ItemID, _ epoch: Epoch) -> [UInt8]? {
-        guard let root = roots[epoch] else { return nil }
         let data = ContentPage.associatedData(vault: vault, origin: origin, node)
-        return unsafe try? RecordCipher.open(
-            page.span.bytes, key: root.pages, associated: data.span.bytes)
+        for root in all(epoch) {
+            let plain = unsafe try? RecordCipher.open(
+                page.span.bytes, key: root.pages, associated: data.span.bytes)
+            if let plain { return plain }
+        }
+        return nil
     }
 
     /// Turns `key` into that of one item in one epoch; false if this device does not have the epoch.
-    func derive(_ key: inout SymmetricKey<ItemRole>, for item: ItemID, _ epoch: Epoch) -> Bool {
-        guard let root = roots[epoch] else { return false }
+    ///
+    /// - Parameter choice: Which of the keys of the epoch.
+    func derive(
+        _ key: inout SymmetricKey<ItemRole>, for item: ItemID, _ epoch: Epoch, choice: Int = 0
+    ) -> Bool {
+        let root: Root?
+        if choice == 0, let present = roots[epoch] {
+            root = present
+        } else {
+            let all = all(epoch)
+            root = all.indices.contains(choice) ? all[choice] : nil
+        }
+        guard let root else { return false }
         unsafe key.rederive(from: root.key, context: item.bytes.span.bytes)
         return true
     }

@@ -144,7 +144,7 @@ extension Vault {
         }
     }
 
-    private func extent(
+    func extent(
         _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
     ) throws(StoreError) -> SealedExtent {
         switch row.place {

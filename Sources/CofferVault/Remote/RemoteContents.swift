@@ -37,6 +37,8 @@ package final class RemoteContents: ContentPublishing {
     package func contents(
         of numbers: [Int64], in vault: Vault
     ) throws(FileSystemError) -> [Int64: Fact.Content] {
+        // What only this device can open is of no use to others.
+        for number in numbers { try vault.sealAnew(number) }
         let sending = try vault.beginSending(beginning: deliver)
         var byteCount: Int64 = 0
         for number in numbers where byteCount < Self.contentByteCountMax {

@@ -9,11 +9,12 @@ extension Vault {
     ///
     /// Takes the vault's lock for a message only. Waits for the remote where extents are there only.
     ///
+    /// - Parameter isForAll: Whether only keys count that the other members have, too.
     /// - Throws: `.damaged` if a block does not open, `.keyMissing`, `.stale` if an extent came to this device or was replaced
     ///   after it was looked up, `.unreachable`, `.timedOut`.
     func fill(
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
-        from extents: [SealedExtent]
+        from extents: [SealedExtent], isForAll: Bool = false
     ) throws(FileSystemError) {
         var fetched: [Int64: [UInt8]] = [:]
         let buffers = buffers.take()
@@ -29,7 +30,15 @@ extension Vault {
             }
             let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
             zero(buffer, start + done, start + wanted.lowerBound)
-            try open(extent, id, wanted, buffers, into: buffer, at: Int(start + wanted.lowerBound))
+            let target = Int(start + wanted.lowerBound)
+            do throws(FileSystemError) {
+                try open(extent, id, wanted, buffers, into: buffer, at: target)
+            } catch {
+                guard case .damaged = error, !isForAll, keys.count(of: extent.row.epoch) > 1 else {
+                    throw error
+                }
+                try openOtherwise(extent, id, wanted, buffers, into: buffer, at: target)
+            }
             done = wanted.upperBound
         }
         zero(buffer, start + done, start + range.upperBound)
@@ -51,10 +60,25 @@ extension Vault {
         if start < end { buffer.withMutableBytes(Int(start)..<Int(end)) { $0.zero() } }
     }
 
+    /// Opens an extent with the other keys of its epoch, of which there are some after a fork of the members.
+    private func openOtherwise(
+        _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
+        into buffer: AlignedBuffer, at place: Int
+    ) throws(FileSystemError) {
+        for choice in 1..<keys.count(of: extent.row.epoch) {
+            do throws(FileSystemError) {
+                return try open(extent, id, wanted, buffers, into: buffer, at: place, choice: choice)
+            } catch {
+                guard case .damaged = error else { throw error }
+            }
+        }
+        throw .damaged(place: describe(extent))
+    }
+
     /// Opens the blocks of an extent that `wanted` (offsets in the item) touches.
     private func open(
         _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
-        into buffer: AlignedBuffer, at place: Int
+        into buffer: AlignedBuffer, at place: Int, choice: Int = 0
     ) throws(FileSystemError) {
         let row = extent.row
         let total = Int(row.total)
@@ -67,7 +91,7 @@ extension Vault {
         let blocks =
             inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
         let (source, sealedStart) = try bring(extent, blocks, total, buffers) {
-            _ = keys.derive(&buffers.itemKey, for: id, row.epoch)
+            _ = keys.derive(&buffers.itemKey, for: id, row.epoch, choice: choice)
             buffers.cipher.begin(buffers.itemKey, row.prefix)
         }
         var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
