@@ -124,6 +124,7 @@ extension SyncEngine {
         }
         guard dot.log == setup.log else {
             seenOfOwn[dot.log] = other.body.heads[setup.log]?.sequence ?? 0
+            if let fork = fork(in: other) { alarm(fork) }
             return
         }
         // A crash may have come between applying and telling.

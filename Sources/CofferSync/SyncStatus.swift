@@ -167,6 +167,8 @@ extension SyncFinding: CustomStringConvertible {
             "commit \(sequence) of \(author) is not at the remote, and what follows waits for it"
         case .forked(let author, let fork):
             "\(author) has two commits \(fork.dot.sequence): \(fork.known), which is known here, and \(fork.other)"
+                + (fork.isProven
+                    ? "" : fork.witness.map { ", as commit \($0.sequence) of log \($0.log) says" } ?? "")
         case .stale(let author, let known, let shown):
             "the remote shows commits of \(author) up to \(shown), and had shown them up to \(known)"
         case .tooManyLogs(let identity, let name, let count):

@@ -50,13 +50,52 @@ struct OtherHistoryTests {
         let fork = ForkedLog(
             dot: Dot(log: bound.log, sequence: bound.sequence), known: bound.hash, other: .zero,
             witness: scene.first)
-        for round in 1...3 { #expect(try await scene.othersGoOn(round) == .forked(fork)) }
+        for round in 1...3 {
+            for device in [scene.will, scene.olga] {
+                try await device.writes("\(device.label) \(round)", "1")
+                try await device.sync()
+            }
+            try await scene.will.sync()
+            #expect(await scene.olga.files().count == 2 * round + 1)
+            #expect(await scene.olga.stateHash() == scene.will.stateHash())
+        }
         for device in [scene.olga, scene.will] {
             #expect(
                 await device.findings().contains {
                     if case .forked(let author, fork) = $0 { author.name == "Will" } else { false }
                 })
         }
+    }
+
+    /// What is said of another's commit is known to be false by some devices, and by others, which have restarted, not.
+    @Test func whoLiesOfAnotherLogDividesNobody() async throws {
+        let scene = try await HostileScene()
+        for number in 1...3 {
+            try await scene.will.writes("w\(number)", "1")
+            try await scene.will.sync()
+        }
+        let third = try scene.world.device(scene.world.owner, "third")
+        for device in [scene.olga, third, scene.will, scene.olga, third] { try await device.sync() }
+        third.restart()
+        let lie = LogBound(log: scene.will.log, sequence: 1, hash: .zero)
+        let bytes = try scene.world.forge(
+            scene.mallory, at: scene.first, heads: [lie], facts: try fileFacts(9, "hers"),
+            introduction: try scene.introduction())
+        try await scene.world.put(bytes, at: scene.first)
+        for device in [scene.olga, third, scene.will] { try await device.sync() }
+        for device in [scene.olga, third, scene.will] {
+            #expect(await device.files().keys.sorted() == ["hers", "w1", "w2", "w3"])
+        }
+        // Who knows better says so.
+        let fork = { (finding: SyncFinding) in
+            if case .forked(let author, let fork) = finding {
+                author.name == "Will" && !fork.isProven
+            } else {
+                false
+            }
+        }
+        #expect(await scene.olga.findings().contains(where: fork))
+        #expect(await !third.findings().contains(where: fork))
     }
 
     @Test func aForkIsForgottenOnceARestoreIsAnnounced() async throws {
