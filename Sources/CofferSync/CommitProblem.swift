@@ -42,6 +42,8 @@ package enum CommitProblem: Error, Equatable {
     case wrongClaim
     /// Its clock is behind that of the commit in front of it.
     case clockGoesBack
+    /// It names fewer links of the member chain than the commit in front of it.
+    case membersGoBack
     /// It names commits of its own log among the others'.
     case namesOwnLog
     /// It introduces its author, and is not the first; or it is the first, and does not.
@@ -59,8 +61,8 @@ package enum CommitProblem: Error, Equatable {
         case .unknownEpoch, .unknownMembers, .tooManyLogs, .forked: false
         // The link may be one of another side of a fork.
         case .right(.otherHead): false
-        case .right, .wrongEpoch, .malformed, .otherAuthor, .wrongClaim, .clockGoesBack, .namesOwnLog,
-            .wrongIntroduction, .facts:
+        case .right, .wrongEpoch, .malformed, .otherAuthor, .wrongClaim, .clockGoesBack, .membersGoBack,
+            .namesOwnLog, .wrongIntroduction, .facts:
             true
         }
     }
@@ -106,6 +108,7 @@ extension CommitProblem: CustomStringConvertible {
         case .otherAuthor(let author): "is by somebody else than the log, identity \(author)"
         case .wrongClaim: "does something else than it says"
         case .clockGoesBack: "has a clock that goes back"
+        case .membersGoBack: "names older members than the one in front of it"
         case .namesOwnLog: "names its own log"
         case .wrongIntroduction: "introduces its author in the wrong place"
         case .facts(let refusal): "says what cannot be: \(refusal.words)"

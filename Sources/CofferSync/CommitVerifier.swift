@@ -56,6 +56,7 @@ package struct CommitVerifier: Sendable {
                 ForkedLog(dot: fork, known: expected, other: commit.body.previous, witness: dot))
         }
         guard commit.body.clock >= (log?.clock ?? 0) else { throw .clockGoesBack }
+        guard commit.point.members.sequence >= (log?.head.members.sequence ?? 0) else { throw .membersGoBack }
         let facts = FactCommit(
             stamp: Stamp(clock: commit.body.clock, dot: dot), versions: commit.versions,
             facts: commit.body.facts)

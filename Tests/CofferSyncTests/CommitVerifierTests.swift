@@ -108,6 +108,26 @@ struct CommitVerifierTests {
         #expect(refusal(try world.forge(writer, at: first, introduction: hello), second) == .elsewhere)
     }
 
+    @Test func membersDoNotGoBackInALog() async throws {
+        let world = try await SyncWorld()
+        let writer = try await world.adds("Will", .writer)
+        let before = try world.chain.head.orThrow()
+        _ = try await world.adds("Rita", .writer)
+        let verifier = verifier(world)
+        let commit = try verifier.verify(
+            try world.forge(writer, at: first, introduction: try introduction()), at: first, after: nil)
+        let summary = LogSummary(
+            log: log, author: writer.id, introduction: try introduction(), clock: 0, head: commit.point,
+            lastWrite: nil)
+        let second = Dot(log: log, sequence: 2)
+        for (members, expected) in [(before, CommitProblem.membersGoBack), (commit.point.members, nil)] {
+            let bytes = try world.forge(writer, at: second, previous: commit.point.hash, members: members)
+            let found = problem { try verifier.verify(bytes, at: second, after: summary) }
+            #expect(found == expected)
+            #expect(found?.isFinal != false)
+        }
+    }
+
     @Test func epochFitsTheMembersThatAreNamed() async throws {
         let world = try await SyncWorld()
         let writer = try await world.adds("Will", .writer)
