@@ -152,6 +152,8 @@ extension MemberLedger: Ledger {
             // With the old key nobody speaks for an identity that has a newer one.
             guard signer.identity != identity else { throw .signerNotTrusted }
             try require(.recordKeys, of: signer)
+            // Who says which commits count so far could cut an owner off; one that is revoked says nothing any more.
+            if members[identity]?.role == .owner, keys != nil { try require(.recordOwnerKeys, of: signer) }
         }
         guard var member = members[identity] else { throw .notMember(identity) }
         guard head.sequence > member.head.sequence else { throw .nothingNew }

@@ -24,6 +24,8 @@ package enum Permission: String, Sendable, CaseIterable {
     case rotate = "rotate the key"
     /// Names the keys that another member's identity chain has brought, or that it was revoked.
     case recordKeys = "record rolled keys of others"
+    /// The same of an owner, by which its commits so far may be bounded.
+    case recordOwnerKeys = "record rolled keys of other owners"
     /// Says that the storage was restored from a backup.
     case restore = "announce a restore"
     /// Invites and adds owners and admins.
@@ -40,7 +42,7 @@ package enum Permission: String, Sendable, CaseIterable {
         case .write: [.owner, .admin, .writer]
         case .addMembers, .changeRoles, .removeMembers, .removeAdmins, .rotate, .recordKeys, .restore:
             [.owner, .admin]
-        case .addAdmins, .changeAdmins, .removeOwners: [.owner]
+        case .recordOwnerKeys, .addAdmins, .changeAdmins, .removeOwners: [.owner]
         }
     }
 }

@@ -195,6 +195,21 @@ import Testing
         #expect(try vault.opened(by: bob).all.count == 2)
     }
 
+    /// Who records keys says which commits count so far: an admin could cut off an owner.
+    @Test func onlyOwnersRecordAnOwnersKeys() throws {
+        try vault.add(bob, .admin, by: alice)
+        try vault.add(carol, .owner, by: alice)
+        try carol.roll()
+        #expect(throws: TrustError.missingRight(.recordOwnerKeys)) { try vault.record(carol, by: bob) }
+        try vault.record(carol, by: alice)
+        try carol.roll()
+        try vault.record(carol, by: carol)
+        // A revoked owner says nothing any more.
+        try carol.revoke()
+        try vault.record(carol, by: bob)
+        #expect(!vault.state.may(carol.id, .read))
+    }
+
     @Test func aRevokedIdentityMayDoNothing() throws {
         try vault.add(bob, .admin, by: alice)
         try vault.add(carol, .writer, by: alice)

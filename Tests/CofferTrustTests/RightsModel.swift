@@ -110,7 +110,8 @@ struct RightsModel {
         guard let member = members[who], member.known < chain.length else { return false }
         let isOwn = who == actor && key == chain.length && !chain.isRevoked
         if !isOwn {
-            guard who != actor, rank(actor) >= 2, members[actor]?.known == key else { return false }
+            let needed = member.role == .owner && !chain.isRevoked ? 3 : 2
+            guard who != actor, rank(actor) >= needed, members[actor]?.known == key else { return false }
         }
         members[who]?.known = chain.length
         members[who]?.isRevoked = chain.isRevoked
