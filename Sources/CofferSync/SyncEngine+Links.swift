@@ -107,7 +107,10 @@ extension SyncEngine {
     /// Its wraps are deleted.
     private func dropPending() async throws(SyncError) {
         guard let pending = duties.pending else { return }
-        if let name = wrapsName(pending) {
+        // Those of the link that is there may be the same: it was made here, with older bounds.
+        if let name = wrapsName(pending), let set = pending.wraps.flatMap({ try? WrapSet($0) }),
+            !chain.state.grants.contains(where: { $0.wraps == set.hash })
+        {
             try await reaching { () async throws(RemoteError) in try await remote.delete(name) }
         }
         try await asking { () async throws(ReplicaError) in try await replica.save(PendingLink.noRows) }
@@ -125,14 +128,40 @@ extension SyncEngine {
             duties.pending = nil
             return
         }
+        if let newer = try await withPresentBounds(record, pending), newer != pending {
+            let rows = newer.rows
+            try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
+            duties.pending = newer
+        }
         var copy = chain
-        if record.sequence == chain.nextSequence, (try? copy.append(pending.link, knowing: identities)) != nil
+        if let pending = duties.pending, record.sequence == chain.nextSequence,
+            (try? copy.append(pending.link, knowing: identities)) != nil
         {
             if try await put(pending) { return }
         } else {
             try await dropPending()
         }
         try await redo(record)
+    }
+
+    /// The link with bounds at the commits that are applied here by now, so that what came since it was made counts.
+    ///
+    /// The epoch that it begins is the same, with the same set of wraps: should the older link come to stand there after
+    /// all, nothing is missing.
+    ///
+    /// - Returns: Nil for one without bounds, and where it can be made no more.
+    private func withPresentBounds(
+        _ record: LinkRecord, _ pending: PendingLink
+    ) async throws(SyncError) -> PendingLink? {
+        let body = record.body
+        guard record.sequence == chain.nextSequence,
+            let operation = try? unsafe MemberOperation(code: record.code, body: body.span.bytes),
+            let bounded = operation.bounded, bounded.identity != ownIdentity
+        else { return nil }
+        try await pullAllLogs()
+        let bounds = try bounds(of: bounded.identity)
+        guard bounds != bounded.bounds, let link = try? link(operation.with(bounds)) else { return nil }
+        return PendingLink(link: link, wraps: pending.wraps)
     }
 
     /// Does once more what a link would have done whose place was taken.
@@ -151,6 +180,30 @@ extension SyncEngine {
             try await addMember(identity, role)
         // A request is still there; what is owed is owed still.
         case .addMember, .createVault, .rotateKey, .memberKeysRolled, .restoreFromBackup: break
+        }
+    }
+}
+
+extension MemberOperation {
+    /// Whose commits it bounds, and where; nil if it bounds none.
+    fileprivate var bounded: (identity: IdentityID, bounds: LogBounds)? {
+        switch self {
+        case .removeMember(let identity, _, let bounds), .memberKeysRolled(let identity, _, let bounds):
+            (identity, bounds)
+        // Without the right to write, nothing is to be bounded.
+        case .changeRole(let identity, .reader, let bounds): (identity, bounds)
+        default: nil
+        }
+    }
+
+    /// The same with other bounds.
+    fileprivate func with(_ bounds: LogBounds) -> MemberOperation {
+        switch self {
+        case .removeMember(let identity, let start, _): .removeMember(identity, start: start, bounds: bounds)
+        case .memberKeysRolled(let identity, let head, _):
+            .memberKeysRolled(identity, head: head, bounds: bounds)
+        case .changeRole(let identity, let role, _): .changeRole(identity, role: role, bounds: bounds)
+        default: self
         }
     }
 }

@@ -278,6 +278,41 @@ struct MemberRaceTests {
         #expect(strikes > 15 && strikes < 200)
     }
 
+    /// A removal does not come through, and the removed goes on meanwhile: what is applied when it does, counts.
+    @Test func aRemovalThatIsResumedBoundsWhatCameSince() async throws {
+        var changes = 0
+        for steps in 0..<200 {
+            let world = MembershipWorld()
+            let olga = try await world.founded()
+            let will = try await world.joins("Will", .writer, by: olga)
+            let mallory = try await world.joins("Mallory", .writer, by: olga)
+            let point = CrashPoint(after: steps)
+            await olga.replica.crashes(at: point)
+            olga.restart(remote: CrashingRemote(base: world.remote, point: point))
+            try? await olga.engine.remove(mallory.person.id)
+            await olga.replica.crashes(at: nil)
+            olga.restart(remote: world.remote)
+            let isSaved = try await olga.replica.rows().contains { $0.key.kind == .pendingLink }
+            let isThere = world.linkCount > 3
+            if isSaved, !isThere {
+                try await mallory.writes("since", "1")
+                for device in [mallory, will] { try await device.sync() }
+            }
+            for device in [olga, will, olga, will] { try await device.sync() }
+            if isSaved, !isThere {
+                changes += 1
+                #expect(await olga.members[mallory.person.id] == nil, "\(steps)")
+                #expect(await will.files() == ["since": "1"], "\(steps)")
+                #expect(await olga.files() == ["since": "1"], "\(steps)")
+                #expect(await will.epoch == 2, "\(steps)")
+                #expect(world.wrapCount(2) == 1, "\(steps)")
+                #expect(await (olga.findings() + will.findings()).isEmpty, "\(steps)")
+            }
+            guard point.hasStruck else { break }
+        }
+        #expect(changes > 2)
+    }
+
     @Test func askingSurvivesCrashes() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
