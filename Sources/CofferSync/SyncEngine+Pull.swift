@@ -193,7 +193,8 @@ extension SyncEngine {
     private func accept(_ commit: VerifiedCommit, _ pull: inout Pull) {
         var next = [commit]
         while let commit = next.popLast() {
-            if stops[commit.dot.log] != nil { continue }
+            // What is in front of a stop counts, and would not be fetched again.
+            if let stop = stops[commit.dot.log], commit.dot.sequence >= stop.dot.sequence { continue }
             // Not everybody knows the hash, and its author may lie: it counts all the same, for all.
             if let fork = fork(in: commit) { alarm(fork) }
             pull.ready.append(commit)

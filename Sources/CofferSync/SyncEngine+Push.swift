@@ -108,7 +108,8 @@ extension SyncEngine {
         logs[setup.log] = commit.summary
         tails[setup.log] = commit.summary
         hashes.note(dot, commit.summary.head.hash)
-        _ = queue.applied(dot)
+        // What waited for it is held no longer: it is fetched again.
+        if !queue.applied(dot).isEmpty { isLoaded = false }
         owesAcknowledgement = false
         if changes { noticeChanges() }
     }

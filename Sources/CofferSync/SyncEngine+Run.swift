@@ -1,5 +1,6 @@
 package import CofferRemote
 internal import CofferFormat
+internal import CofferTrust
 internal import Synchronization
 
 /// What wakes a round, and what that is to look at.
@@ -156,6 +157,7 @@ extension SyncEngine {
             return DeviceStatus(
                 author: author(summary.log), identity: summary.author, isThisDevice: isThisDevice,
                 sequence: summary.head.sequence, milliseconds: summary.clock >> 16,
+                isMembers: chain.state.members[summary.author] != nil,
                 hasAllOfThisDevice: seen.map { $0 >= lastChange } ?? false)
         }
     }

@@ -61,6 +61,8 @@ package struct DeviceStatus: Equatable, Sendable {
     package let sequence: UInt64
     /// When that was made by its clock, in milliseconds since 1970.
     package let milliseconds: UInt64
+    /// Whether its user is a member now.
+    package let isMembers: Bool
     /// Whether it says to have applied all that this device has changed.
     package let hasAllOfThisDevice: Bool
 }

@@ -79,9 +79,13 @@ enum Reports {
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
             let place = Output.visible("\(device.name) on \(device.label)")
-            Output.line(
-                "  \(place): commit \(device.commit), \(Output.day(device.time))"
-                    + (device.hasOurs ? "" : ", has not all of yours yet"))
+            var text = "  \(place): commit \(device.commit), \(Output.day(device.time))"
+            if !device.isMembers {
+                text += ", no member's any more"
+            } else if !device.hasOurs {
+                text += ", has not all of yours yet"
+            }
+            Output.line(text)
         }
     }
 

@@ -53,7 +53,8 @@ import Testing
                 ])
             ),
         ]
-        let device = DeviceReport(name: "n", label: "l", commit: .max, time: 1, hasOurs: true, isThis: false)
+        let device = DeviceReport(
+            name: "n", label: "l", commit: .max, time: 1, isMembers: true, hasOurs: true, isThis: false)
         let sync = SyncReport(
             vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: "f", offlineSince: 4,
             findings: ["g"], unsentItems: 1,

@@ -40,6 +40,20 @@ struct StatusTests {
         #expect(try await status(will, as: olga).hasAllOfThisDevice)
     }
 
+    @Test func ofWhomNothingMoreComes() async throws {
+        let world = try await SyncWorld()
+        let olga = try world.device(world.owner, "laptop")
+        let person = try await world.adds("Will", .writer)
+        let will = try world.device(person, "desk")
+        try await will.writes("a.txt", "1")
+        for device in [will, olga] { try await device.sync() }
+        #expect(try await status(will, as: olga).isMembers)
+        try await world.removes(person, [try await world.bound(will)])
+        try await olga.sync()
+        #expect(try await !status(will, as: olga).isMembers)
+        #expect(try await status(olga, as: olga).isMembers)
+    }
+
     @Test func sinceWhenTheRemoteIsAway() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")

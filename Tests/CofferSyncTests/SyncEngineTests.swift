@@ -47,6 +47,42 @@ struct SyncEngineTests {
         #expect(await olga.replica.transactions <= transactions + 5)
     }
 
+    /// A commit that waits is not forgotten because the next one of its log cannot be checked yet.
+    @Test func whatWaitsInFrontOfAStopIsApplied() async throws {
+        let world = try await SyncWorld()
+        let will = try await world.adds("Will", .writer)
+        let (long, short) = (LogID(low: 1, high: 9), LogID(low: 2, high: 9))
+        var last = LogBound(log: long, sequence: 0, hash: .zero)
+        func makes(_ person: Person, _ dot: Dot, _ previous: CommitHash, _ heads: [LogBound]) async throws
+            -> LogBound
+        {
+            let bytes = try world.forge(
+                person, at: dot, previous: previous, heads: heads,
+                facts: try fileFacts(dot.log.low << 32 | dot.sequence, "\(dot.log.low)-\(dot.sequence)"),
+                introduction: dot.sequence == 1 ? try LogIntroduction(name: "x", label: "y") : nil)
+            try await world.put(bytes, at: dot)
+            let hash = CommitHash(try SignedRecord(bytes, as: .commit).hash(as: .commit))
+            return LogBound(log: dot.log, sequence: dot.sequence, hash: hash)
+        }
+        // More than is fetched at once, so that it is there after the other log.
+        for sequence in 1...UInt64(60) {
+            last = try await makes(world.owner, Dot(log: long, sequence: sequence), last.hash, [])
+        }
+        let first = try await makes(will, Dot(log: short, sequence: 1), .zero, [last])
+        let link = world.layout.member(world.chain.nextSequence)
+        _ = try await world.adds("Zoe", .writer)
+        _ = try await makes(will, Dot(log: short, sequence: 2), first.hash, [last])
+        let bytes = try #require(world.remote.objects[link])
+        try await world.remote.delete(link)
+        let olga = try world.device(world.owner, "laptop")
+        try await olga.sync()
+        #expect(await olga.files().count == 61)
+        try await world.remote.put(link, .memory(bytes), ifAbsent: true)
+        try await olga.sync()
+        #expect(await olga.files().count == 62)
+        #expect(await olga.findings().isEmpty)
+    }
+
     @Test func aThousandCommitsAreFetchedOnceEach() async throws {
         let world = try await SyncWorld()
         let commits = 1000

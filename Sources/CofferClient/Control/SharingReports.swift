@@ -38,6 +38,8 @@ package struct DeviceReport: Codable, Sendable {
     package let commit: UInt64
     /// When that was made, by its clock, seconds since 1970.
     package let time: Int64
+    /// Whether it is a member's: of who has left or was removed nothing more comes.
+    package let isMembers: Bool
     /// Whether it has said that it has all that this device sent.
     package let hasOurs: Bool
     /// Whether it is this device.

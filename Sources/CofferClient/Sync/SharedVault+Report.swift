@@ -28,7 +28,7 @@ extension SharedVault {
                     name: Self.name(of: device.identity, device.author.name),
                     label: device.author.label ?? "unknown device", commit: device.sequence,
                     time: Int64(device.milliseconds / 1000),
-                    hasOurs: device.hasAllOfThisDevice,
+                    isMembers: device.isMembers, hasOurs: device.hasAllOfThisDevice,
                     isThis: device.isThisDevice)
             })
     }

@@ -97,6 +97,7 @@ extension Vault {
             let old = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
             if mode == .create, old != nil { throw .alreadyExists }
             if mode == .replace, old == nil { throw .attributeNotFound }
+            let permissions = item.row.mode
             try self.ensureSpace(for: value.count + 4096, state)
             if name == ExtendedAttributeName.accessList || name == ExtendedAttributeName.defaultList {
                 try self.setAccessList(name, of: item, to: value, state)
@@ -110,7 +111,8 @@ extension Vault {
                 try self.setAttribute(name, of: item, to: value, state)
             }
             item.row.changed = Clock.realTime
-            state.touch(item, .attributes)
+            // A list stays on this device; what the mode shows of it does not.
+            state.touch(item, item.row.mode == permissions ? .attributes : [.attributes, .mode])
         }
     }
 

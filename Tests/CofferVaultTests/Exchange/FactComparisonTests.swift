@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferStore
 import CofferSystem
 import CofferTestSupport
@@ -22,6 +23,30 @@ import Testing
         }
         let differences = try device.vault.comparisonWithFacts(device.participant.hashKey)
         #expect(differences == ["The mode of item \(number) differs."])
+        try device.vault.close()
+    }
+
+    /// Access control lists stay on the device, but not what the mode shows of them.
+    @Test func whatTheModeShowsOfAListIsSent() throws {
+        let device = try ExchangeDevice.make(1)[0]
+        try device.write("1", to: "file")
+        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
+        let number = try device.vault.number(of: "file")
+        let entries: [(AccessList.Tag, UInt16)] = [
+            (.owner, 6), (.user, 6), (.group, 4), (.mask, 6), (.other, 4),
+        ]
+        var writer = ByteWriter(capacity: 4 + 8 * entries.count)
+        writer.number(UInt32(2))
+        for (tag, permissions) in entries {
+            writer.number(tag.rawValue)
+            writer.number(permissions)
+            writer.number(tag == .user ? 1001 : UInt32.max)
+        }
+        try device.vault.setExtendedAttribute(
+            ExtendedAttributeName.accessList, of: number, to: writer.finish(), .any)
+        try device.collect()
+        #expect(try device.vault.attributes(of: number).mode & 0o777 == 0o664)
+        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
         try device.vault.close()
     }
 
