@@ -65,6 +65,28 @@ extension Vault {
         try fetch.walk([root])
         return try fetch.finish(root)
     }
+
+    /// Fetches the pages of a content's tree, and gives its extents and pages in parts, in the order of offsets.
+    ///
+    /// The memory that it takes does not grow with the content. Takes no lock; waits for the remote.
+    ///
+    /// - Parameters:
+    ///   - countMax: Extents of a part, about.
+    ///   - take: Told what of the content ends at an offset; false to end.
+    /// - Returns: Whether all was given.
+    /// - Throws: As `fetchExtents`; parts may have been given by then.
+    func fetchExtents(
+        of value: ContentValue, countMax: Int,
+        _ take: @escaping (FetchedContent, _ end: Int64) throws(FileSystemError) -> Bool
+    ) throws(FileSystemError) -> Bool {
+        guard case .tree(let root, let count) = value.extents else { throw .invalidArgument }
+        var fetch = TreeFetch(vault: self, value: value, count: count, here: KnownPages())
+        fetch.part = TreeFetch.Part(countMax: countMax, take: take)
+        try fetch.walk([root])
+        if fetch.part?.isEnded == true { return false }
+        let last = try fetch.finish(root)
+        return try take(last, value.size)
+    }
 }
 
 /// The pages that a file's rows would make now, and that are on the remote.
@@ -126,8 +148,20 @@ private struct TreeFetch {
     private var entries: [ContentEntry] = []
     private var pages: [FetchedContent.Page] = []
     private var known: [ContentNode] = []
-    /// Where the last entry ends.
-    private var end: Int64 = 0
+    /// Where the last entry ends, and begins.
+    private var end: Int64 = 0, lastOffset: Int64 = -1
+    /// How many entries there were so far.
+    private var taken = 0
+    /// Who takes parts; nil where all is kept.
+    var part: Part?
+
+    /// Entries are given away when there are some.
+    struct Part {
+        let countMax: Int
+        let take: (FetchedContent, Int64) throws(FileSystemError) -> Bool
+        /// Whether nothing more is wanted.
+        var isEnded = false
+    }
 
     init(vault: Vault, value: ContentValue, count: Int, here: KnownPages) {
         self.vault = vault
@@ -140,6 +174,7 @@ private struct TreeFetch {
     mutating func walk(_ children: [ContentPage.Child]) throws(FileSystemError) {
         var fetched: [ContentNode: [UInt8]] = [:]
         for (index, child) in children.enumerated() {
+            if part?.isEnded == true { return }
             if here.references[child.node] == child.reference {
                 known.append(child.node)
                 let local = here.entries(in: child.node)
@@ -169,21 +204,28 @@ private struct TreeFetch {
         switch page {
         case .leaf(let entries): try take(entries, of: child)
         case .inner(let below):
-            let before = entries.count
+            let before = taken
             try walk(below)
+            if part?.isEnded == true { return }
             // Fewer would stand in a leaf: each content has one tree, and no page stands for nothing.
-            guard entries.count - before > ContentNode.entryCountMax else { throw damaged(child) }
+            guard taken - before > ContentNode.entryCountMax else { throw damaged(child) }
         }
     }
 
     private mutating func take(
         _ more: [ContentEntry], of child: ContentPage.Child
     ) throws(FileSystemError) {
-        guard entries.count + more.count <= count else { throw damaged(child) }
+        guard taken + more.count <= count else { throw damaged(child) }
         entries += more
+        taken += more.count
         end = more.last?.end ?? end
+        lastOffset = more.last?.offset ?? lastOffset
         // A page that is known here may be of a larger content.
         guard end <= value.size else { throw damaged(child) }
+        guard let part, entries.count >= part.countMax else { return }
+        let given = FetchedContent(value, entries, pages, known: [])
+        (entries, pages) = ([], [])
+        self.part?.isEnded = try !part.take(given, end)
     }
 
     /// Fetches the first page, and with it those that stand close behind it on the remote.
@@ -213,8 +255,7 @@ private struct TreeFetch {
 
     /// Checks what can be seen of the whole tree only.
     func finish(_ root: ContentPage.Child) throws(FileSystemError) -> FetchedContent {
-        guard entries.count == count, let last = entries.last, .root(holding: last.offset) == root.node
-        else { throw damaged(root) }
+        guard taken == count, .root(holding: lastOffset) == root.node else { throw damaged(root) }
         return FetchedContent(value, entries, pages, known: known)
     }
 

@@ -52,6 +52,36 @@ extension Vault {
         state.touch(item, [])
     }
 
+    /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
+    ///
+    /// Parts come in order, the first one from 0. Until the next one has come, the file ends behind a range that cannot
+    /// be read.
+    func setPart(
+        _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem, _ state: VaultState
+    ) throws(FileSystemError) {
+        guard item.type == .regular else { throw .invalidArgument }
+        let number = item.row.number
+        if start == 0 { try forgetPages(of: item, state) }
+        try removeContent(of: item, start..<Int64.max, state)
+        var entries = part.entries
+        if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
+        item.row.size = max(end, entries.last?.end ?? 0)
+        item.row.origin = part.value.origin
+        try storing { () throws(StoreError) in
+            var exchange = ContentExchange(state: state)
+            for entry in entries {
+                let row = try exchange.row(for: entry, of: number)
+                try state.index.insert(row)
+                item.row.allocated += row.length
+            }
+        }
+        let new = part.pages.map {
+            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
+        }
+        try replacePages(of: item, new: new[...], left: [], state)
+        state.touch(item, [])
+    }
+
     private static func unchanged(_ old: [ExtentRow], _ fresh: [ExtentRow]) -> Set<Int64> {
         let rows = Dictionary(old.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))

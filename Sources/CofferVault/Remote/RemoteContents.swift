@@ -27,9 +27,17 @@ package final class RemoteContents: ContentPublishing {
         var count = 0
     }
 
+    /// Extents of a content beyond which it is put in place in parts of so many.
+    private let partCountMax: Int
+
     /// Contents of a vault whose packs go where `deliver` brings them.
-    package init(_ deliver: @escaping Deliver) {
+    package convenience init(_ deliver: @escaping Deliver) {
+        self.init(partCountMax: 1 << 14, deliver)
+    }
+
+    init(partCountMax: Int, _ deliver: @escaping Deliver) {
         self.deliver = deliver
+        self.partCountMax = partCountMax
     }
 
     // MARK: Sending
@@ -109,6 +117,7 @@ package final class RemoteContents: ContentPublishing {
             Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         }
         guard let fetched = known(new), let value = Self.value(old) else { return false }
+        if case .tree(_, let count) = value.extents, count > Self.preparedCountMax { return false }
         // Most pages of it are here, as rows of the file.
         guard let before = known(old) ?? (try? vault.fetchExtents(of: value, for: number)) else {
             return false
@@ -187,12 +196,47 @@ package final class RemoteContents: ContentPublishing {
             }
             return true
         }
+        if case .tree(_, let count) = value.extents, count > partCountMax {
+            return try settle(row, value, number, in: vault)
+        }
         guard let fetched = try Self.fetch(value, for: number, in: vault) else { return false }
         try vault.changing { state throws(FileSystemError) in
             try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
             let item = try state.item(number)
             guard item.row.unsent.isDisjoint(with: .content) else { return }
             try vault.setContent(of: item, to: fetched, like: nil, state)
+        }
+        return true
+    }
+
+    /// The same in parts, so that a content with millions of extents takes no more memory than others.
+    private func settle(
+        _ row: KeptRow, _ value: ContentValue, _ number: Int64, in vault: Vault
+    ) throws(FileSystemError) -> Bool {
+        var start: Int64 = 0
+        do throws(FileSystemError) {
+            _ = try vault.fetchExtents(of: value, countMax: partCountMax) {
+                part, end throws(FileSystemError) in
+                let from = start
+                start = end
+                return try vault.changing { state throws(FileSystemError) in
+                    guard let known = try state.row(number), known.unsent.isDisjoint(with: .content) else {
+                        return false
+                    }
+                    try vault.setPart(part, from: from, to: end, of: try state.item(number), state)
+                    return true
+                }
+            }
+        } catch {
+            switch error {
+            case .damaged(let place):
+                vault.problems.add("\(place) is damaged; a file of \(value.size) bytes cannot be read.")
+            case .unreachable, .timedOut: return false
+            default: throw error
+            }
+        }
+        try vault.changing { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
         }
         return true
     }
@@ -215,16 +259,8 @@ extension FetchedContent {
     static func unreadable(_ byteCount: UInt64, of origin: ItemID) -> FetchedContent {
         let total = Int64(ExtentLayout.byteCountMax)
         let size = min(Int64(clamping: byteCount), total * Int64(unreadableCountMax))
-        let nowhere = SealedPlace(
-            pack: PackID(low: 0, high: 0), position: UInt32(RemotePackHeader.byteCount), hash: .zero)
-        var entries: [ContentEntry] = []
-        for offset in stride(from: 0, to: size, by: Int64.Stride(total)) {
-            let length = min(total, size - offset)
-            let prefix = NoncePrefix.random()
-            entries.append(
-                ContentEntry(
-                    offset: offset, length: length, base: offset, total: length, place: nowhere,
-                    prefixLow: prefix.low, prefixHigh: prefix.high, epoch: .first))
+        let entries = stride(from: 0, to: size, by: Int64.Stride(total)).map {
+            ContentEntry.nowhere(from: $0, upTo: size)
         }
         let value = ContentValue(size: size, origin: origin, extents: .entries([]))
         return FetchedContent(value, entries, [], known: [])
@@ -237,5 +273,20 @@ extension Vault {
         try reading { state throws(FileSystemError) in
             state.isTracking ? try state.row(item, nil)?.number : nil
         }
+    }
+}
+
+extension ContentEntry {
+    /// An extent of which nothing is known: a read of it fails.
+    ///
+    /// - Parameter end: Where the content ends; the extent may end before.
+    static func nowhere(from offset: Int64, upTo end: Int64) -> ContentEntry {
+        let nowhere = SealedPlace(
+            pack: PackID(low: 0, high: 0), position: UInt32(RemotePackHeader.byteCount), hash: .zero)
+        let length = min(Int64(ExtentLayout.byteCountMax), end - offset)
+        let prefix = NoncePrefix.random()
+        return ContentEntry(
+            offset: offset, length: length, base: offset, total: length, place: nowhere,
+            prefixLow: prefix.low, prefixHigh: prefix.high, epoch: .first)
     }
 }

@@ -1,0 +1,83 @@
+import CofferFacts
+import CofferFormat
+import CofferSystem
+import CofferTestSupport
+import Testing
+
+@testable import CofferStore
+@testable import CofferVault
+
+/// Contents of very many extents that come late: in parts, so that one of them does not take all memory.
+@Suite struct SettlingTests {
+    private let devices: TwoDevices
+    private let old = RemoteContents(partCountMax: 64) { _ in Sending.Delivery {} }
+
+    init() throws { devices = try TwoDevices() }
+
+    /// A file of A in many pieces, with its value; B has a file that lacks it.
+    private func owed(_ count: Int) throws -> (a: Int64, b: Int64, value: [UInt8]) {
+        try devices.b.beginTracking()
+        let a = try devices.a.makeFile("file")
+        for index in 0..<count {
+            try devices.a.put(Pattern.make(50, seed: UInt64(index)), to: a, at: index * 5000)
+        }
+        let value = try devices.a.send(a, to: devices.remote)
+        let b = try devices.b.makeFile("file")
+        let size = try devices.a.attributes(of: a).size
+        let origin = try devices.a.state.withLock { try $0.peek(a).origin }
+        try devices.b.changing { state throws(FileSystemError) in
+            let item = try state.item(b)
+            let facts = try state.openFacts()
+            let id = item.row.id
+            try storing { () throws(StoreError) in
+                try facts.setNumber(b, of: id)
+                try facts.flush()
+            }
+            let content = Fact.Content(bytes: value, size: UInt64(size), origin: origin)
+            try old.apply(content, to: ContentTarget(item: item, state: state, vault: devices.b, other: nil))
+        }
+        return (a, b, value)
+    }
+
+    @Test func aContentComesInParts() throws {
+        let (a, b, _) = try owed(1000)
+        #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+        try old.settle(in: devices.b)
+        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        #expect(isSame)
+        #expect(try devices.b.rows(of: b).count == devices.a.rows(of: a).count)
+        #expect(try devices.b.indexProblems() == [])
+        #expect(try devices.b.damage() == [])
+        // It can be sent on as it is: its pages are known.
+        let sent = devices.remote.byteCount
+        _ = try devices.b.send(b, to: devices.remote)
+        #expect(devices.remote.byteCount == sent)
+    }
+
+    /// What was not fetched yet cannot be read, and is no hole; the next time it begins anew.
+    @Test func theRemoteStopsInBetween() throws {
+        let (a, b, value) = try owed(1000)
+        let content = try unsafe ContentValue(value.span.bytes)
+        var parts = 0
+        _ = try devices.b.fetchExtents(of: content, countMax: 64) { part, end throws(FileSystemError) in
+            parts += 1
+            #expect(part.entries.count < 64 + ContentNode.entryCountMax)
+            try devices.b.changing { state throws(FileSystemError) in
+                try devices.b.setPart(part, from: 0, to: end, of: try state.item(b), state)
+            }
+            return parts < 1
+        }
+        #expect(parts == 1)
+        let size = try devices.b.attributes(of: b).size
+        #expect(
+            size < content.size || fails("damaged") { _ = try devices.b.get(b, at: Int(size) - 1, count: 1) })
+        #expect(try devices.b.get(b, count: 50) == Pattern.make(50, seed: 0))
+        devices.remote.fail(.timedOut)
+        try old.settle(in: devices.b)
+        devices.remote.fail(nil)
+        try old.settle(in: devices.b)
+        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        #expect(isSame)
+        #expect(try devices.b.indexProblems() == [])
+    }
+}
