@@ -31,6 +31,33 @@ import Testing
         }
     }
 
+    /// Numbers of users mean nothing elsewhere: what comes belongs to the owner of the root, as does what a change makes.
+    @Test func whatComesBelongsToTheOwnerOfTheRoot() async throws {
+        let devices = try pair(try await ReplicaWorld.make())
+        try await onThread {
+            func chown(_ path: String, _ device: ReplicaDevice, _ user: UInt32, _ group: UInt32) throws {
+                var changes = AttributeChanges()
+                (changes.user, changes.group) = (user, group)
+                let number = try path.isEmpty ? Vault.rootNumber : device.number(path)
+                _ = try device.vault.setAttributes(of: number, changes)
+            }
+            try chown("", devices[1], 4321, 8765)
+            try devices[0].makeDirectory("dir")
+            try devices[0].write("1", to: "dir/file")
+            try chown("dir/file", devices[0], 0, 0)
+            try devices[0].setMode(0o4755, of: "dir/file")
+        }
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            for path in ["dir", "dir/file"] {
+                let found = try devices[1].vault.attributes(of: devices[1].number(path))
+                #expect(found.user == 4321 && found.group == 8765, "\(path)")
+            }
+            let kept = try devices[0].vault.attributes(of: devices[0].number("dir/file"))
+            #expect(kept.user == 0 && kept.group == 0)
+        }
+    }
+
     @Test func everythingTravelsBothWays() async throws {
         let devices = try pair(try await ReplicaWorld.make())
         var random = SplitMix64(seed: 1)

@@ -1,7 +1,9 @@
 import CofferCrypto
 import CofferFormat
+import CofferRemote
 import CofferTestSupport
 import CofferTrust
+import RemoteConformance
 import Testing
 
 @testable import CofferSync
@@ -45,6 +47,42 @@ struct RecordTests {
             #expect(padded >= count && padded <= count + count / 8)
             #expect(Padding.byteCount(padded) == padded)
         }
+    }
+
+    /// Others can not see whether a commit says anything.
+    @Test func acknowledgementsLookLikeSmallChanges() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        for _ in 0..<3 {
+            try await olga.writes("file", "1")
+            for device in [olga, will, olga] { try await device.sync() }
+        }
+        let sizes = [olga, will].map { device in
+            Set(
+                world.remote.objects.filter { world.layout.log(device.log).contains($0.key) }.map(
+                    \.value.count))
+        }
+        let (changes, acknowledgements) = (sizes[0], sizes[1])
+        #expect(changes.count == 1 && changes == acknowledgements)
+        #expect(await will.engine.logs[will.log]?.lastWrite == nil)
+    }
+
+    /// Who writes them anew, whatever it calls itself, writes nothing that moves a cursor.
+    @Test(arguments: ["", "a\nb", "\u{1B}[2J", "a\u{202E}b", "a\u{7F}", String(repeating: "x", count: 256)])
+    func introductionsThatCouldFoolAReaderAreRefused(name: String) throws {
+        #expect(throws: FormatError.self) { try LogIntroduction(name: name, label: "desk") }
+        #expect(throws: FormatError.self) { try LogIntroduction(name: "Will", label: name) }
+        guard 1...255 ~= name.utf8.count else { return }
+        // A name of the same length, replaced in what is read.
+        let usual = String(repeating: "W", count: name.utf8.count)
+        let body = CommitBody(
+            previous: .zero, clock: 1, stateHash: .zero, heads: .none,
+            introduction: try LogIntroduction(name: usual, label: "desk"), notices: [], facts: [])
+        var bytes = body.paddedBytes
+        let place = try #require(bytes.firstRange(of: Array(usual.utf8)))
+        bytes.replaceSubrange(place, with: name.utf8)
+        #expect(throws: FormatError.self) { try CommitBody(padded: bytes) }
     }
 
     @Test func bodiesAreReadAsTheyWereWritten() throws {

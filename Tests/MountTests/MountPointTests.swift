@@ -82,6 +82,17 @@ extension MountTests {
             }
         }
 
+        /// Set-user-id files and device nodes from a vault have no effect, unless root says otherwise.
+        @Test func mountsHaveNoSetUserIDAndNoDevices() throws {
+            try withMountedProfile { profile in
+                let line = try Files.text("/proc/self/mounts").split(separator: "\n").first {
+                    $0.contains(" \(profile.point) ")
+                }
+                let options = try #require(line?.split(separator: " ")[3]).split(separator: ",")
+                #expect(options.contains("nosuid") && options.contains("nodev"), "\(options)")
+            }
+        }
+
         /// What mount(8) and fstab(5) pass is understood or ignored.
         @Test func optionsOfFstab() throws {
             try withProfile(mounted: nil) { profile in
