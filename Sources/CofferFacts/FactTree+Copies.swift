@@ -149,6 +149,11 @@ extension FactTree {
 extension ContentChoice {
     /// The contents of a register, none twice, the highest stamp first.
     static func choices(_ values: [RegisterValue], of item: ItemID) -> [ContentChoice] {
+        // Mostly nobody said another.
+        if values.count == 1, case .content(_, let content?) = values[0].assertion {
+            let stamp = values[0].stamp
+            return [ContentChoice(stamp: stamp, content: content, dots: [stamp.dot])]
+        }
         var choices: [ContentChoice] = []
         var indices: [Fact.Content: Int] = [:]
         for value in values.reversed() {

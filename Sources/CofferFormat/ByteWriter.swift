@@ -10,13 +10,13 @@ package struct ByteWriter {
     }
 
     /// A number, in as many bytes as its type has.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
         unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// Bytes as they are, without a length in front.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
     }
@@ -34,7 +34,7 @@ package struct ByteWriter {
     }
 
     /// An identifier: 16 bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func identifier<Kind>(_ identifier: Identifier<Kind>) {
         number(identifier.low)
         number(identifier.high)

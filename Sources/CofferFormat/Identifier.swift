@@ -44,8 +44,14 @@ package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringCon
         return String(decoding: text, as: UTF8.self)
     }
 
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool {
+        left.low == right.low && left.high == right.high
+    }
+
+    @inlinable
     package static func < (left: Self, right: Self) -> Bool {
-        (left.high, left.low) < (right.high, right.low)
+        left.high == right.high ? left.low < right.low : left.high < right.high
     }
 }
 

@@ -5,7 +5,7 @@ enum FactQuery: Int, CaseIterable {
     case item, insertItem, putItem, removeItem, united, putBack
     case entry, insertEntry, putEntry, removeEntry
     case others, copies, placed, activePlaced, orphans, inSlot, wanting, shownElsewhere, shownIn, changed
-    case itemIDs, entryIDs, removeItems, removeEntries, removeAttributes, removeLogs
+    case itemIDs, entryIDs, lastItem, lastEntry, removeItems, removeEntries, removeAttributes, removeLogs
     case attribute, putAttribute, removeAttribute, attributeNames
     case logs, log, putLog
     case state, putState
@@ -60,6 +60,8 @@ enum FactQuery: Int, CaseIterable {
 
         case .itemIDs: "SELECT id FROM fact_items WHERE id > ? ORDER BY id LIMIT ?"
         case .entryIDs: "SELECT id FROM fact_entries WHERE id > ? ORDER BY id LIMIT ?"
+        case .lastItem: "SELECT id FROM fact_items WHERE id < ? ORDER BY id DESC LIMIT 1"
+        case .lastEntry: "SELECT id FROM fact_entries WHERE id < ? ORDER BY id DESC LIMIT 1"
         case .removeItems: "DELETE FROM fact_items"
         case .removeEntries: "DELETE FROM fact_entries"
         case .removeAttributes: "DELETE FROM fact_attributes"

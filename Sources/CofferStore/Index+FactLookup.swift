@@ -102,6 +102,18 @@ extension Index {
         }
     }
 
+    /// The highest item of which there are facts, below an identifier; nil if there is none.
+    package func lastFactItem(below end: ItemID) throws(StoreError) -> ItemID? {
+        let found: [ItemID] = try identifiers(.lastItem) { $0.bind(1, end) }
+        return found.first
+    }
+
+    /// The highest entry of which there are facts, below an identifier; nil if there is none.
+    package func lastFactEntry(below end: EntryID) throws(StoreError) -> EntryID? {
+        let found: [EntryID] = try identifiers(.lastEntry) { $0.bind(1, end) }
+        return found.first
+    }
+
     private func entries(_ query: FactQuery, at place: Place) throws(StoreError) -> [EntryID] {
         try identifiers(query) {
             $0.bind(1, place.parent)

@@ -5,7 +5,8 @@ package import CofferStore
 // Entries, and the ways to find them.
 //
 // A list in memory is complete: it is read before an entry comes to it or leaves it, and kept up from then on.
-// What has no list in memory is asked of the index, after all entries were written.
+// What has no list in memory is asked of the index, after all entries were written; of a directory in which no
+// written entry lies, memory knows all.
 extension IndexFactStore {
     /// What was found out about an entry.
     package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).state }
@@ -41,9 +42,28 @@ extension IndexFactStore {
                 shownElsewhere[place] = try entries(shownElsewhereAt: place).inserting(id)
             }
         }
+        noteArrival(of: id, before, state)
         entry.state = state
         touch(entry, id)
         if let state, state.showing != state.taken { changedHere.insert(id) } else { changedHere.remove(id) }
+    }
+
+    /// Notes in which directories an entry lies now, or is claimed to lie.
+    private func noteArrival(of id: EntryID, _ before: EntryState?, _ state: EntryState?) {
+        let (place, target) = (state?.place?.parent, state?.target?.parent)
+        if let place, place != before?.place?.parent { arrivedHere[place, default: []].append(id) }
+        if let target, target != place, target != before?.target?.parent || target == before?.place?.parent {
+            arrivedHere[target, default: []].append(id)
+        }
+    }
+
+    /// The entries that came to a directory and are not written yet, ascending.
+    private func arrived(in parent: ItemID, _ counts: (EntryState) -> Bool) throws(StoreError) -> [EntryID] {
+        var found: [EntryID] = []
+        for id in Set(arrivedHere[parent] ?? []).sorted() {
+            if let state = try entry(id), counts(state) { found.append(id) }
+        }
+        return found
     }
 
     private func attach(_ entry: CachedFactEntry, _ id: EntryID, to itemID: ItemID) throws(StoreError) {
@@ -77,7 +97,7 @@ extension IndexFactStore {
     package func entries(of id: ItemID) throws(StoreError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.entryList { return list }
-        var list = item.others == 0 ? [] : try index.otherFactEntries(of: id)
+        var list = item.others == 0 ? [] : try read(index.otherFactEntries(of: id))
         if let first = item.first { list.append(first) }
         list.sort()
         item.entryList = list
@@ -88,7 +108,7 @@ extension IndexFactStore {
     package func copies(of id: ItemID) throws(StoreError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.copyList { return list }
-        let list = item.copies == 0 ? [] : try index.factEntries(copyOf: id).sorted()
+        let list = item.copies == 0 ? [] : try read(index.factEntries(copyOf: id)).sorted()
         item.copyList = list
         return list
     }
@@ -97,26 +117,38 @@ extension IndexFactStore {
     package func entries(
         placedIn parent: ItemID, after last: EntryID?, limit: Int
     ) throws(StoreError) -> [EntryID] {
-        try flushEntries()
-        return try index.factEntries(placedIn: parent, after: last, limit: limit)
+        if !dirtyEntries.isEmpty {
+            let first = try read(index.factEntries(placedIn: parent, after: nil, limit: 1))
+            if first.isEmpty {
+                let all = try arrived(in: parent) { $0.place?.parent == parent }
+                return Array(all.lazy.filter { id in last.map { id > $0 } ?? true }.prefix(limit))
+            }
+            try flushEntries()
+        }
+        return try read(index.factEntries(placedIn: parent, after: last, limit: limit))
     }
 
     /// Whether an active entry's place is in a directory.
     package func hasActiveEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
         try flushEntries()
-        return try index.hasActiveFactEntries(placedIn: parent)
+        return try read(index.hasActiveFactEntries(placedIn: parent))
     }
 
     /// The entries that claim a place in this item, but have another.
     package func orphans(of parent: ItemID) throws(StoreError) -> [EntryID] {
+        let written = try read(index.orphanedFactEntries(of: parent))
+        if dirtyEntries.isEmpty { return written }
+        if written.isEmpty {
+            return try arrived(in: parent) { $0.target?.parent == parent && $0.place?.parent != parent }
+        }
         try flushEntries()
-        return try index.orphanedFactEntries(of: parent)
+        return try read(index.orphanedFactEntries(of: parent))
     }
 
     /// The entries that stand in one slot.
     package func entries(inSlot slot: Place) throws(StoreError) -> [EntryID] {
         if let list = slots[slot] { return list }
-        let list = try index.factEntries(inSlot: slot).sorted()
+        let list = try read(index.factEntries(inSlot: slot)).sorted()
         slots[slot] = list
         return list
     }
@@ -124,14 +156,14 @@ extension IndexFactStore {
     /// The entries that are named by rule after one wanted name.
     package func entries(wanting name: Place) throws(StoreError) -> [EntryID] {
         if let list = wanting[name] { return list }
-        let list = try index.factEntries(wanting: name).sorted()
+        let list = try read(index.factEntries(wanting: name)).sorted()
         wanting[name] = list
         return list
     }
 
     private func entries(shownElsewhereAt place: Place) throws(StoreError) -> [EntryID] {
         if let list = shownElsewhere[place] { return list }
-        let list = try index.factEntries(shownElsewhereAt: place).sorted()
+        let list = try read(index.factEntries(shownElsewhereAt: place)).sorted()
         shownElsewhere[place] = list
         return list
     }
@@ -150,15 +182,15 @@ extension IndexFactStore {
         shownIn parent: ItemID, after last: EntryName?, limit: Int
     ) throws(StoreError) -> [EntryID] {
         try flushEntries()
-        return try index.factEntries(shownIn: parent, after: last, limit: limit)
+        return try read(index.factEntries(shownIn: parent, after: last, limit: limit))
     }
 
     /// Up to `limit` entries that are shown otherwise than when they were last taken; first those that are in
     /// memory only, so that their rows are written once.
     package func changedEntries(limit: Int) throws(StoreError) -> [EntryID] {
-        if !changedHere.isEmpty { return Array(changedHere.sorted().prefix(limit)) }
+        if !changedHere.isEmpty { return Array(changedHere.prefix(limit)) }
         try flushEntries()
-        return try index.changedFactEntries(limit: limit)
+        return try read(index.changedFactEntries(limit: limit))
     }
 }
 

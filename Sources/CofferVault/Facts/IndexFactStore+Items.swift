@@ -20,7 +20,7 @@ extension IndexFactStore {
     /// The directories that are shown as a part of this one.
     package func united(with item: ItemID) throws(StoreError) -> [ItemID] {
         try flushItems()
-        return try index.factItems(unitedWith: item)
+        return try read(index.factItems(unitedWith: item))
     }
 
     /// The directories that do not lie where facts say, as this would make a cycle; few.
@@ -52,7 +52,7 @@ extension IndexFactStore {
     private func put(_ log: LogRow) throws(StoreError) {
         let before = logs[log.id]
         guard before != log else { return }
-        try index.put(log, replacing: before)
+        try write(index.put(log, replacing: before))
         logs[log.id] = log
     }
 

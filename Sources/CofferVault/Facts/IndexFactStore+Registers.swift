@@ -46,7 +46,7 @@ extension IndexFactStore {
         let item = try cached(id)
         if item.attributes == 0 { return [] }
         if let names = item.attributeNames { return names }
-        let names = try index.attributeNames(of: id)
+        let names = try read(index.attributeNames(of: id))
         item.attributeNames = names
         byteCount += names.reduce(0) { $0 + $1.count }
         return names
@@ -56,7 +56,7 @@ extension IndexFactStore {
     private func attributeValues(
         _ name: [UInt8], of id: ItemID
     ) throws(StoreError) -> (values: [RegisterValue], record: [UInt8]?) {
-        guard let record = try index.attributeFacts(name, of: id) else { return ([], nil) }
+        guard let record = try read(index.attributeFacts(name, of: id)) else { return ([], nil) }
         do throws(FormatError) {
             let parts = try unsafe RegisterRecord.parts(record.span.bytes)
             let register = Register.extendedAttribute(id, name: name)
@@ -79,11 +79,11 @@ extension IndexFactStore {
         let before = item.attributes == 0 ? nil : try attributeValues(name, of: id).record
         if values.isEmpty {
             guard let before else { return }
-            try index.removeAttributeFacts(name, of: id, facts: before)
+            try write(index.removeAttributeFacts(name, of: id, facts: before))
             item.attributes -= 1
         } else {
             let record = RegisterRecord.bytes(RegisterRecord.Part.parts([values]))
-            try index.setAttributeFacts(name, of: id, to: record, replacing: before)
+            try write(index.setAttributeFacts(name, of: id, to: record, replacing: before))
             if before != nil { return }
             item.attributes += 1
         }

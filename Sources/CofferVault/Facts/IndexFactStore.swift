@@ -1,6 +1,7 @@
 internal import CofferFacts
 package import CofferFormat
 package import CofferStore
+internal import CofferSystem
 
 /// The facts of a vault, kept in its index: `FactTree` works on it inside the index's open transaction.
 ///
@@ -8,16 +9,23 @@ package import CofferStore
 /// pass comes back to it. `flush` writes the rest, and belongs before each commit of the index; memory is
 /// bounded, as all is written and forgotten when it grows. Nobody else may change the tables of facts.
 ///
-/// Under the vault's lock only. After an error the transaction is to be undone; the store is not to be used
-/// afterwards.
+/// For one thread at a time: under the vault's lock, or with `lock` set, while nobody commits the index. After an
+/// error the transaction is to be undone, unless nothing was written; the store is not to be used afterwards.
 package final class IndexFactStore: FactStore {
     /// What the index throws.
     package typealias Failure = StoreError
 
     let index: Index
+    /// The vault's lock, taken for each look into the index; nil while the caller has it.
+    var lock: Condition<VaultState>?
+    /// Whether something was written since this was last set to false.
+    var hasWritten = false
     /// Items and entries in memory, by id.
     private(set) var items: [ItemID: CachedFactItem] = [:]
     private(set) var entries: [EntryID: CachedFactEntry] = [:]
+    /// The highest that have rows, of those that tell when they were made: what is new lies behind.
+    private var lastItem: ItemID?
+    private var lastEntry: EntryID?
     var dirtyItems: [ItemID] = []
     var dirtyEntries: [EntryID] = []
     /// Who is in a slot, wants a name, is shown at a place that is not its slot: complete for each key.
@@ -26,6 +34,8 @@ package final class IndexFactStore: FactStore {
     var shownElsewhere: [Place: [EntryID]] = [:]
     /// Of the entries that are not written yet, those that are shown otherwise than when they were taken.
     var changedHere: Set<EntryID> = []
+    /// Of the entries that are not written yet: which came to lie, or to be claimed to lie, in a directory.
+    var arrivedHere: [ItemID: [EntryID]] = [:]
     /// The directories that do not lie where facts say.
     var putBack: Set<ItemID>
     var logs: [LogID: LogRow] = [:]
@@ -46,6 +56,8 @@ package final class IndexFactStore: FactStore {
         self.index = index
         countMax = cachedCountMax
         putBack = Set(try index.putBackFactItems())
+        lastItem = try index.lastFactItem(below: .endOfTimes)
+        lastEntry = try index.lastFactEntry(below: .endOfTimes)
         let state = try index.factState()
         highestClock = state.clock
         hash = StateHash(bytes: state.hash) ?? StateHash()
@@ -63,7 +75,7 @@ package final class IndexFactStore: FactStore {
         try flushItems()
         try flushEntries()
         guard isStateDirty else { return }
-        try index.put(clock: highestClock, stateHash: hash.bytes)
+        try write(index.put(clock: highestClock, stateHash: hash.bytes))
         isStateDirty = false
     }
 
@@ -89,9 +101,10 @@ package final class IndexFactStore: FactStore {
             item.isDirty = false
             let row = item.row(id)
             if !row.isVoid {
-                item.stored = try index.put(row, replacing: item.stored)
+                item.stored = try write(index.put(row, replacing: item.stored))
+                if id.isBehind(lastItem) { lastItem = id }
             } else if let stored = item.stored {
-                try index.removeFactItem(id, stored)
+                try write(index.removeFactItem(id, stored))
                 item.stored = nil
             }
         }
@@ -105,14 +118,34 @@ package final class IndexFactStore: FactStore {
             entry.isDirty = false
             let row = entry.row(id)
             if !row.isVoid {
-                entry.stored = try index.put(row, replacing: entry.stored)
+                entry.stored = try write(index.put(row, replacing: entry.stored))
+                if id.isBehind(lastEntry) { lastEntry = id }
             } else if let stored = entry.stored {
-                try index.removeFactEntry(id, stored)
+                try write(index.removeFactEntry(id, stored))
                 entry.stored = nil
             }
         }
         dirtyEntries.removeAll(keepingCapacity: true)
         changedHere.removeAll(keepingCapacity: true)
+        arrivedHere.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: The index
+
+    /// Looks into the index.
+    func read<Result>(_ look: @autoclosure () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        guard let lock else { return try look() }
+        return try lock.withLock { state throws(StoreError) in
+            state.noticeRollback()
+            if let reason = state.stopped { throw .stopped(reason: reason) }
+            return try look()
+        }
+    }
+
+    /// Writes into the index's transaction.
+    func write<Result>(_ change: @autoclosure () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        hasWritten = true
+        return try read(change())
     }
 
     // MARK: What is in memory
@@ -121,7 +154,7 @@ package final class IndexFactStore: FactStore {
     func cached(_ id: ItemID) throws(StoreError) -> CachedFactItem {
         if let item = items[id] { return item }
         let item: CachedFactItem
-        if let (row, hash) = try index.factItem(id) {
+        if !id.isBehind(lastItem), let (row, hash) = try read(index.factItem(id)) {
             do throws(FormatError) { item = try CachedFactItem(row, hash) } catch {
                 throw .damaged(place: "the facts of item \(id) in the index")
             }
@@ -137,7 +170,7 @@ package final class IndexFactStore: FactStore {
     func cached(_ id: EntryID) throws(StoreError) -> CachedFactEntry {
         if let entry = entries[id] { return entry }
         let entry: CachedFactEntry
-        if let (row, hash) = try index.factEntry(id) {
+        if !id.isBehind(lastEntry), let (row, hash) = try read(index.factEntry(id)) {
             do throws(FormatError) { entry = try CachedFactEntry(row, hash) } catch {
                 throw .damaged(place: "the facts of name \(id) in the index")
             }
@@ -173,5 +206,16 @@ package final class IndexFactStore: FactStore {
         guard item.number != number else { return }
         item.number = number
         touch(item, id)
+    }
+}
+
+extension Identifier {
+    /// Behind all that `made(at:)` gives until the year 2109; almost all that are random lie behind it.
+    fileprivate static var endOfTimes: Identifier { Identifier(low: 0, high: 1 << 58) }
+
+    /// Whether it tells a time, and is higher than the highest that does and has a row.
+    fileprivate func isBehind(_ last: Identifier?) -> Bool {
+        guard self < .endOfTimes else { return false }
+        return last.map { self > $0 } ?? true
     }
 }

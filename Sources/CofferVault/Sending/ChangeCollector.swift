@@ -5,20 +5,20 @@ internal import CofferStore
 internal import CofferSystem
 
 /// Makes local changes of collected ones, in the commit that is being made.
+///
+/// Without the vault's lock, which the facts take for each look into the index: programs go on meanwhile.
 struct ChangeCollector {
-    let state: VaultState
-    /// What the contents of files are.
-    let contents: [Int64: Fact.Content]
+    let vault: Vault
     var tree: FactTree<IndexFactStore>
     /// What did not fit what the facts show; nothing, unless something is damaged.
     private(set) var misfits: [String] = []
-    private var byteCount = 0
+    /// What cannot be sent yet.
+    private(set) var left: [UnsentItem] = []
 
     /// - Parameter tree: In which a commit was begun.
-    init(_ tree: FactTree<IndexFactStore>, contents: [Int64: Fact.Content], _ state: VaultState) {
+    init(_ tree: FactTree<IndexFactStore>, of vault: Vault) {
         self.tree = tree
-        self.contents = contents
-        self.state = state
+        self.vault = vault
     }
 
     // MARK: Names
@@ -65,8 +65,11 @@ struct ChangeCollector {
 
     /// Lets go of the number of an item without a name: where it is shown again, it gets another.
     private func forgetNumber(of item: ItemID?) throws(FileSystemError) {
-        guard let item, try state.row(item, nil)?.links ?? 0 == 0 else { return }
         let facts = tree.store
+        guard let item, let number = try storing({ () throws(StoreError) in try facts.number(of: item) })
+        else { return }
+        let row = try vault.reading { state throws(FileSystemError) in try state.row(number) }
+        if let row, row.id == item, row.links > 0 { return }
         try storing { () throws(StoreError) in try facts.setNumber(nil, of: item) }
     }
 
@@ -83,47 +86,29 @@ struct ChangeCollector {
 
     // MARK: Items
 
-    /// Sends what is unsent of an item, as far as there is room.
-    mutating func send(_ number: Int64) throws(FileSystemError) {
-        guard byteCount < CollectedChanges.byteCountMax, let row = try state.row(number), row.links > 0,
-            let shown = try shownItem(row)
-        else { return }
-        let item = try state.item(number)
-        let id = row.id
-        let unsent = row.unsent
-        var rest: ItemRow.Aspects = []
-        if unsent.contains(.mode) {
-            let mode = UInt16(row.mode & ModeBits.permissions)
-            if shown.mode != mode { try perform(.setMode(id, mode), "the mode of item \(number)") }
+    /// Says what no commit has of an item.
+    mutating func send(_ item: UnsentItem) throws(FileSystemError) {
+        let row = item.row
+        let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }
+        guard let shown else { return left.append(item) }
+        let mode = UInt16(row.mode & ModeBits.permissions)
+        if row.unsent.contains(.mode), shown.mode != mode {
+            try perform(.setMode(row.id, mode), "the mode of item \(row.number)")
         }
-        if unsent.contains(.times), shown.modified != row.modified {
-            try perform(.setModified(id, row.modified), "the time of item \(number)")
+        if row.unsent.contains(.times), shown.modified != row.modified {
+            try perform(.setModified(row.id, row.modified), "the time of item \(row.number)")
         }
-        if unsent.contains(.attributes) { try sendAttributes(of: row, shown) }
-        if unsent.contains(.content), item.type == .regular {
-            if let content = contents[number], state.publishing.contains(number) {
-                byteCount += content.bytes.count
-                try perform(.setContent(id, content), "the content of item \(number)")
-            } else {
-                rest = .content
-            }
+        if row.unsent.contains(.attributes) { try send(item.attributes, of: row, shown) }
+        if let content = item.content {
+            try perform(.setContent(row.id, content), "the content of item \(row.number)")
         }
-        item.row.unsent = rest
-        state.touch(item, [])
-        if rest.isEmpty { state.busy[number] = nil }
     }
 
-    private func shownItem(_ row: ItemRow) throws(FileSystemError) -> ShownItem? {
-        try storing { () throws(StoreError) in try tree.shownItem(row.id) }
-    }
-
-    private mutating func sendAttributes(of row: ItemRow, _ shown: ShownItem) throws(FileSystemError) {
-        let attributes = try storing { () throws(StoreError) in
-            try state.index.attributes(of: row.number)
-        }.filter { ExtendedAttributeName.isSent($0.name) }
+    private mutating func send(
+        _ attributes: [(name: [UInt8], value: [UInt8])], of row: ItemRow, _ shown: ShownItem
+    ) throws(FileSystemError) {
         for (name, value) in attributes
         where !shown.extendedAttributes.contains(where: { $0.name == name && $0.value == value }) {
-            byteCount += value.count
             try perform(
                 .setExtendedAttribute(row.id, name: name, value: value), "an attribute of item \(row.number)")
         }
@@ -134,28 +119,6 @@ struct ChangeCollector {
             try perform(
                 .setExtendedAttribute(row.id, name: attribute.name, value: nil),
                 "an attribute of item \(row.number)")
-        }
-    }
-
-    /// Notes in the index whether an item has still something to be sent.
-    func mark(_ number: Int64) throws(FileSystemError) {
-        guard let row = try state.row(number) else {
-            return try storing { () throws(StoreError) in try state.index.removeUnsent(number) }
-        }
-        let item = try state.item(number)
-        let isUnsent = row.links > 0 && !row.unsent.isDisjoint(with: .sent)
-        try storing { () throws(StoreError) in
-            if isUnsent {
-                try state.index.noteUnsent(number)
-            } else {
-                try state.index.removeUnsent(number)
-            }
-        }
-        item.isMarked = isUnsent
-        // Without a name nothing of it is sent any more.
-        if !isUnsent, !row.unsent.isEmpty {
-            item.row.unsent = []
-            state.touch(item, [])
         }
     }
 }

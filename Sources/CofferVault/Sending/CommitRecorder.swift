@@ -4,7 +4,7 @@ package import CofferStore
 
 /// What makes of the commits of this device what is to be sent, within the transaction that makes them.
 ///
-/// Its calls are made under the vault's lock, so they do not wait.
+/// Its calls are made while nobody else commits the index, so they do not wait.
 package protocol CommitRecorder: AnyObject {
     /// Whether a commit is made even if nothing was changed.
     var isNeeded: Bool { get }

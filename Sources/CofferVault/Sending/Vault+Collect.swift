@@ -58,9 +58,8 @@ extension Vault {
             }
             guard let changes, !changes.isEmpty else { break }
             let contents = try contents(of: changes.files, as: participant)
-            let commit = try changing { state throws(FileSystemError) in
-                defer { state.publishing = [] }
-                return try self.commit(changes, contents, as: participant, recorder, state)
+            let commit = try committing.withLock { _ throws(FileSystemError) in
+                try self.commit(changes, contents, as: participant, recorder)
             }
             if let commit { return commit }
             // What was made and removed again is nothing; there may be more behind it.
@@ -85,37 +84,86 @@ extension Vault {
         }
     }
 
+    /// Makes a commit of what was collected; nobody may commit the index meanwhile.
+    ///
+    /// What takes its time is done without the vault's lock, so that programs go on.
     private func commit(
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
-        _ recorder: any CommitRecorder, _ state: VaultState
+        _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
+        let (tree, items) = try changing { state throws(FileSystemError) in
+            defer { state.publishing = [] }
+            return try self.begin(changes, contents, as: participant, recorder, state)
+        }
+        let facts = tree.store
+        do throws(FileSystemError) {
+            let hash = facts.stateHash()
+            var collector = ChangeCollector(tree, of: self)
+            facts.lock = state
+            defer { facts.lock = nil }
+            let commit = try collect(changes.records, items, &collector)
+            let rows = try commit.map { commit throws(FileSystemError) in
+                try recorder.record(commit, stateHash: hash)
+            }
+            facts.lock = nil
+            try changing { state throws(FileSystemError) in
+                try state.keep(rows ?? [])
+                for item in collector.left { try state.giveBack(item) }
+                for number in Set(changes.items).union(changes.made) { try state.markUnsent(number) }
+                try storing { () throws(StoreError) in
+                    if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
+                    try facts.flush()
+                }
+            }
+            return commit
+        } catch {
+            if facts.hasWritten {
+                stop("a change failed half-way (\(error.summary))")
+            } else {
+                try changing { state throws(FileSystemError) in
+                    for item in items { try state.giveBack(item) }
+                }
+            }
+            throw error
+        }
+    }
+
+    /// Begins a commit, and takes from items what it says of them.
+    private func begin(
+        _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
+        _ recorder: any CommitRecorder, _ state: VaultState
+    ) throws(FileSystemError) -> (FactTree<IndexFactStore>, [UnsentItem]) {
         var tree = try state.factTree(participant.hashKey)
         try recorder.check(tree.store.versions())
         let count = contents.values.reduce(changes.records.count + changes.items.count) {
             $0 + $1.bytes.count / Self.byteCountPerFact
         }
         try ensureSpace(for: (count + 1) * Self.byteCountPerFact, state)
-        let hash = tree.store.stateHash()
         let now = participant.milliseconds()
         try storing { () throws(StoreError) in
+            tree.store.hasWritten = false
             try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)
         }
-        var collector = ChangeCollector(tree, contents: contents, state)
-        for record in changes.records { try collector.perform(record) }
-        for number in changes.items { try collector.send(number) }
-        for number in Set(changes.items).union(changes.made) { try collector.mark(number) }
+        let items = try state.takeUnsent(changes.items, contents)
+        return (tree, items)
+    }
+
+    /// Makes facts of changes, without the vault's lock.
+    private func collect(
+        _ records: [JournalRecord], _ items: [UnsentItem], _ collector: inout ChangeCollector
+    ) throws(FileSystemError) -> FactCommit? {
+        for record in records { try collector.perform(record) }
+        for item in items { try collector.send(item) }
         for misfit in collector.misfits {
             problems.add("A change does not fit what is known of the vault elsewhere: \(misfit).")
         }
-        let commit = try storing { () throws(StoreError) in try collector.tree.finishCommit() }
-        if let commit { try state.keep(recorder.record(commit, stateHash: hash)) }
-        try storing { () throws(StoreError) in
+        return try storing { () throws(StoreError) in
+            let commit = try collector.tree.finishCommit()
             // The tree of the index has it already.
             while try !collector.tree.takeChanges(limit: 1000).isEmpty {}
-            if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
-            try state.facts?.flush()
+            try collector.tree.store.flush()
+            return commit
         }
-        return commit
     }
 
     /// Makes a commit without facts, which says no more than what was applied.

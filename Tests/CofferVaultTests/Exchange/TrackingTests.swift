@@ -128,6 +128,35 @@ import Testing
         #expect(places == 1)
     }
 
+    @Test func whatChangesWhileACommitIsMadeIsForTheNext() throws {
+        let device = try ExchangeDevice.make(1)[0]
+        let vault = device.vault
+        let first = try vault.makeFile("a", [1])
+        _ = try vault.makeFile("b", [2])
+        try device.collect()
+        try vault.put([3], to: first)
+        _ = try vault.move("b", to: "c")
+        let recorder = BusyRecorder {
+            try vault.put([4, 4], to: first)
+            try vault.remove("c")
+            _ = try vault.makeFile("d", [5])
+        }
+        let made = try vault.collectChanges(as: device.participant, takesAll: true, recorder: recorder)
+        #expect(made?.facts.contains { $0.assertion.isName("c") } == true)
+        #expect(recorder.result)
+        #expect(try unsent(of: vault).contains(first))
+        let found = try vault.collectChanges(
+            as: device.participant, takesAll: true, recorder: PlainRecorder())
+        let next = try #require(found)
+        #expect(next.facts.contains { $0.assertion.isName("d") })
+        #expect(next.facts.contains { if case .content = $0.assertion { true } else { false } })
+        #expect(!next.facts.contains { $0.assertion.isName("c") })
+        try device.collect()
+        #expect(try vault.files() == ["a": [4, 4], "d": [5]])
+        let flaws = try device.flaws()
+        #expect(flaws == [])
+    }
+
     @Test func aFileThatIsBeingWrittenWaits() throws {
         let device = try ExchangeDevice.make(1)[0]
         let vault = device.vault
@@ -238,5 +267,33 @@ import Testing
         try device.collect()
         #expect(try device.vault.keptCommits().flatMap(\.facts).isEmpty == false)
         #expect(try device.flaws() == [])
+    }
+}
+
+/// Does something with the vault while its commit is made.
+private final class BusyRecorder: CommitRecorder {
+    let isNeeded = false
+    let takesChanges = true
+    private let body: () throws -> Void
+    private(set) var result = false
+
+    init(_ body: @escaping () throws -> Void) { self.body = body }
+
+    func check(_ versions: VersionVector) throws(FileSystemError) {}
+
+    func record(_ commit: FactCommit, stateHash: StateHash) throws(FileSystemError) -> [KeptRow] {
+        do {
+            try body()
+            result = true
+        } catch {}
+        return []
+    }
+}
+
+extension Fact.Assertion {
+    /// Whether it says that something has a name.
+    fileprivate func isName(_ name: String) -> Bool {
+        guard case .place(_, let placement) = self else { return false }
+        return placement.place?.name.description == name
     }
 }
