@@ -38,8 +38,6 @@ package enum HashPurpose: String, Sendable {
     case contentPage = "content page"
     /// The plaintext of such a page; stays on its device.
     case plainPage = "plain page"
-    /// A whole remote pack.
-    case remotePack = "remote pack"
     /// A commit, as stored.
     case commit
     /// The record of a checkpoint, as stored.

@@ -7,8 +7,6 @@ package struct RemotePack: Sendable {
     package let id: PackID
     /// All of it.
     package let bytes: [UInt8]
-    /// BLAKE2b-256 of all of it.
-    package let hash: ContentHash
 }
 
 /// Gathers sealed extents, or sealed pages, in memory, until there are enough for one remote pack.
@@ -47,7 +45,7 @@ package struct RemotePackBuilder {
 
     /// Finishes the pack.
     package func finish() -> RemotePack {
-        RemotePack(id: id, bytes: bytes, hash: RemoteHash.pack(unsafe bytes.span.bytes))
+        RemotePack(id: id, bytes: bytes)
     }
 }
 
@@ -58,9 +56,6 @@ package enum RemoteHash {
 
     /// Of a sealed page.
     package static func page(_ sealed: RawSpan) -> ContentHash { hash(sealed, .contentPage) }
-
-    /// Of a whole remote pack.
-    package static func pack(_ bytes: RawSpan) -> ContentHash { hash(bytes, .remotePack) }
 
     /// Of the plaintext of a page; stays on this device.
     package static func plainPage(_ bytes: RawSpan) -> ContentHash { hash(bytes, .plainPage) }

@@ -1,0 +1,52 @@
+import CofferCrypto
+import CofferFormat
+import CofferSystem
+import Testing
+
+@testable import CofferFacts
+
+/// The values that docs/format.md gives under "Test values", which others check their programs with.
+@Suite struct DocumentedValueTests {
+    private let vault: [UInt8] = .init(0x10...0x1F)
+    private let item: [UInt8] = .init(0x20...0x2F)
+
+    @Test func idsOfACopy() throws {
+        let log = try #require(LogID(bytes: .init(0x30...0x3F)))
+        let source = CopySource(item: try #require(ItemID(bytes: item)), dot: Dot(log: log, sequence: 7))
+        #expect(source.ids.item == ItemID(hexadecimal: "d97a5476c74f55198013821ca8670cf8"))
+        #expect(source.ids.entry == EntryID(hexadecimal: "36ee6222e2878fd5b56687e53167abad"))
+    }
+
+    @Test func hashOfAFileInTheRoot() throws {
+        let root = try #require(ItemID(bytes: vault))
+        let file = try #require(ItemID(bytes: item))
+        let entry = EntryID(low: 1, high: 1)
+        let place = Place(parent: root, name: try #require(EntryName("a.txt".utf8)))
+        let content = ContentValue(size: 6, origin: file, extents: .entries([])).bytes
+        let assertions: [Fact.Assertion] = [
+            .kind(file, .file), .mode(file, 0o644),
+            .content(file, Fact.Content(bytes: content, size: 6, origin: file)),
+            .place(entry, Fact.Placement(item: file, place: place, previous: nil)),
+        ]
+        let stamp = Stamp(clock: 1, dot: Dot(log: LogID(low: 1, high: 0), sequence: 1))
+        let values = assertions.map { ($0.register, [RegisterValue(stamp: stamp, assertion: $0)]) }
+        var evaluation = FullEvaluation(
+            values: Dictionary(uniqueKeysWithValues: values), labels: [:], root: root)
+        #expect(
+            evaluation.tree().hash(key())
+                == StateHash(
+                    bytes: [
+                        0x4F, 0x71, 0xB3, 0x4D, 0x4F, 0xC4, 0xA6, 0x14, 0x41, 0x99, 0xA7, 0x80, 0x03, 0x82,
+                        0xC9, 0xAF, 0xBD, 0x3E, 0xD8, 0x94, 0x9E, 0x4D, 0xF7, 0xF3, 0x32, 0xF7, 0xCB, 0xB0,
+                        0xC8, 0x4F, 0x53, 0x03,
+                    ]))
+    }
+
+    /// The key that the key 00 01 … 1f of epoch 1 gives.
+    private func key() -> StateHashKey {
+        let bytes: [UInt8] = .init(0x00...0x1F)
+        let parent = unsafe SymmetricKey<VaultRole>(SecretBytes(copying: bytes.span.bytes))
+        let context = vault + [1, 0, 0, 0]
+        return StateHashKey(unsafe parent.derive(StateHashRole.self, context: context.span.bytes))
+    }
+}
