@@ -38,10 +38,10 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo test applications crash power-cuts nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo foreign-reader test applications crash power-cuts nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
-	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-12s %s\n", name[1], $$2 }' Makefile
+	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
 
 deps: ## Install what this machine lacks (needs root; says what to install otherwise)
 	@sh .ci/dependencies.sh
@@ -64,6 +64,10 @@ $(STAMP): $(INPUTS)
 demo: build ## Show the main job on real files, from an empty profile to a comparison
 	Tests/demo.sh $(BINARY)
 	Tests/demo-sharing.sh $(BINARY)
+	Tests/foreign-reader.sh $(BINARY)
+
+foreign-reader: $(STAMP) ## Read a shared vault with a program that was written from the documents alone
+	Tests/foreign-reader.sh $(BINARY)
 
 test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	@sh .ci/check-fuse.sh

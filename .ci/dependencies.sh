@@ -27,6 +27,7 @@ have_command chattr || need e2fsprogs
 have_command rsync || need rsync
 have_command mountpoint || need util-linux
 have_command awk || need mawk
+have_command python3 || need python3
 have_command git || need git
 have_command mount || need mount
 have_command systemd-analyze || need systemd

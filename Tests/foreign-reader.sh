@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# Reads a shared vault with a program that was written from docs/*.md alone (Tests/foreign-reader), and compares what it
+# finds with a mount, name by name, bytes included. The vault has been through what changes its records: three people,
+# one of them removed, names of all kinds, links, extended attributes, conflicts, a file with trees of pages. Exit
+# code 0: all held.
+#
+#   Tests/foreign-reader.sh [path of the coffer binary]
+set -uo pipefail
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+coffer=$(realpath -- "${1:-$here/.build/release/coffer}")
+reader=$here/Tests/foreign-reader
+PATH=$PATH:/usr/sbin:/sbin
+
+# MARK: Telling
+
+bold='' plain='' began=$EPOCHREALTIME
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
+
+heading() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+pass() { printf '  + %s\n' "$*"; }
+stop() { printf '  ! FAILED: %s\n' "$*"; exit 1; }
+since() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'; }
+
+# holds TEXT COMMAND…: runs it and tells whether it succeeded; ends the story if not.
+holds() {
+    local text=$1 from=$EPOCHREALTIME
+    shift
+    "$@" >"$work/output" 2>&1 || { head -20 "$work/output"; stop "$text: “$*” ended with code $?"; }
+    pass "$text ($(since "$from") s)"
+}
+
+# fails TEXT COMMAND…: as holds, but it must not succeed.
+fails() {
+    local text=$1
+    shift
+    if "$@" >"$work/output" 2>&1; then stop "$text: “$*” found nothing wrong"; fi
+    pass "$text: $(tail -1 "$work/output")"
+}
+
+# appears COMMAND…: waits up to 20 s until it succeeds.
+appears() {
+    local from=$EPOCHREALTIME
+    until "$@" >/dev/null 2>&1; do
+        [ "$(since "$from" | cut -d. -f1)" -lt 20 ] || stop "“$*” not within 20 s"
+        sleep 0.05
+    done
+}
+
+# MARK: People
+
+# person NAME COMMAND…: runs coffer as somebody.
+person() {
+    local name=$1
+    shift
+    COFFER_HOME=$work/$name/profile COFFER_PASSPHRASE_FILE=$work/passphrase XDG_RUNTIME_DIR=$work/$name \
+        "$coffer" "$@"
+}
+
+begin_person() {
+    mkdir -p "$work/$1/mount" && person "$1" init --name "$2" --device "$3" --strength interactive &&
+        person "$1" mount "$work/$1/mount"
+}
+
+# join NAME: a person joins with an invite of Alice's, and has the first file.
+join() {
+    local invite
+    invite=$(person alice member invite Plans --role writer) && person "$1" join "$invite" --as Plans &&
+        appears test -e "$work/$1/mount/Plans/first.txt"
+}
+
+# sync NAME…: each has all of the others.
+sync() {
+    local name
+    for name; do person "$name" sync Plans || return; done
+}
+
+# MARK: Cleaning up
+
+work=
+clean_up() {
+    local code=$? name
+    trap - EXIT INT TERM HUP
+    if [ -n "$work" ]; then
+        cd /
+        for name in alice bob carol; do
+            if mountpoint -q -- "$work/$name/mount" 2>/dev/null; then
+                person "$name" unmount "$work/$name/mount" >/dev/null 2>&1 || umount -l -- "$work/$name/mount"
+            fi
+            [ "$(id -u)" -ne 0 ] || chattr -i -- "$work/$name/mount" 2>/dev/null
+            chmod u+rwx -- "$work/$name/mount" 2>/dev/null
+        done
+        rm -rf -- "$work" || { echo "Left behind: $work" >&2; code=1; }
+    fi
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# MARK: The story
+
+[ -x "$coffer" ] || stop "there is no coffer binary at $coffer; “make build” makes it"
+[ -r /dev/fuse ] && [ -w /dev/fuse ] || stop "$(id -un) may not use /dev/fuse"
+
+umask 022
+work=$(mktemp -d "${TMPDIR:-/tmp}/coffer-reader.XXXXXXXX") || stop "no temporary directory"
+work=$(realpath -- "$work")
+printf 'correct horse %s\n' "$RANDOM$RANDOM" >"$work/passphrase"
+remote=$work/remote alice=$work/alice/mount/Plans bob=$work/bob/mount/Plans carol=$work/carol/mount/Plans
+mkdir "$remote"
+
+printf '%sCoffer: a vault as a program sees it that knows the documents alone%s\n' "$bold" "$plain"
+
+heading '1. Three people share a vault'
+# Devices of one name, so that conflicts get numbers.
+for name in Alice Bob Carol; do
+    holds "$name has a profile and a mount" begin_person "${name,,}" "$name" 'laptop (old)/2'
+done
+mkdir "$alice" && printf 'first' >"$alice/first.txt" || stop 'there is no vault'
+holds 'the vault is at the folder' person alice remote add Plans "file://$remote"
+holds 'Bob joins' join bob
+holds 'Carol joins' join carol
+
+heading '2. Names, links, attributes, large files'
+mkdir -p "$alice/a/b/c" "$alice/empty"
+printf 'x' >"$alice/a/b/c/deep"
+: >"$alice/a/nothing"
+ln -s 'b/c/deep' "$alice/a/link"
+ln -s '/no/where' "$alice/a/dangling"
+ln "$alice/a/b/c/deep" "$alice/a/second name of deep"
+mkfifo "$alice/a/pipe"
+printf 'y' >"$alice/a/Grüße, 世界.txt"
+printf 'z' >"$alice/a/"$'no text \xff\xfe'
+chmod 4750 "$alice/a/b/c/deep"
+chmod 1770 "$alice/empty"
+touch -d '2001-02-03 04:05:06.789012345' "$alice/a/nothing"
+setfattr -n user.colour -v blue "$alice/first.txt"
+setfattr -n user.gone -v soon "$alice/first.txt" && setfattr -x user.gone "$alice/first.txt"
+setfattr -n user.of.directory -v 0x00ff "$alice/a"
+head -c 12000000 /dev/urandom >"$alice/large"
+for number in {0..59}; do
+    head -c 5000 /dev/urandom |
+        dd of="$alice/scattered" bs=5000 seek=$((number * 200)) conv=notrunc status=none
+done
+truncate -s 70000000 "$alice/scattered"
+printf 'by Carol' >"$carol/of carol"
+holds 'all is sent' sync alice carol alice bob
+mv "$bob/a/b" "$bob/moved" && rm "$bob/a/dangling" && printf 'more' >>"$bob/large"
+head -c 100 /dev/urandom | dd of="$bob/scattered" bs=1 seek=3000000 conv=notrunc status=none
+holds 'Bob has moved, removed and written; all is sent' sync bob alice carol
+
+heading '3. Conflicts'
+for round in one two; do
+    mv "$remote" "$remote.away"
+    for name in alice bob carol; do printf '%s, by %s' "$round" "$name" >"$work/$name/mount/Plans/first.txt"; done
+    mv "$remote.away" "$remote"
+    holds "all have written one file, round $round" sync alice bob carol alice bob carol
+done
+long=$(printf 'é%.0s' {1..120}).txt
+mv "$remote" "$remote.away"
+for name in alice bob carol; do
+    where=$work/$name/mount/Plans
+    mkdir "$where/same"
+    for file in "of $name" name.tar.gz .profile "$long"; do printf '%s' "$name" >"$where/same/$file"; done
+done
+rm "$alice/of carol" && printf 'again' >"$carol/of carol"
+mv "$alice/moved" "$alice/moved by alice" && mv "$bob/moved" "$bob/moved by bob"
+mkdir "$bob/new" && mv "$bob/large" "$bob/new/large" && mv "$alice/empty" "$alice/a/empty"
+mv "$remote.away" "$remote"
+holds 'each has done something else; all is merged' sync alice bob carol alice bob carol
+[ "$(find "$bob" -name '*(conflict, *' | wc -l)" -ge 10 ] || stop 'there are too few conflicts'
+[ "$(find "$bob" -name '*(conflict, *) 2.txt' | wc -l)" -ge 2 ] || stop 'there is no conflict with a number'
+
+heading '4. Carol is removed; the keys rotate'
+holds 'coffer member remove' person alice member remove --yes Plans Carol
+printf 'afterwards' >"$alice/afterwards" && printf 'afterwards' >"$bob/a/too"
+holds 'what came afterwards is sent' sync alice bob alice bob
+python3 "$reader/listing.py" "$bob" >"$work/mount" || stop 'the mount cannot be listed'
+for name in alice bob carol; do holds "$name unmounts" person "$name" unmount "$work/$name/mount"; done
+
+heading '5. What the documents say that there is'
+# read_as NAME REMOTE: the reader, with somebody's profile.
+read_as() { python3 "$reader/reader.py" "$work/$1/profile" "$work/passphrase" "$2"; }
+read_as bob "$remote" >"$work/read" 2>"$work/facts" || { cat "$work/facts"; stop 'the reader does not read the vault'; }
+sed 's/^/    /' "$work/facts"
+# at_least NUMBER TEXT: what the reader told of, so that the comparison is of something.
+at_least() {
+    awk -v least="$1" -v text="$2: " 'index($0, text) == 1 && substr($0, length(text) + 1) + 0 >= least { found = 1 }
+        END { exit !found }' "$work/facts" || stop "$2: fewer than $1"
+}
+at_least 2 epochs
+at_least 10 'state hashes that are right'
+at_least 1 'inner pages of contents'
+diff "$work/mount" "$work/read" >"$work/output" || { head -20 "$work/output"; stop 'the mount (<) is otherwise (>)'; }
+[ "$(wc -l <"$work/read")" -ge 20 ] || stop 'there are too few names'
+pass "$(wc -l <"$work/read") names are the same, with bytes, attributes and links"
+fails 'Carol cannot read what came after her' read_as carol "$remote"
+cp -r "$remote" "$work/other"
+last=$(find "$work/other/vaults" -path '*/log/*' -type f -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
+printf 'x' | dd of="$last" bs=1 seek=100 conv=notrunc status=none
+fails 'a byte of a commit that was changed is noticed' read_as bob "$work/other"
+
+heading 'Result'
+printf '%sPASSED%s: the documents say what the program does. %s s\n' "$bold" "$plain" "$(since "$began")"

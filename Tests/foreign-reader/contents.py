@@ -1,0 +1,132 @@
+"""The bytes of files: docs/format.md, "Content value", "Content pages", "Remote pack", "Extent"."""
+
+import os
+from typing import NamedTuple
+
+from primitives import Cursor, derive, open_record, open_sealed, purpose_hash, require, u32, u64
+
+
+class Entry(NamedTuple):
+    """A range of a file, and the sealed extent that it is in ("Content value")."""
+
+    offset: int
+    length: int
+    base: int
+    total: int
+    pack: bytes
+    position: int
+    prefix: bytes
+    epoch: int
+    hash: bytes
+
+    @property
+    def end(self):
+        return self.offset + self.length
+
+    @property
+    def sealed_length(self):
+        return self.total + 16 * -(-self.total // 4096)
+
+
+class Contents:
+    """The contents of a vault."""
+
+    def __init__(self, folder, vault, keys):
+        self.folder, self.vault, self.keys = folder, vault, keys
+        self.page_count = self.inner_page_count = 0
+
+    def read(self, content):
+        """All bytes of a content ("Reading an item")."""
+        size, origin, entries = self.read_value(content.value)
+        require((size, origin) == (content.size, content.origin), "a content that is not its value's")
+        result = bytearray(size)
+        for entry in entries:
+            plain = self.open_extent(entry, origin)
+            start = entry.offset - entry.base
+            result[entry.offset : entry.end] = plain[start : start + entry.length]
+        return bytes(result)
+
+    def read_value(self, value):
+        """Size, origin and entries ("Content value")."""
+        cursor = Cursor(value)
+        require(cursor.u8() == 1, "another version of content values")
+        form, size, origin = cursor.u8(), cursor.u64(), cursor.identifier()
+        require(form <= 1, "the form of a content value")
+        if form == 0:
+            count = cursor.u8()
+            require(count <= 8, "the number of entries")
+            entries = [read_entry(cursor) for _ in range(count)]
+        else:
+            count, level = cursor.u32(), cursor.u8()
+            require(9 <= count <= 1 << 24, "the number of entries")
+            entries = self.read_page(cursor, level, 0, origin)
+            is_lowest = level == 0 or entries[-1].offset >= 1 << (5 + 4 * (level - 1))
+            require(len(entries) == count and is_lowest, "the root of a tree")
+        cursor.end()
+        end = 0
+        for entry in entries:
+            require(entry.offset >= end and entry.end <= size, "the order of entries")
+            end = entry.end
+        return size, origin, entries
+
+    def read_page(self, cursor, level, index, origin):
+        """The entries below a reference ("Content pages")."""
+        pack, position, length, epoch = cursor.identifier(), cursor.u32(), cursor.u32(), cursor.u32()
+        page_hash = cursor.take(32)
+        sealed = self.read_pack(pack, position, length)
+        require(purpose_hash(b"content page", sealed) == page_hash, "the hash of a page")
+        key = derive(self.keys[epoch], b"content page", self.vault + u32(epoch))
+        page = Cursor(open_record(key, b"\1" + self.vault + origin + bytes([level]) + u64(index), sealed))
+        self.page_count += 1
+        if page.u8() == 0:
+            count = page.u8()
+            require(1 <= count <= 32, "the number of entries of a leaf")
+            entries = [read_entry(page) for _ in range(count)]
+        else:
+            self.inner_page_count += 1
+            present, entries = page.u16(), []
+            for child in range(16):
+                if present >> child & 1:
+                    entries += self.read_page(page, level - 1, 16 * index + child, origin)
+            require(len(entries) > 32, "an inner page that should be a leaf")
+        page.end()
+        for entry in entries:
+            require(entry.offset >> (5 + 4 * level) == index, "an entry outside of its node")
+        return entries
+
+    def read_pack(self, pack, position, length):
+        """Sealed bytes in a pack ("Remote pack")."""
+        with open(os.path.join(self.folder, "packs", pack.hex()), "rb") as file:
+            header = Cursor(file.read(48))
+            header.header(b"COFFERRP")
+            require(header.identifier() == self.vault and header.identifier() == pack, "the header of a pack")
+            require(position >= 48, "a position in the header of a pack")
+            file.seek(position)
+            return file.read(length)
+
+    def open_extent(self, entry, origin):
+        """The plaintext of an extent ("Extent")."""
+        sealed = self.read_pack(entry.pack, entry.position, entry.sealed_length)
+        require(purpose_hash(b"extent", sealed) == entry.hash, "the hash of an extent")
+        content_key = derive(self.keys[entry.epoch], b"content", self.vault + u32(entry.epoch))
+        key = derive(content_key, b"item", origin)
+        count = -(-entry.total // 4096)
+        blocks = []
+        for number in range(count):
+            block = sealed[4112 * number : 4112 * (number + 1)]
+            is_last = bytes([number == count - 1])
+            associated = b"\1" + self.vault + origin + u64(entry.base) + u64(number) + is_last
+            blocks.append(open_sealed(key, entry.prefix + u64(number), associated, block))
+        return b"".join(blocks)
+
+
+def read_entry(cursor):
+    entry = Entry(
+        cursor.u64(), cursor.u32(), cursor.u64(), cursor.u32(), cursor.identifier(), cursor.u32(),
+        cursor.identifier(), cursor.u32(), cursor.take(32))
+    require(1 <= entry.total <= 1 << 20 and entry.length >= 1, "the length of an extent")
+    require(entry.base <= entry.offset, "a range in front of its extent")
+    require(entry.end <= entry.base + entry.total, "a range behind its extent")
+    require(48 <= entry.position <= (1 << 24) - entry.sealed_length, "the place of an extent")
+    require(entry.epoch >= 1, "an epoch")
+    return entry

@@ -1,0 +1,96 @@
+"""Who reads: docs/format.md, "Profile" and "Profile body"."""
+
+from dataclasses import dataclass, field
+
+from primitives import Cursor, Invalid, argon2id, derive, open_record, require
+
+
+@dataclass
+class Share:
+    """Kind 6: a vault that has a remote."""
+
+    url: str
+    log: bytes
+
+
+@dataclass
+class Profile:
+    """What a reader of shared vaults needs of a profile."""
+
+    name: str = ""
+    signing_seed: bytes = b""
+    agreement_secret: bytes = b""
+    names: dict = field(default_factory=dict)  # of vaults, by id
+    keyrings: dict = field(default_factory=dict)  # of each vault: keys by epoch
+    identity_links: list = field(default_factory=list)
+    transient_keys: list = field(default_factory=list)  # records, each with its secret
+    shares: dict = field(default_factory=dict)  # by vault id
+
+
+def open_profile(file, passphrase):
+    """Reads the file `profile` ("Profile")."""
+    cursor = Cursor(file)
+    cursor.header(b"COFFERPF")
+    identifier = cursor.identifier()
+    cursor.time()
+    count = cursor.u16()
+    require(1 <= count <= 16, "the number of unlock methods")
+    profile_key = None
+    for _ in range(count):
+        require(cursor.u16() == 1, "an unlock method of an unknown kind")
+        method = cursor.take(cursor.u32())
+        profile_key = profile_key or unlock(method, identifier, passphrase)
+    require(profile_key, "the passphrase is wrong")
+    body = cursor.take(cursor.u32())
+    cursor.end()
+    return read_body(open_record(derive(profile_key, b"profile body", identifier), file[:36], body))
+
+
+def unlock(method, profile, passphrase):
+    """The profile key; None if the passphrase is wrong ("Unlock method 1: passphrase")."""
+    cursor = Cursor(method)
+    salt, passes, kibibytes = cursor.take(16), cursor.u32(), cursor.u32()
+    require(cursor.u16() == 1, "another version of the verifier")
+    require(2 <= passes <= 64 and 65_536 <= kibibytes <= 4_194_304, "parameters of Argon2id")
+    require(passes * kibibytes <= 16_777_216, "parameters of Argon2id")
+    cursor.time()
+    verifier, wrap = cursor.take(72), cursor.take(72)
+    cursor.take(cursor.u16())
+    cursor.end()
+    associated = profile + method[:34]
+    unlock_key = argon2id(passphrase, salt, passes, kibibytes)
+    try:
+        open_record(derive(unlock_key, b"verifier"), associated, verifier)
+    except Invalid:
+        return None
+    return open_record(derive(unlock_key, b"profile wrap"), associated, wrap)
+
+
+def read_body(body):
+    """Reads the records of the body ("Profile body")."""
+    profile = Profile()
+    cursor = Cursor(body)
+    while cursor.left:
+        kind = cursor.u16()
+        record = Cursor(cursor.take(cursor.u32()))
+        require(1 <= kind <= 10, "a record of an unknown kind")
+        if kind == 1:
+            profile.name = record.text()
+            profile.signing_seed, profile.agreement_secret = record.take(32), record.take(32)
+        elif kind == 3:
+            vault = record.identifier()
+            record.u16()
+            record.time()
+            profile.names[vault] = record.text()
+            record.take(32)
+            epochs = [(record.u32(), record.take(32)) for _ in range(record.u32())]
+            profile.keyrings[vault] = dict(epochs)
+        elif kind == 5:
+            profile.identity_links = [record.take(record.u32()) for _ in range(record.u32())]
+            count = record.u32()
+            profile.transient_keys = [(record.take(204), record.take(32)) for _ in range(count)]
+        elif kind == 6:
+            vault = record.identifier()
+            require(vault not in profile.shares, "a second share of a vault")
+            profile.shares[vault] = Share(record.text(), record.identifier())
+    return profile
