@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Times a vault that two people share through a folder, on one machine: two profiles, two mounts, one disk. Prints a
-# figure a line. Takes some minutes; FIGURES=small latency idle … chooses some.
+# figure a line. Takes some minutes; FIGURES=small latency idle … chooses some. REMOTE_DIR puts the remote elsewhere,
+# as on a disk of its own, or in memory.
 #
 #   Benchmarks/sharing.sh [path of the coffer binary]
 set -uo pipefail
@@ -10,7 +11,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 coffer=$(realpath -- "${1:-$here/.build/release/coffer}")
 figures=${FIGURES:-small large latency idle append removal catch-up newcomer}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/coffer-sharing.XXXXXXXX") || exit 1
-remote=$work/remote a=$work/alice/mount/Shared b=$work/bob/mount/Shared
+remote=$work/remote; [ -z "${REMOTE_DIR:-}" ] || remote=$(mktemp -d "$REMOTE_DIR/coffer-sharing.XXXXXXXX") || exit 1
+a=$work/alice/mount/Shared b=$work/bob/mount/Shared
 
 person() {
     local name=$1
@@ -26,7 +28,7 @@ clean_up() {
         [ "$(id -u)" -ne 0 ] || chattr -i -- "$work/$name/mount" 2>/dev/null
         chmod u+rwx -- "$work/$name/mount"
     done
-    rm -rf -- "$work"
+    rm -rf -- "$work" "$remote"
 }
 trap clean_up EXIT
 
@@ -43,7 +45,7 @@ say() { printf '%-56s %s\n' "$1" "$2"; }
 await() { until "$@" >/dev/null 2>&1; do sleep 0.01; done; }
 
 umask 077
-mkdir "$remote"
+mkdir -p "$remote"
 echo passphrase >"$work/passphrase"
 begin alice && begin bob || exit 1
 mkdir "$a" && person alice remote add Shared "file://$remote" 2>/dev/null || exit 1

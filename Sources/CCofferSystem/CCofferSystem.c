@@ -84,6 +84,10 @@ int coffer_set_nonblocking(int descriptor, int nonblocking) {
     return set_flag(descriptor, F_GETFL, F_SETFL, O_NONBLOCK, nonblocking);
 }
 
+int coffer_set_direct(int descriptor, int direct) {
+    return set_flag(descriptor, F_GETFL, F_SETFL, O_DIRECT, direct);
+}
+
 int coffer_set_close_on_exec(int descriptor, int close) {
     return set_flag(descriptor, F_GETFD, F_SETFD, FD_CLOEXEC, close);
 }
@@ -95,7 +99,17 @@ int64_t coffer_peer_user(int socket) {
     return peer.uid;
 }
 
-void coffer_advise_huge_pages(void *start, size_t length) { madvise(start, length, MADV_HUGEPAGE); }
+void *coffer_map_huge_pages(size_t length) {
+    const size_t huge = 2 << 20;
+    char *map = mmap(NULL, length + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) return NULL;
+    char *start = (char *)(((uintptr_t)map + huge - 1) & ~(uintptr_t)(huge - 1));
+    if (start > map) munmap(map, (size_t)(start - map));
+    munmap(start + length, (size_t)(map + huge - start));
+    // A hint. What does not fill a huge page would take one all the same.
+    madvise(start, length & ~(huge - 1), MADV_HUGEPAGE);
+    return start;
+}
 
 void coffer_advise_private(void *start, size_t length) {
     madvise(start, length, MADV_DONTDUMP);

@@ -1,3 +1,4 @@
+package import CofferSystem
 internal import Synchronization
 
 /// What was asked of a remote so far.
@@ -33,6 +34,12 @@ package final class CountingRemote: RemoteBackend {
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         try await counting(\.gets, sum: \.bytesReceived, of: { $0.bytes.count }) {
             () async throws(RemoteError) in try await base.get(name, range)
+        }
+    }
+
+    package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
+        try await counting(\.gets, sum: \.bytesReceived, of: { $0.count }) {
+            () async throws(RemoteError) in try await base.getBuffer(name, range)
         }
     }
 

@@ -1,4 +1,4 @@
-internal import CofferSystem
+package import CofferSystem
 
 /// A folder as a remote: on this machine, on a server that is mounted, or one that another tool replicates.
 ///
@@ -33,6 +33,11 @@ package struct FolderBackend: RemoteBackend {
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         try limits.check(range: range)
         return try await calls.run { [tree] () throws(RemoteError) in try tree.get(name, range) }
+    }
+
+    package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
+        try limits.check(range: range)
+        return try await calls.run { [tree] () throws(RemoteError) in try tree.getBuffer(name, range) }
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {

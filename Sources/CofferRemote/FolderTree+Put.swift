@@ -5,6 +5,10 @@ extension FolderTree {
     /// Directories that `durable` remembers at most.
     private static var durableCountMax: Int { 4096 }
 
+    /// Bytes of an object from which on it is read and written past the page cache: nobody reads it again here so
+    /// soon, and the disk is faster without.
+    static var directByteCountMin: Int { 1 << 20 }
+
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) throws(RemoteError) {
         let root = try openRoot()
         guard let format = name.vaultFormat, name.segments.count > 2 else {
@@ -33,9 +37,15 @@ extension FolderTree {
     }
 
     private func write(_ bytes: RemoteBytes, to file: POSIXStorageFile) throws(RemoteError) {
-        var offset = 0
+        var (offset, written) = (0, 0)
+        if case .buffer(let buffer, let count) = bytes, count >= Self.directByteCountMin {
+            written = try changing { () throws(SystemError) in
+                try file.writeDirectly(buffer, count: count)
+            }
+        }
         try bytes.forEachPiece { piece throws(RemoteError) in
-            try changing { () throws(SystemError) in try file.write(piece, at: offset) }
+            let rest = piece.extracting(min(piece.byteCount, max(0, written - offset))..<piece.byteCount)
+            try changing { () throws(SystemError) in try file.write(rest, at: max(offset, written)) }
             offset += piece.byteCount
         }
         // Before it has a name: a name that outlives a power cut has all of its bytes.

@@ -65,25 +65,8 @@ final class FolderTree: Sendable {
     // MARK: Reading
 
     func get(_ name: RemoteName, _ range: Range<Int>) throws(RemoteError) -> RemoteContent {
-        let root = try openRoot()
-        do throws(RemoteError) {
-            guard let directory = try openParent(name, in: root) else { throw .absent }
-            return try content(of: name, range, in: directory)
-        } catch {
-            // That a vault's first object is absent says that the vault is.
-            if error == .absent, name != name.vaultFormat { try checkVault(name.segments, in: root) }
-            throw error
-        }
-    }
-
-    private func content(
-        of name: RemoteName, _ range: Range<Int>, in directory: OpenDirectory
-    ) throws(RemoteError) -> RemoteContent {
-        let file = try reading { () throws(SystemError) in try directory.openFile(name.last) }
-        let status = try reading { () throws(SystemError) in try file.status() }
-        guard status.kind == .regular else { throw .refused("\(name) is no file") }
-        let wanted = range.clamped(to: 0..<status.byteCount)
-        guard !wanted.isEmpty else { return RemoteContent(bytes: [], objectByteCount: status.byteCount) }
+        let (file, wanted, byteCount) = try open(name, range)
+        guard !wanted.isEmpty else { return RemoteContent(bytes: [], objectByteCount: byteCount) }
         var bytes = [UInt8](repeating: 0, count: wanted.count)
         let got = try reading { () throws(SystemError) in
             try bytes.withMutableRawSpan { span throws(SystemError) in
@@ -91,7 +74,41 @@ final class FolderTree: Sendable {
             }
         }
         guard got == wanted.count else { throw .short(expected: wanted.count, got: got) }
-        return RemoteContent(bytes: bytes, objectByteCount: status.byteCount)
+        return RemoteContent(bytes: bytes, objectByteCount: byteCount)
+    }
+
+    func getBuffer(_ name: RemoteName, _ range: Range<Int>) throws(RemoteError) -> BufferPart {
+        let (file, wanted, _) = try open(name, range)
+        // Whole pages, which hold it.
+        let buffer = AlignedBuffer(forSealed: wanted.count + 8192)
+        if wanted.isEmpty { return BufferPart(buffer, 0..<0) }
+        let got = try reading { () throws(SystemError) in
+            if wanted.count >= Self.directByteCountMin { return try file.readDirectly(wanted, into: buffer) }
+            let count = try buffer.withMutableBytes(0..<wanted.count) { bytes throws(SystemError) in
+                try file.read(into: &bytes, at: wanted.lowerBound)
+            }
+            return 0..<count
+        }
+        guard got.count == wanted.count else { throw .short(expected: wanted.count, got: got.count) }
+        return BufferPart(buffer, got)
+    }
+
+    /// Opens an object, and says which part of a range, and how many bytes in all, it has.
+    private func open(
+        _ name: RemoteName, _ range: Range<Int>
+    ) throws(RemoteError) -> (POSIXStorageFile, Range<Int>, byteCount: Int) {
+        let root = try openRoot()
+        do throws(RemoteError) {
+            guard let directory = try openParent(name, in: root) else { throw .absent }
+            let file = try reading { () throws(SystemError) in try directory.openFile(name.last) }
+            let status = try reading { () throws(SystemError) in try file.status() }
+            guard status.kind == .regular else { throw .refused("\(name) is no file") }
+            return (file, range.clamped(to: 0..<status.byteCount), status.byteCount)
+        } catch {
+            // That a vault's first object is absent says that the vault is.
+            if error == .absent, name != name.vaultFormat { try checkVault(name.segments, in: root) }
+            throw error
+        }
     }
 
     // MARK: Deleting

@@ -1,3 +1,4 @@
+package import CofferSystem
 internal import Synchronization
 
 /// Sends and receives no faster than so many bytes per second, in each direction, over some time.
@@ -32,6 +33,13 @@ package struct RateLimitedRemote: RemoteBackend {
         let content = try await base.get(name, range)
         receiving?.pay(content.bytes.count, at: clock.now)
         return content
+    }
+
+    package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
+        try await wait(receiving, for: 0)
+        let part = try await base.getBuffer(name, range)
+        receiving?.pay(part.count, at: clock.now)
+        return part
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {

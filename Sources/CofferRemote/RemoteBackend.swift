@@ -1,3 +1,5 @@
+package import CofferSystem
+
 /// A place that stores opaque objects by name.
 ///
 /// A backend is the code for one kind of it.
@@ -20,6 +22,9 @@ package protocol RemoteBackend: Sendable {
     /// - Parameter range: In bytes; not negative, and at most `limits.rangeByteCountMax` long.
     /// - Throws: `.absent`; `.tooLarge`; `.unreachable` rather than `.absent` where the whole vault is missing.
     func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent
+
+    /// As `get`, for many bytes: they come into a buffer without being copied, where the backend can do that.
+    func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart
 
     /// Stores an object, whole or not at all: whoever reads sees all of its bytes or nothing of it.
     ///
@@ -47,6 +52,13 @@ package protocol RemoteBackend: Sendable {
     /// Each element names the part that may have changed; changes that nobody has asked for yet become one. It never
     /// ends by itself, and watches only while it is kept. It is a hint: who must know lists now and then.
     func changes(below prefix: RemotePrefix) -> RemoteChanges
+}
+
+extension RemoteBackend {
+    /// The bytes of `get`, copied.
+    package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
+        BufferPart(copying: try await get(name, range).bytes)
+    }
 }
 
 /// Prefixes below which something may have changed.

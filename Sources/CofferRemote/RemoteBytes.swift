@@ -4,6 +4,8 @@ package import CofferSystem
 package enum RemoteBytes: Sendable {
     /// All of an array.
     case memory([UInt8])
+    /// The first bytes of a buffer, which must not change.
+    case buffer(AlignedBuffer, Int)
     /// A part of a file, which must have it, and must not change.
     case file(any StorageFile, Range<Int>)
 
@@ -11,6 +13,7 @@ package enum RemoteBytes: Sendable {
     package var byteCount: Int {
         switch self {
         case .memory(let bytes): bytes.count
+        case .buffer(_, let count): count
         case .file(_, let range): range.count
         }
     }
@@ -24,6 +27,8 @@ package enum RemoteBytes: Sendable {
         switch self {
         case .memory(let bytes):
             try bytes.withRawSpan { span throws(RemoteError) in try body(span) }
+        case .buffer(let buffer, let count):
+            try buffer.withBytes(0..<count) { span throws(RemoteError) in try body(span) }
         case .file(let file, let range):
             var piece = [UInt8](repeating: 0, count: min(pieceByteCount, range.count))
             var offset = range.lowerBound
@@ -56,6 +61,8 @@ package enum RemoteBytes: Sendable {
         switch self {
         case .memory(let bytes):
             return bytes[offset..<offset + other.count].elementsEqual(other)
+        case .buffer(let buffer, _):
+            return buffer.withBytes(offset..<offset + other.count) { $0.array } == other
         case .file(let file, let range):
             var bytes = [UInt8](repeating: 0, count: other.count)
             try Self.fill(&bytes, from: file, at: range.lowerBound + offset)

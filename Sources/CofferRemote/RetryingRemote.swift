@@ -1,3 +1,4 @@
+package import CofferSystem
 internal import Synchronization
 
 /// How often, and how soon, a request is repeated.
@@ -48,6 +49,10 @@ package struct RetryingRemote: RemoteBackend {
 
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         try await repeating { _ async throws(RemoteError) in try await base.get(name, range) }
+    }
+
+    package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
+        try await repeating { _ async throws(RemoteError) in try await base.getBuffer(name, range) }
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {

@@ -121,6 +121,27 @@ package final class PackFile: Sendable {
         return got == count ? 0 : nil
     }
 
+    /// Reads a large extent, past the page cache where that can be had, to where it is to stay.
+    ///
+    /// - Parameters:
+    ///   - place: The beginning of a page of the buffer, behind which whole pages are read.
+    ///   - position: Where it begins in the pack: with a page, if it was written here.
+    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
+    package func read(
+        into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
+    ) throws(StoreError) -> Int {
+        if position % Self.pageByteCount == 0, let file = directFile(),
+            try readPages(
+                into: buffer, at: place, from: position, count: count,
+                { bytes, start throws(SystemError) in try file.read(into: &bytes, at: start) }) != nil
+        {
+            return count
+        }
+        return try buffer.withMutableBytes(place..<place + count) { bytes throws(StoreError) in
+            try read(into: &bytes, at: position)
+        }
+    }
+
     private func directFile() -> (any StorageFile)? {
         direct.withLock { state in
             switch state {

@@ -1,29 +1,52 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// Memory for bulk data, aligned for O_DIRECT, left out of core dumps and wiped when it goes away.
+/// Memory for bulk data, aligned for O_DIRECT and left out of core dumps; wiped when it goes away, unless what it
+/// holds is sealed.
 @safe
 // SAFETY: `start` is owned by this object from init to deinit, and no access leaves its bounds. What the compiler
 // cannot see is that no two threads use the same bytes at once: a pool (`BufferPool`, `PackWriter`, the slots of
 // `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock.
 package final class AlignedBuffer: @unchecked Sendable {
+    /// Bytes from which on memory is the kernel's again as soon as it is not used.
+    private static let mappedByteCountMin = 2 << 20
+
     @usableFromInline let start: UnsafeMutableRawPointer
     /// Bytes in it.
     package let count: Int
+    private let isWiped: Bool
 
     /// Allocates `count` bytes, rounded up to pages; zeroed.
-    package init(count: Int) {
+    package convenience init(count: Int) {
+        self.init(count, isWiped: true)
+        withMutableBytes(0..<self.count) { $0.zero() }
+    }
+
+    /// Allocates `count` bytes, rounded up to pages, for what is sealed: takes memory for as much as is written
+    /// only.
+    ///
+    /// What is in it before is anything, and is not to leave the process.
+    package convenience init(forSealed count: Int) {
+        self.init(count, isWiped: false)
+    }
+
+    private init(_ count: Int, isWiped: Bool) {
         self.count = (count + 4095) & ~4095
-        let huge = self.count >= 2 << 20
-        unsafe start = .allocate(byteCount: self.count, alignment: huge ? 2 << 20 : 4096)
-        if huge { unsafe coffer_advise_huge_pages(start, self.count) }
+        self.isWiped = isWiped
+        if self.count < Self.mappedByteCountMin {
+            unsafe start = .allocate(byteCount: self.count, alignment: 4096)
+        } else {
+            guard let map = unsafe coffer_map_huge_pages(self.count) else {
+                preconditionFailure("no memory for \(count) bytes")
+            }
+            unsafe start = map
+        }
         unsafe coffer_advise_private(start, self.count)
-        unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: self.count)
     }
 
     deinit {
-        unsafe explicit_bzero(start, count)
-        unsafe start.deallocate()
+        if isWiped { unsafe explicit_bzero(start, count) }
+        if count < Self.mappedByteCountMin { unsafe start.deallocate() } else { unsafe munmap(start, count) }
     }
 
     /// Lends bytes for reading.

@@ -32,6 +32,8 @@ package final class Vault: Sendable {
     let writer: PackWriter
     let readAhead = ReadAhead()
     let remoteReads = RemoteReads()
+    /// Help whoever sends to get extents ready.
+    let packFillers = PackFillers()
     /// Under no other lock.
     let cache = Condition(CacheLimit())
     /// One at a time gives up contents; taken under no other lock, before `committing`.

@@ -254,7 +254,9 @@ import Testing
         func value(
             _ root: ContentNode, count: Int = 40, _ pages: [(ContentNode, ContentPage)]
         ) throws -> ContentValue {
-            var builder = RemotePackBuilder(vault: devices.a.id, id: .random())
+            var builder = RemotePackBuilder(
+                vault: devices.a.id, id: .random(),
+                in: AlignedBuffer(forSealed: RemotePackBuilder.bufferByteCount))
             var references: [ContentNode: PageReference] = [:]
             for (node, page) in pages {
                 var page = page
@@ -311,7 +313,9 @@ import Testing
         let top = ContentNode(level: 2, index: 0)
         let (left, right) = (ContentNode(level: 1, index: 0), ContentNode(level: 1, index: 1))
         func put(_ page: ContentPage, _ node: ContentNode) throws -> ContentPage.Child {
-            var builder = RemotePackBuilder(vault: devices.a.id, id: .random())
+            var builder = RemotePackBuilder(
+                vault: devices.a.id, id: .random(),
+                in: AlignedBuffer(forSealed: RemotePackBuilder.bufferByteCount))
             let sealed = try #require(devices.a.keys.seal(page: page, node, of: item))
             let place = builder.append(sealed.span.bytes, hash: RemoteHash.page(sealed.span.bytes))
             devices.remote.store(builder.finish())

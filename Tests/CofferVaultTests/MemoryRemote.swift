@@ -18,7 +18,7 @@ final class MemoryRemote: ContentSource {
 
     let state = Condition(State())
 
-    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> [UInt8] {
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart {
         state.update { state in
             state.fetches.append((pack, range))
             state.held += 1
@@ -29,11 +29,12 @@ final class MemoryRemote: ContentSource {
         state.update { $0.held -= 1 }
         if let failure { throw failure }
         guard let bytes, range.lowerBound >= 0, range.upperBound <= bytes.count else { throw .missing }
-        return Array(bytes[range])
+        return BufferPart(copying: Array(bytes[range]))
     }
 
     func store(_ pack: RemotePack) {
-        state.withLock { $0.packs[pack.id] = pack.bytes }
+        let bytes = pack.buffer.withBytes(0..<pack.byteCount) { $0.array }
+        state.withLock { $0.packs[pack.id] = bytes }
     }
 
     var fetchCount: Int { state.withLock { $0.fetches.count } }

@@ -31,6 +31,8 @@ int64_t coffer_monotonic_time_ns(void);
 extern const int coffer_O_DIRECT;
 /// O_NONBLOCK set or cleared on a descriptor.
 int coffer_set_nonblocking(int descriptor, int nonblocking);
+/// O_DIRECT set or cleared on a descriptor; EINVAL where the file system does not have it.
+int coffer_set_direct(int descriptor, int direct);
 /// FD_CLOEXEC set or cleared on a descriptor.
 int coffer_set_close_on_exec(int descriptor, int close);
 /// The user at the other end of a Unix socket (SO_PEERCRED), or -errno.
@@ -43,8 +45,9 @@ void coffer_reads_close(unsigned long context);
 int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset);
 /// io_getevents(2): waits for the read, the first `spin` nanoseconds without sleeping; returns its bytes or -errno.
 long coffer_reads_wait(unsigned long context, int64_t spin, int *slept);
-/// madvise(MADV_HUGEPAGE); a hint, its failure does not matter.
-void coffer_advise_huge_pages(void *start, size_t length);
+/// Zeroed memory of its own that begins with a huge page (2 MiB), in such pages as far as it fills them; NULL if there
+/// is none. `length` is in whole pages. To be given back with munmap(2).
+void *coffer_map_huge_pages(size_t length);
 /// madvise(MADV_DONTDUMP | MADV_WIPEONFORK) for memory that holds plaintext; a hint.
 void coffer_advise_private(void *start, size_t length);
 /// ioctl(TIOCGWINSZ): columns of the terminal, or 0.

@@ -3,7 +3,7 @@ package import CofferRemote
 package import CofferStore
 package import CofferVault
 internal import CofferSync
-internal import CofferSystem
+package import CofferSystem
 
 /// The packs of a vault at a remote, for threads that block.
 package final class RemotePacks: ContentSource {
@@ -63,11 +63,11 @@ package final class RemotePacks: ContentSource {
 
     /// Begins to put a pack.
     package func deliver(_ pack: RemotePack) -> Sending.Delivery {
-        let (remote, name, count) = (remote, layout.pack(pack.id), pack.bytes.count)
+        let (remote, name, count) = (remote, layout.pack(pack.id), pack.byteCount)
         tell { $0.bytesToSend += count }
         let put = AwaitedTask { () -> RemoteError? in
             do throws(RemoteError) {
-                try await remote.put(name, .memory(pack.bytes), ifAbsent: true)
+                try await remote.put(name, .buffer(pack.buffer, count), ifAbsent: true)
                 return nil
             } catch {
                 // Its name is random: what is there was put by this device, which did not hear of it.
@@ -108,25 +108,26 @@ package final class RemotePacks: ContentSource {
 
     // MARK: Fetching
 
-    package func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> [UInt8] {
+    package func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart {
         let (remote, name) = (remote, layout.pack(pack))
-        let get = AwaitedTask { () -> Result<[UInt8], RemoteError> in
+        let get = AwaitedTask { () -> Result<BufferPart, RemoteError> in
             do throws(RemoteError) {
-                var bytes: [UInt8] = []
+                let first = try await remote.getBuffer(name, range.prefix(remote.limits.rangeByteCountMax))
+                if first.count == range.count || first.count == 0 { return .success(first) }
+                var bytes = first.bytes
                 while bytes.count < range.count {
-                    let start = range.lowerBound + bytes.count
-                    let end = min(range.upperBound, start + remote.limits.rangeByteCountMax)
-                    let part = try await remote.get(name, start..<end).bytes
+                    let rest = range.dropFirst(bytes.count).prefix(remote.limits.rangeByteCountMax)
+                    let part = try await remote.get(name, rest).bytes
                     if part.isEmpty { break }
                     bytes += part
                 }
-                return .success(bytes)
+                return .success(BufferPart(copying: bytes))
             } catch {
                 return .failure(error)
             }
         }
         switch wait(for: get) {
-        case .success(let bytes): return bytes
+        case .success(let part): return part
         case .failure(let error):
             throw error == .absent ? .missing : .failed(reason: "\(error)")
         }

@@ -102,10 +102,10 @@ private struct KnownPages {
         let gathering = try ContentGathering(item, reader)
         var entries: [ContentEntry] = []
         var references: [ContentNode: PageReference] = [:]
-        _ = try gathering.gather { row, remote throws(FileSystemError) in
-            let entry = row.entry(at: remote ?? nowhere)
-            entries.append(entry)
-            return entry
+        _ = try gathering.gather { rows throws(FileSystemError) in
+            let places = rows.map { $0.remote ?? nowhere }
+            entries += zip(rows, places).map { $0.row.entry(at: $1) }
+            return places
         } emit: { node, page throws(FileSystemError) in
             let reference = try gathering.place(page, node) { () throws(FileSystemError) in unknown }
             if reference != unknown { references[node] = reference }
@@ -248,7 +248,7 @@ private struct TreeFetch {
         var pages: [ContentNode: [UInt8]] = [:]
         for child in group {
             let start = child.range.lowerBound - range.lowerBound
-            pages[child.node] = Array(bytes[start..<start + child.range.count])
+            pages[child.node] = bytes[start..<start + child.range.count].bytes
         }
         return pages
     }

@@ -111,20 +111,21 @@ extension Vault {
         _ range: Range<Int64>, of content: FetchedContent, limit: inout Int
     ) throws(FileSystemError) -> [UInt8] {
         var extents: [SealedExtent] = []
-        var last: (place: SealedPlace, sealed: [UInt8])?
+        var last: (place: SealedPlace, sealed: BufferPart)?
         for entry in content.entries where (entry.offset..<entry.end).overlaps(range) {
             if last?.place != entry.place {
                 limit -= entry.sealedByteCount
                 guard limit >= 0 else { throw .fileTooLarge }
                 let start = Int(entry.place.position)
                 let sealed = try remoteReads.fetch(entry.place.pack, start..<start + entry.sealedByteCount)
-                guard unsafe RemoteHash.extent(sealed.span.bytes) == entry.place.hash else {
+                guard sealed.withBytes({ RemoteHash.extent($0) }) == entry.place.hash else {
                     throw .damaged(place: "byte \(start) of remote pack \(entry.place.pack)")
                 }
                 last = (entry.place, sealed)
             }
-            let row = ExtentRow(item: 0, entry, remote: 0)
-            extents.append(SealedExtent(row: row, source: .bytes(last?.sealed ?? [])))
+            guard let last else { continue }
+            extents.append(
+                SealedExtent(row: ExtentRow(item: 0, entry, remote: 0), source: .held(last.sealed)))
         }
         let buffer = AlignedBuffer(count: range.count)
         try fill(buffer, at: 0, with: range, of: content.value.origin, from: extents)

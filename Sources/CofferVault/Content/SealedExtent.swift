@@ -14,9 +14,14 @@ struct SealedExtent: Sendable {
         case file(PackFile, isScattered: Bool)
         /// On a remote only.
         case remote(SealedPlace)
+        /// In memory, all of it: it came from a remote.
+        case held(BufferPart)
         /// In a buffer that has the sealed extent's byte `from` at `place`.
         case buffer(AlignedBuffer, place: Int, from: Int)
     }
+
+    /// Whether there is nothing to be read from the disk ahead of a reader.
+    var isHeld: Bool { if case .held = source { true } else { false } }
 
     /// Where it is to be had, if that is a remote.
     var remotePlace: SealedPlace? {

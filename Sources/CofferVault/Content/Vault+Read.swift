@@ -147,6 +147,10 @@ extension Vault {
     func extent(
         _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
     ) throws(StoreError) -> SealedExtent {
+        if case .pack(let pack, _) = row.place { state.packs.noteUse(of: pack) }
+        if row.remote != 0, let sealed = remoteReads.held(row) {
+            return SealedExtent(row: row, source: .held(sealed))
+        }
         switch row.place {
         case .remote:
             return SealedExtent(row: row, source: .remote(try state.index.remoteExtent(row.remote).place))
@@ -156,7 +160,6 @@ extension Vault {
             }
             return SealedExtent(row: row, source: .bytes(sealed))
         case .pack(let pack, let position):
-            state.packs.noteUse(of: pack)
             let count = ExtentLayout.sealedByteCount(Int(row.total))
             if let sealed = state.packs.unwrittenBytes(pack, at: Int(position), count: count) {
                 return SealedExtent(row: row, source: .bytes(sealed))
@@ -188,7 +191,7 @@ extension Vault {
                 else { return false }
                 let next = range.upperBound..<range.upperBound + Int64(ReadStream.pieceByteCount)
                 if try self.extents(of: number, overlapping: next, false, state).contains(where: {
-                    $0.remotePlace != nil
+                    $0.remotePlace != nil || $0.isHeld
                 }) {
                     return false
                 }

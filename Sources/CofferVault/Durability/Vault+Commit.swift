@@ -249,6 +249,7 @@ extension Vault {
 
     private func closeStore() throws(FileSystemError) {
         remoteReads.stop()
+        packFillers.stop()
         readAhead.stop()
         upkeep.stop()
         defer { writer.stop() }

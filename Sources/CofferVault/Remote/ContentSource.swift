@@ -1,4 +1,5 @@
 package import CofferFormat
+package import CofferSystem
 
 /// Why content could not be fetched from a remote, or sent to it.
 package enum TransferError: Error, Equatable {
@@ -15,5 +16,5 @@ package protocol ContentSource: AnyObject, Sendable {
     /// The bytes of a range of a remote pack; they may be anything, and are checked.
     ///
     /// Called from several threads at once, without any lock held; may take as long as it takes.
-    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> [UInt8]
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart
 }

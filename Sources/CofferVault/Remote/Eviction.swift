@@ -131,6 +131,7 @@ extension Vault {
                 }
                 return try state.index.remoteExtent(row.remote).live > count
             }
+            self.remoteReads.forget(row)
             for row in rows { try self.dropLocal(row, row.length, keepsBytes: true, state) }
             if !isShared, case .pack(let pack, let position) = row.place {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))

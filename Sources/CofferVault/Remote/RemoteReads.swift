@@ -8,12 +8,14 @@ internal import CofferSystem
 /// threads of its own or by callers who said that they may wait; never under a lock.
 final class RemoteReads: Sendable {
     /// Sealed bytes that are fetched at a time, and bytes between extents that are fetched with them.
-    static let runByteCountMax = 4 << 20, gapByteCountMax = 64 << 10
+    static let runByteCountMax = 4 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
+    static let gapByteCountMax = 64 << 10
     private static let answererCount = 4, fetcherCount = 4
 
     /// An extent that is being fetched.
     final class Fetch {
-        var result: Result<[UInt8], FileSystemError>?
+        /// Its sealed bytes; nil in place of them if it is to be looked up anew.
+        var result: Result<BufferPart?, FileSystemError>?
     }
 
     private struct Request {
@@ -24,7 +26,8 @@ final class RemoteReads: Sendable {
 
     private struct Shared {
         var source: (any ContentSource)?
-        /// By the numbers of extents on the remote.
+        var held = HeldExtents()
+        /// By the numbers of extents on the remote; until they are stored here.
         var underWay: [Int64: Fetch] = [:]
         var requests: [Request] = []
         var ahead: [(item: Int64, range: Range<Int64>)] = []
@@ -55,6 +58,7 @@ final class RemoteReads: Sendable {
         }
         answerers.stop()
         fetchers.stop()
+        letGo()
     }
 
     // MARK: Requests
@@ -87,7 +91,7 @@ final class RemoteReads: Sendable {
     // MARK: Fetching
 
     /// Bytes of a remote pack, as many as asked for; not checked otherwise.
-    func fetch(_ pack: PackID, _ range: Range<Int>) throws(FileSystemError) -> [UInt8] {
+    func fetch(_ pack: PackID, _ range: Range<Int>) throws(FileSystemError) -> BufferPart {
         guard let source = shared.withLock({ $0.source }) else {
             throw .unreachable(reason: "the vault has no remote")
         }
@@ -104,14 +108,14 @@ final class RemoteReads: Sendable {
         }
     }
 
-    /// The sealed bytes of extents on the remote, by their numbers there; they are on this device from then
-    /// on, if there is room.
+    /// The sealed bytes of extents on the remote, by their numbers there; they are on this device soon, if there is
+    /// room.
     ///
     /// - Returns: Those that had not come meanwhile, which are to be looked up anew.
     func bring(
         _ extents: [SealedExtent], in vault: Vault
-    ) throws(FileSystemError) -> [Int64: [UInt8]] {
-        let (mine, others) = claim(extents)
+    ) throws(FileSystemError) -> [Int64: BufferPart] {
+        let (mine, all) = claim(extents)
         var failure: FileSystemError?
         for run in Self.runs(of: mine) {
             do throws(FileSystemError) {
@@ -121,12 +125,25 @@ final class RemoteReads: Sendable {
             }
         }
         if let failure { throw failure }
-        var result: [Int64: [UInt8]] = [:]
-        for (number, fetch) in others {
-            let outcome = shared.wait { _ in fetch.result }
-            if let bytes = try outcome.get() as [UInt8]?, !bytes.isEmpty { result[number] = bytes }
+        var result: [Int64: BufferPart] = [:]
+        for (number, fetch) in all {
+            result[number] = try shared.wait { _ in fetch.result }.get()
         }
         return result
+    }
+
+    /// The sealed bytes of an extent that came from the remote lately.
+    func held(_ row: ExtentRow) -> BufferPart? { shared.withLock { $0.held[row] } }
+
+    /// Lets go of an extent that is given up: if it is read again, it is to be stored again.
+    func forget(_ row: ExtentRow) { shared.withLock { $0.held.remove(row) } }
+
+    /// Returns once all that was fetched before is stored.
+    func waitUntilStored() {
+        let running = shared.withLock { Array($0.underWay.values) }
+        _ = shared.wait { shared in
+            shared.underWay.values.contains { fetch in running.contains { $0 === fetch } } ? nil : true
+        }
     }
 
     private func claim(
@@ -138,13 +155,14 @@ final class RemoteReads: Sendable {
             for extent in extents where extent.remotePlace != nil {
                 let number = extent.row.remote
                 if all.contains(where: { $0.0 == number }) { continue }
-                if let fetch = shared.underWay[number] {
-                    all.append((number, fetch))
+                let fetch = shared.underWay[number] ?? Fetch()
+                all.append((number, fetch))
+                if shared.underWay[number] != nil { continue }
+                if let part = shared.held[extent.row] {
+                    fetch.result = .success(part)
                 } else {
-                    let fetch = Fetch()
                     shared.underWay[number] = fetch
                     mine.append(extent)
-                    all.append((number, fetch))
                 }
             }
             return (mine, all)
@@ -181,7 +199,7 @@ final class RemoteReads: Sendable {
                 if try vault.isMissing(extent.row) {
                     wanted.append(extent)
                 } else {
-                    settle(extent, .success([]))
+                    settle(extent, .success(nil))
                 }
             }
             guard let first = wanted.first?.remotePlace, let last = wanted.last,
@@ -189,19 +207,26 @@ final class RemoteReads: Sendable {
             else { return }
             let start = Int(first.position)
             let bytes = try fetch(first.pack, start..<Int(lastPlace.position) + last.sealedByteCount)
+            var fetched: [(SealedExtent, BufferPart)] = []
             for extent in wanted {
                 guard let place = extent.remotePlace else { continue }
                 let from = Int(place.position) - start
-                let sealed = Array(bytes[from..<from + extent.sealedByteCount])
-                guard unsafe RemoteHash.extent(sealed.span.bytes) == place.hash else {
+                let sealed = bytes[from..<from + extent.sealedByteCount]
+                guard sealed.withBytes({ RemoteHash.extent($0) }) == place.hash else {
                     let error = FileSystemError.damaged(
                         place: "byte \(place.position) of remote pack \(place.pack)")
                     failure = failure ?? error
                     settle(extent, .failure(error))
                     continue
                 }
-                vault.keep(sealed, extent.row)
                 settle(extent, .success(sealed))
+                fetched.append((extent, sealed))
+            }
+            // Who waits for them need not wait for this disk.
+            callFetchers(1, for: vault)
+            for (extent, sealed) in fetched {
+                vault.keep(sealed, extent.row)
+                shared.update { $0.underWay[extent.row.remote] = nil }
             }
         } catch {
             // One that leads nowhere must not take its neighbours along.
@@ -222,11 +247,15 @@ final class RemoteReads: Sendable {
     }
 
     /// Tells those who wait what became of an extent.
-    private func settle(_ extent: SealedExtent, _ result: Result<[UInt8], FileSystemError>) {
+    private func settle(_ extent: SealedExtent, _ result: Result<BufferPart?, FileSystemError>) {
         shared.update { shared in
             guard let fetch = shared.underWay[extent.row.remote], fetch.result == nil else { return }
             fetch.result = result
-            shared.underWay[extent.row.remote] = nil
+            if case .success(let part?) = result {
+                shared.held.add(part, extent.row)
+            } else {
+                shared.underWay[extent.row.remote] = nil
+            }
         }
     }
 
@@ -242,7 +271,22 @@ final class RemoteReads: Sendable {
             shared.ahead += parts.map { (item, $0) }
             return parts.count
         }
-        for _ in 0..<calls { fetchers.call({ self.fetchNext(in: vault) }, leaving: {}) }
+        callFetchers(calls, for: vault)
+    }
+
+    /// Has threads fetch what is to be fetched; when nothing was for some seconds, nothing is held any more.
+    private func callFetchers(_ count: Int, for vault: Vault) {
+        for _ in 0..<count {
+            fetchers.call({ self.fetchNext(in: vault) }, leaving: { self.letGo() })
+        }
+    }
+
+    private func letGo() {
+        let held = shared.withLock { shared in
+            defer { shared.held = HeldExtents() }
+            return shared.held
+        }
+        withExtendedLifetime(held) {}
     }
 
     private func fetchNext(in vault: Vault) -> Bool {
@@ -252,7 +296,7 @@ final class RemoteReads: Sendable {
         guard let next else { return false }
         // Who needs it will hear what was wrong with it.
         guard let extents = try? vault.missingExtents(of: next.item, next.range) else { return true }
-        for run in Self.runs(of: extents) { _ = try? bring(run, in: vault) }
+        for run in Self.runs(of: claim(extents).mine) { try? bring(run: run, in: vault) }
         return true
     }
 }

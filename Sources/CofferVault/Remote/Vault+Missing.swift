@@ -37,6 +37,7 @@ extension Vault {
                 }
                 if page.isEmpty { break }
             }
+            remoteReads.waitUntilStored()
             let rest = try missingContent().bytes
             guard rest < left else { throw .noSpace }
             left = rest

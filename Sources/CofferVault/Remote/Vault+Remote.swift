@@ -48,9 +48,9 @@ extension Vault {
     /// Stores the sealed bytes of an extent that was on the remote only, as far as its item refers to it.
     ///
     /// Without room for it, or in a vault that can only be read, it stays where it is.
-    func keep(_ sealed: [UInt8], _ row: ExtentRow) {
+    func keep(_ sealed: BufferPart, _ row: ExtentRow) {
         do throws(FileSystemError) {
-            try store(sealed, row, inPlaceOf: .remote)
+            try store(row, inPlaceOf: .remote) { target in sealed.withBytes { target.copy($0, to: 0) } }
             noteCached(row.total)
         } catch {
             switch error {
@@ -63,8 +63,10 @@ extension Vault {
 
     /// Gives the sealed bytes of an extent a new place in a pack, and has the item's ranges refer to it that
     /// refer to an old place.
+    ///
+    /// - Parameter fill: Puts the bytes at the beginning of a buffer.
     func store(
-        _ sealed: [UInt8], _ row: ExtentRow, inPlaceOf place: ExtentRow.Place
+        _ row: ExtentRow, inPlaceOf place: ExtentRow.Place, _ fill: (AlignedBuffer) -> Void
     ) throws(FileSystemError) {
         if isReadOnly { throw .readOnly }
         func rows(_ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
@@ -74,7 +76,7 @@ extension Vault {
         try self.place(of: row.item, base: row.base, total: row.total) { state throws(FileSystemError) in
             try !rows(state).isEmpty
         } fill: { target, _ throws(FileSystemError) in
-            unsafe target.copy(sealed.span.bytes, to: 0)
+            fill(target)
         } use: { new, state throws(FileSystemError) in
             guard case .pack(let pack, let position) = new else { return }
             // What was fetched ahead is not the first to be given up.
@@ -124,7 +126,7 @@ extension Vault {
             }
             guard let place, count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash
             else { return }
-            try store(sealed, row, inPlaceOf: row.place)
+            try store(row, inPlaceOf: row.place) { unsafe $0.copy(sealed.span.bytes, to: 0) }
         } catch {
             // What is damaged or has changed is left as it is.
             guard case .noSpace = error else { return }

@@ -46,10 +46,10 @@ final class ContentGathering {
     /// Goes through the file's ranges in order, and gives the extents of its value.
     ///
     /// - Parameters:
-    ///   - entry: What others are told of a range.
+    ///   - places: Where the extents of some ranges stand on the remote.
     ///   - emit: Takes the pages of a tree.
     func gather(
-        _ entry: (ExtentRow, SealedPlace?) throws(FileSystemError) -> ContentEntry,
+        _ places: ([ContentReader.PlacedExtent]) throws(FileSystemError) -> [SealedPlace],
         emit: ContentTreeBuilder.Emit<FileSystemError>
     ) throws(FileSystemError) -> ContentValue.Extents {
         var first: [ContentEntry] = []
@@ -58,11 +58,11 @@ final class ContentGathering {
         var after: Int64 = -1
         while true {
             let rows = try rows(after: after)
-            for (row, remote) in rows {
+            guard count + rows.count <= ContentValue.entryCountMax else { throw .fileTooLarge }
+            for ((row, _), place) in zip(rows, try places(rows)) {
                 after = row.offset
                 count += 1
-                guard count <= ContentValue.entryCountMax else { throw .fileTooLarge }
-                let entry = try entry(row, remote)
+                let entry = row.entry(at: place)
                 if tree == nil, count > ContentValue.inlineEntryCountMax {
                     var new = ContentTreeBuilder(lastOffset: try lastOffset())
                     for entry in first { try new.add(entry, emit) }

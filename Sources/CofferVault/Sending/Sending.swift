@@ -23,29 +23,32 @@ package final class Sending {
         }
     }
 
-    /// Packs that are on their way at a time.
-    private static let underWayMax = 3
+    /// Packs that are on their way at a time, beside the one that is being built.
+    private static let underWayMax = 2
 
     private let vault: Vault
     private let reader: ContentReader
     private let deliver: Deliver
-    private var extents: RemotePackBuilder
+    private var extents: RemotePackBuilder?
     /// Pages stand next to each other, so that a few fetches bring a whole tree.
-    private var pages: RemotePackBuilder
+    private var pages: RemotePackBuilder?
+    /// Extents for which there is room in the pack that is being built, and that are not in it yet.
+    private var waiting: [PackFilling.Extent] = []
     /// Extents in the pack that is being built.
     private var sent: [SentExtent] = []
+    /// Extents that ranges to come may be of, too.
+    private var recent: [NoncePrefix: (end: Int64, place: SealedPlace)] = [:]
     /// Packs on their way, in order, with their extents.
-    private var underWay: [(delivery: Delivery, extents: [SentExtent])] = []
+    private var underWay: [(delivery: Delivery, buffer: AlignedBuffer, extents: [SentExtent])] = []
+    /// Memory of packs that were delivered.
+    private var free: [AlignedBuffer] = []
     private var values: [Int64: ContentValue] = [:]
     private var gatherings: [ContentGathering] = []
-    private let scratch = AlignedBuffer(count: ExtentLayout.byteCountMax)
 
     init(_ vault: Vault, _ reader: ContentReader, deliver: @escaping Deliver) {
         self.vault = vault
         self.reader = reader
         self.deliver = deliver
-        extents = RemotePackBuilder(vault: vault.id, id: .random())
-        pages = RemotePackBuilder(vault: vault.id, id: .random())
     }
 
     /// Adds the content of a file.
@@ -61,15 +64,9 @@ package final class Sending {
             FileType(mode: item.mode) == .regular
         else { throw .stale }
         let gathering = try ContentGathering(item, reader)
-        // Extents that ranges to come may be of, too.
-        var recent: [NoncePrefix: (end: Int64, place: SealedPlace)] = [:]
-        let extents = try gathering.gather { row, remote throws(FileSystemError) in
-            if let remote { return row.entry(at: remote) }
-            recent = recent.filter { $0.value.end > row.offset }
-            if let found = recent[row.prefix] { return row.entry(at: found.place) }
-            let place = try self.place(row, item)
-            if row.base + row.total > row.end { recent[row.prefix] = (row.base + row.total, place) }
-            return row.entry(at: place)
+        recent = [:]
+        let extents = try gathering.gather { rows throws(FileSystemError) in
+            try self.places(of: rows, item)
         } emit: { node, page throws(FileSystemError) in
             try gathering.place(page, node) { () throws(FileSystemError) in
                 try self.send(page, node, item.origin)
@@ -99,31 +96,88 @@ package final class Sending {
 
     // MARK: Extents and pages
 
-    /// Where on the remote the extent of a range stands, or will stand.
-    private func place(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) -> SealedPlace {
-        let sealed = try sealedBytes(of: row, item)
-        if !extents.hasRoom(for: sealed.count) { try deliverExtents() }
-        let bytes = unsafe sealed.span.bytes
-        let place = extents.append(bytes, hash: RemoteHash.extent(bytes))
-        sent.append(SentExtent(row: row, place: place))
-        return place
-    }
-
-    /// The sealed bytes of an extent, which open.
-    private func sealedBytes(of row: ExtentRow, _ item: ItemRow) throws(FileSystemError) -> [UInt8] {
+    /// Where on the remote the extents of ranges stand, or will stand.
+    private func places(
+        of rows: [ContentReader.PlacedExtent], _ item: ItemRow
+    ) throws(FileSystemError) -> [SealedPlace] {
+        let start = rows.first?.row.offset ?? 0
+        recent = recent.filter { $0.value.end > start }
+        var claimed: Set<NoncePrefix> = []
         do throws(FileSystemError) {
-            let sealed = try vault.sealedBytes(of: row, reader)
-            let whole = SealedExtent(row: row.whole, source: .bytes(sealed))
-            try vault.fill(
-                scratch, at: 0, with: whole.row.offset..<whole.row.end, of: item.origin, from: [whole])
-            return sealed
+            for (row, remote) in rows
+            where remote == nil && recent[row.prefix] == nil && claimed.insert(row.prefix).inserted {
+                try add(row, item)
+            }
         } catch {
-            guard case .damaged = error else { throw error }
-            // What was overwritten meanwhile may have lost its bytes.
-            if try !vault.refers(to: row) { throw .stale }
-            vault.note(error, row.item, row.offset..<row.end)
+            // What has its room already has it filled.
+            try? fill()
             throw error
         }
+        try fill()
+        var places: [SealedPlace] = []
+        for (row, remote) in rows {
+            // Each that is not there yet was added just now.
+            guard let place = remote ?? recent[row.prefix]?.place else { throw .stale }
+            places.append(place)
+        }
+        return places
+    }
+
+    /// Takes room for an extent in a pack.
+    private func add(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) {
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        let (file, bytes) = try source(of: row, count)
+        if extents?.hasRoom(for: count) == false { try deliverExtents() }
+        if extents == nil { extents = newPack() }
+        guard let position = extents?.reserve(count) else { return }
+        if let bytes { extents?.buffer.copy(unsafe bytes.span.bytes, to: position) }
+        waiting.append(PackFilling.Extent(row: row, origin: item.origin, file: file, position: position))
+    }
+
+    /// The file or the bytes of a sealed extent.
+    private func source(of row: ExtentRow, _ count: Int) throws(FileSystemError) -> (PackFile?, [UInt8]?) {
+        try storing { () throws(StoreError) in
+            switch row.place {
+            case .row(let number):
+                guard let sealed = try reader.content(number), sealed.count == count else {
+                    throw .damaged(place: "row \(number) of the index's contents")
+                }
+                return (nil, sealed)
+            case .pack(let pack, _):
+                let file = try vault.state.withLock { state throws(StoreError) in
+                    try state.packs.openFile(pack)
+                }
+                return (file, nil)
+            case .remote: throw .damaged(place: "the reference to an extent on a remote")
+            }
+        }
+    }
+
+    /// Gets the extents ready that wait.
+    private func fill() throws(FileSystemError) {
+        guard let pack = extents, !waiting.isEmpty else { return }
+        let all = waiting
+        waiting = []
+        var failure: (FileSystemError, ExtentRow)?
+        for (extent, outcome) in zip(all, PackFilling(all, into: pack.buffer, in: vault).run()) {
+            switch outcome {
+            case .success(let hash):
+                let (row, position) = (extent.row, UInt32(extent.position))
+                let place = SealedPlace(pack: pack.id, position: position, hash: hash)
+                sent.append(SentExtent(row: row, place: place))
+                recent[row.prefix] = (row.base + row.total, place)
+            case .failure(let error): failure = failure ?? (error, extent.row)
+            }
+        }
+        if let (error, row) = failure { try fail(error, row) }
+    }
+
+    private func fail(_ error: FileSystemError, _ row: ExtentRow) throws(FileSystemError) {
+        guard case .damaged = error else { throw error }
+        // What was overwritten meanwhile may have lost its bytes.
+        if try !vault.refers(to: row) { throw .stale }
+        vault.note(error, row.item, row.offset..<row.end)
+        throw error
     }
 
     private func send(
@@ -133,36 +187,44 @@ package final class Sending {
         guard let sealed = keys.seal(page: page, node, of: origin) else {
             throw .damaged(place: "the keyring")
         }
-        if !pages.hasRoom(for: sealed.count) { try deliverPages() }
+        if pages?.hasRoom(for: sealed.count) == false { try deliverPages() }
+        if pages == nil { pages = newPack() }
         let bytes = unsafe sealed.span.bytes
-        let place = pages.append(bytes, hash: RemoteHash.page(bytes))
+        guard let place = pages?.append(bytes, hash: RemoteHash.page(bytes)) else { throw .stale }
         return PageReference(place: place, length: UInt32(sealed.count), epoch: keys.current)
     }
 
+    private func newPack() -> RemotePackBuilder {
+        RemotePackBuilder(
+            vault: vault.id, id: .random(),
+            in: free.popLast() ?? AlignedBuffer(forSealed: RemotePackBuilder.bufferByteCount))
+    }
+
     private func deliverExtents() throws(FileSystemError) {
-        if extents.isEmpty { return }
-        let full = extents.finish()
-        extents = RemotePackBuilder(vault: vault.id, id: .random())
+        try fill()
+        guard let full = extents?.finish() else { return }
+        extents = nil
         defer { sent = [] }
         try begin(full, sent)
     }
 
     private func deliverPages() throws(FileSystemError) {
-        if pages.isEmpty { return }
-        let full = pages.finish()
-        pages = RemotePackBuilder(vault: vault.id, id: .random())
+        guard let full = pages?.finish() else { return }
+        pages = nil
         try begin(full, [])
     }
 
     private func begin(_ pack: RemotePack, _ extents: [SentExtent]) throws(FileSystemError) {
         while underWay.count >= Self.underWayMax { try awaitFirst() }
-        underWay.append((deliver(pack), extents))
+        underWay.append((deliver(pack), pack.buffer, extents))
     }
 
     /// Waits until the pack that left first is there, and notes what is in it.
     private func awaitFirst() throws(FileSystemError) {
         let first = underWay.removeFirst()
         try delivering { () throws(TransferError) in try first.delivery.wait() }
+        // One that failed may still be read by a call that nobody waits for.
+        free.append(first.buffer)
         try vault.note(first.extents)
     }
 

@@ -20,29 +20,6 @@ extension Vault {
         return Sending(self, reader, deliver: deliver)
     }
 
-    /// The sealed bytes of a whole extent as they are stored; if it was given up meanwhile, other ones.
-    func sealedBytes(of row: ExtentRow, _ reader: ContentReader) throws(FileSystemError) -> [UInt8] {
-        let count = ExtentLayout.sealedByteCount(Int(row.total))
-        return try storing { () throws(StoreError) in
-            switch row.place {
-            case .row(let number):
-                guard let sealed = try reader.content(number), sealed.count == count else {
-                    throw .damaged(place: "row \(number) of the index's contents")
-                }
-                return sealed
-            case .pack(let pack, let position):
-                let file = try state.withLock { state throws(StoreError) in try state.packs.openFile(pack) }
-                var sealed = [UInt8](repeating: 0, count: count)
-                let got = try sealed.withMutableRawSpan { bytes throws(StoreError) in
-                    try file.read(into: &bytes, at: Int(position))
-                }
-                guard got == count else { throw .damaged(place: "byte \(position) of pack \(pack)") }
-                return sealed
-            case .remote: throw .damaged(place: "the reference to an extent on a remote")
-            }
-        }
-    }
-
     /// Whether the item still refers to an extent at the same place.
     func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in

@@ -16,7 +16,7 @@ extension Vault {
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
         from extents: [SealedExtent], isForAll: Bool = false
     ) throws(FileSystemError) {
-        var fetched: [Int64: [UInt8]] = [:]
+        var fetched: [Int64: BufferPart] = [:]
         let buffers = buffers.take()
         defer { self.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound
@@ -26,7 +26,7 @@ extension Vault {
             if extent.remotePlace != nil {
                 if fetched[extent.row.remote] == nil { fetched = try bring(extents[index...]) }
                 guard let sealed = fetched[extent.row.remote] else { throw .stale }
-                extent.source = .bytes(sealed)
+                extent.source = .held(sealed)
             }
             let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
             zero(buffer, start + done, start + wanted.lowerBound)
@@ -45,7 +45,7 @@ extension Vault {
     }
 
     /// Fetches the extents that come next, as many as memory is spent on.
-    private func bring(_ extents: ArraySlice<SealedExtent>) throws(FileSystemError) -> [Int64: [UInt8]] {
+    private func bring(_ extents: ArraySlice<SealedExtent>) throws(FileSystemError) -> [Int64: BufferPart] {
         var next: [SealedExtent] = []
         var count = 0
         for extent in extents where extent.remotePlace != nil {
@@ -151,6 +151,10 @@ extension Vault {
         case .buffer(let buffer, let place, let from):
             meanwhile()
             return (buffer, place + start - from)
+        case .held(let sealed):
+            meanwhile()
+            guard sealed.count >= end else { throw .damaged(place: describe(extent)) }
+            return (sealed.buffer, sealed.range.lowerBound + start)
         case .remote: throw .damaged(place: describe(extent))
         case .bytes(let sealed):
             meanwhile()

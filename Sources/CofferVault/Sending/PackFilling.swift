@@ -1,0 +1,102 @@
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// Extents that are read into a remote pack, tried and hashed; by the thread that sends, and by others that help it.
+final class PackFilling: Sendable {
+    /// An extent, and its place in the pack.
+    struct Extent: Sendable {
+        let row: ExtentRow
+        /// Under whose id it is sealed.
+        let origin: ItemID
+        /// Where it is read from; nil if its bytes are in the pack already.
+        let file: PackFile?
+        /// Where it begins in the pack.
+        let position: Int
+    }
+
+    /// The hash of an extent, or why it is not to be sent.
+    typealias Outcome = Result<ContentHash, FileSystemError>
+
+    private struct State {
+        var next = 0
+        var outcomes: [Outcome?]
+        var left: Int
+    }
+
+    private let vault: Vault
+    private let buffer: AlignedBuffer
+    private let extents: [Extent]
+    private let state: Condition<State>
+
+    init(_ extents: [Extent], into buffer: AlignedBuffer, in vault: Vault) {
+        self.extents = extents
+        self.buffer = buffer
+        self.vault = vault
+        state = Condition(State(outcomes: Array(repeating: nil, count: extents.count), left: extents.count))
+    }
+
+    /// Fills the pack in; there must be an extent.
+    ///
+    /// - Returns: What became of each extent; in place of one that failed there are zeros.
+    func run() -> [Outcome] {
+        // While one thread waits for the disk, another hashes.
+        vault.packFillers.help(self, count: min(extents.count - 1, 2))
+        while fillNext() {}
+        vault.packFillers.end(self)
+        return state.wait { $0.left == 0 ? $0.outcomes.compactMap { $0 } : nil }
+    }
+
+    /// Fills in the next extent; false if there is none.
+    func fillNext() -> Bool {
+        let next = state.withLock { state -> Int? in
+            guard state.next < extents.count else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+        guard let next else { return false }
+        let outcome: Outcome
+        do throws(FileSystemError) { outcome = .success(try fill(extents[next])) } catch {
+            outcome = .failure(error)
+        }
+        state.update { state in
+            state.outcomes[next] = outcome
+            state.left -= 1
+        }
+        return true
+    }
+
+    private func fill(_ extent: Extent) throws(FileSystemError) -> ContentHash {
+        let place = extent.position..<extent.position + ExtentLayout.sealedByteCount(Int(extent.row.total))
+        do throws(FileSystemError) {
+            if let file = extent.file { try read(extent, from: file, into: place) }
+            // What does not open here would not open anywhere.
+            let scratch = vault.buffers.take()
+            defer { vault.buffers.giveBack(scratch) }
+            let whole = extent.row.whole
+            try vault.fill(
+                scratch.sealed, at: 0, with: whole.offset..<whole.end, of: extent.origin,
+                from: [SealedExtent(row: whole, source: .buffer(buffer, place: place.lowerBound, from: 0))])
+        } catch {
+            buffer.withMutableBytes(place) { $0.zero() }
+            throw error
+        }
+        return buffer.withBytes(place) { RemoteHash.extent($0) }
+    }
+
+    private func read(
+        _ extent: Extent, from file: PackFile, into place: Range<Int>
+    ) throws(FileSystemError) {
+        guard case .pack(let pack, let position) = extent.row.place else { return }
+        let got = try storing { () throws(StoreError) in
+            if place.count > PackStore.tailPieceMax {
+                return try file.read(
+                    into: buffer, at: place.lowerBound, from: Int(position), count: place.count)
+            }
+            return try buffer.withMutableBytes(place) { bytes throws(StoreError) in
+                try file.read(into: &bytes, at: Int(position))
+            }
+        }
+        guard got == place.count else { throw .damaged(place: "byte \(position) of pack \(pack)") }
+    }
+}
