@@ -17,6 +17,8 @@ extension Vault {
 
     /// How often what is written meanwhile is sent first.
     private static let triesMax = 5
+    /// How many commits are made of what was changed here before names are held: programs may be faster than that.
+    private static let collectionsMax = 16
     /// How long names are held for several commits, in nanoseconds.
     private static let holdMax: Int64 = 250_000_000
     /// Facts that are applied in one call, unless the first commit has more.
@@ -52,7 +54,9 @@ extension Vault {
             try awaitPrograms(beforeChanging: items)
             // What says nothing is in conflict with nothing.
             if let recorder, !items.isEmpty {
-                while try collect(as: participant, .items(items), recorder) != nil {}
+                for _ in 0..<Self.collectionsMax {
+                    if try collect(as: participant, .items(items), recorder) == nil { break }
+                }
             }
             try changeElsewhere { changes throws(FileSystemError) in
                 state.withLock { $0.holdsNames = true }
