@@ -15,13 +15,15 @@ import Testing
     init() throws { devices = try TwoDevices() }
 
     /// A file of A in many pieces, with its value; B has a file that lacks it.
-    private func owed(_ count: Int) throws -> (a: Int64, b: Int64, value: [UInt8]) {
+    private func owed(_ count: Int, version: UInt8? = nil) throws -> (a: Int64, b: Int64, value: [UInt8]) {
         try devices.b.beginTracking()
         let a = try devices.a.makeFile("file")
         for index in 0..<count {
             try devices.a.put(Pattern.make(50, seed: UInt64(index)), to: a, at: index * 5000)
         }
-        let value = try devices.a.send(a, to: devices.remote)
+        var value = try devices.a.send(a, to: devices.remote)
+        if let version { value[0] = version }
+        let told = value
         let b = try devices.b.makeFile("file")
         let size = try devices.a.attributes(of: a).size
         let origin = try devices.a.state.withLock { try $0.peek(a).origin }
@@ -33,7 +35,7 @@ import Testing
                 try facts.setNumber(b, of: id)
                 try facts.flush()
             }
-            let content = Fact.Content(bytes: value, size: UInt64(size), origin: origin)
+            let content = Fact.Content(bytes: told, size: UInt64(size), origin: origin)
             try old.apply(content, to: ContentTarget(item: item, state: state, vault: devices.b, other: nil))
         }
         return (a, b, value)
@@ -76,6 +78,28 @@ import Testing
         try old.settle(in: devices.b)
         devices.remote.fail(nil)
         try old.settle(in: devices.b)
+        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        #expect(isSame)
+        #expect(try devices.b.indexProblems() == [])
+    }
+
+    /// What a newer Coffer wrote can be read after an update.
+    @Test func aValueOfANewerVersionIsKept() throws {
+        let (a, b, value) = try owed(10, version: ContentValue.version + 1)
+        #expect(devices.problems.all.contains { $0.text.contains("newer Coffer") })
+        for contents in [old, RemoteContents { _ in Sending.Delivery {} }] {
+            try contents.settle(in: devices.b)
+            #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+        }
+        // The update, as far as it can be had: the value is one that is known.
+        try devices.b.changing { state throws(FileSystemError) in
+            let id = try state.peek(b).id
+            let key = KeptRow.Key(kind: RemoteContents.owedKind, id: id.bytes, number: 0)
+            let kept = try storing { () throws(StoreError) in try state.index.kept(key) }
+            #expect(kept == value)
+            try state.keep([KeptRow(key, [ContentValue.version] + value.dropFirst())])
+        }
+        try RemoteContents { _ in Sending.Delivery {} }.settle(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])

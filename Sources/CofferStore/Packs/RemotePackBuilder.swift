@@ -14,7 +14,8 @@ package struct RemotePack: Sendable {
 
 /// Gathers sealed extents, or sealed pages, in memory, until there are enough for one remote pack.
 ///
-/// Extents that lie in whole pages of a pack here do so there, too, so that they are read into the pack, and out of it, past the page cache.
+/// Extents that lie in whole pages of a pack here do so there, too, so that they are read into the pack, and out of it,
+/// past the page cache.
 package struct RemotePackBuilder {
     /// The fewest bytes of a pack as long as there is more.
     package static let packByteCountMin = 4 << 20

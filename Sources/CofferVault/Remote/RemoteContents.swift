@@ -19,7 +19,23 @@ package final class RemoteContents: ContentPublishing {
     private let deliver: Deliver
     private let prepared = Condition(Prepared())
     /// Items that lack their contents, of which there are rows; nil until these were read.
-    private let owed = Condition<Set<ItemID>?>(nil)
+    private let owed = Condition<Owed?>(nil)
+
+    private struct Owed {
+        var items: Set<ItemID> = []
+        /// Those of them whose content only a newer Coffer can read.
+        var newer: Set<ItemID> = []
+
+        mutating func insert(_ item: ItemID, isNewer: Bool) {
+            items.insert(item)
+            if isNewer { newer.insert(item) }
+        }
+
+        mutating func remove(_ item: ItemID) {
+            items.remove(item)
+            newer.remove(item)
+        }
+    }
 
     /// Contents with pages, by their values, and how many extents these have.
     private struct Prepared {
@@ -131,13 +147,18 @@ package final class RemoteContents: ContentPublishing {
         let key = Self.key(of: file.id)
         if try isOwed(file.id, file.state) {
             try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
-            owed.withLock { _ = $0?.remove(file.id) }
+            owed.withLock { $0?.remove(file.id) }
         }
         guard let content else { return try file.clear() }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
-        if fetched == nil, Self.value(content) != nil {
+        let isNewer = Self.isNewer(content.bytes)
+        if fetched == nil, isNewer || Self.value(content) != nil {
             try file.state.keep([KeptRow(key, content.bytes)])
-            owed.withLock { _ = $0?.insert(file.id) }
+            owed.withLock { $0?.insert(file.id, isNewer: isNewer) }
+        }
+        if isNewer {
+            file.vault.problems.add(
+                "A file of \(content.size) bytes was written by a newer Coffer: update this one to read it.")
         }
         try file.vault.setContent(
             of: file.item, to: fetched ?? .unreadable(content.size, of: file.id), like: file.other, file.state
@@ -155,22 +176,27 @@ package final class RemoteContents: ContentPublishing {
 
     /// Whether there is a row that says that an item lacks its content.
     private func isOwed(_ item: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
-        if let isOwed = owed.withLock({ $0?.contains(item) }) { return isOwed }
-        var items: Set<ItemID> = []
+        if let isOwed = owed.withLock({ $0?.items.contains(item) }) { return isOwed }
+        var found = Owed()
         var last: KeptRow.Key?
         repeat {
             let page = try storing { () throws(StoreError) in
                 try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
             }
-            items.formUnion(page.compactMap { ItemID(bytes: $0.key.id) })
+            for row in page {
+                guard let item = ItemID(bytes: row.key.id) else { continue }
+                found.insert(item, isNewer: Self.isNewer(row.value))
+            }
             last = page.last?.key
         } while last != nil
-        owed.withLock { $0 = items }
-        return items.contains(item)
+        let all = found
+        owed.withLock { $0 = all }
+        return all.items.contains(item)
     }
 
     package func settle(in vault: Vault) throws(FileSystemError) {
-        if owed.withLock({ $0?.isEmpty == true }) { return }
+        if let owed = owed.withLock({ $0 }), owed.items.count == owed.newer.count { return }
+        var newer = Owed()
         var last: KeptRow.Key?
         while true {
             let page = try vault.reading { state throws(FileSystemError) in
@@ -178,12 +204,19 @@ package final class RemoteContents: ContentPublishing {
                     try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
                 }
             }
-            for row in page where try !settle(row, in: vault) { return }
+            for row in page {
+                if Self.isNewer(row.value), let item = ItemID(bytes: row.key.id) {
+                    newer.insert(item, isNewer: true)
+                } else if try !settle(row, in: vault) {
+                    return
+                }
+            }
             guard let end = page.last else { break }
             last = end.key
         }
         try vault.commitIndex()
-        owed.withLock { $0 = [] }
+        let left = newer
+        owed.withLock { $0 = left }
     }
 
     /// Gives one file its content; false if the remote does not answer.
@@ -243,6 +276,14 @@ package final class RemoteContents: ContentPublishing {
 
     private static func value(_ content: Fact.Content) -> ContentValue? {
         unsafe try? ContentValue(content.bytes.span.bytes)
+    }
+
+    /// Whether only a newer Coffer knows what a value says.
+    private static func isNewer(_ value: [UInt8]) -> Bool {
+        do throws(FormatError) { _ = try unsafe ContentValue(value.span.bytes) } catch {
+            if case .newerVersion = error { return true }
+        }
+        return false
     }
 
     /// A content without pages.
