@@ -261,4 +261,18 @@ import Testing
         #expect(devices.problems.all.isEmpty)
         #expect(try devices.b.damage() == [])
     }
+
+    @Test func whatTwoFilesShareIsFetchedForBoth() throws {
+        let devices = try TwoDevices()
+        let bytes = Pattern.make(3 << 20)
+        let (a, number) = try devices.file(bytes)
+        let copy = try devices.b.makeFile("copy")
+        try devices.b.receive(try devices.a.send(a, to: devices.remote), as: copy, like: number)
+        try devices.b.fetchMissing { _, _ in }
+        #expect(try devices.b.missingByteCount(of: number) == 0)
+        #expect(try devices.b.missingByteCount(of: copy) == 0)
+        devices.remote.fail(.timedOut)
+        let isSame = try devices.b.content(of: copy) == bytes
+        #expect(isSame)
+    }
 }

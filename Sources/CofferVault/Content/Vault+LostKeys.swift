@@ -12,10 +12,15 @@ extension Vault {
     /// What is on a remote only is fetched. What cannot be read stays as it is.
     package func sealAnew(_ items: [ItemID]) throws(FileSystemError) {
         guard keys.hasLost else { return }
-        for item in items {
-            guard let number = try number(of: item) else { continue }
-            try sealAnew(number, isFetching: true)
+        let numbers = try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            var numbers: [Int64] = []
+            for item in items {
+                if let number = try number(of: item) { numbers.append(number) }
+            }
+            return numbers
         }
+        for number in numbers { try sealAnew(number, isFetching: true) }
         try commitIndex()
     }
 

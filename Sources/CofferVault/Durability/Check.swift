@@ -36,6 +36,8 @@ extension Vault {
     /// - Throws: What keeps the check itself from going on; damage is in the result.
     package func check(progress: (Int, Int) -> Void) throws(FileSystemError) -> CheckResult {
         if !isReadOnly, stoppedReason == nil { try commitIndex() }
+        // The disk is what is looked at.
+        remoteReads.letGo()
         var walk = CheckWalk(vault: self)
         do throws(StoreError) {
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }

@@ -281,7 +281,8 @@ final class RemoteReads: Sendable {
         }
     }
 
-    private func letGo() {
+    /// Lets go of all that is held in memory: it is read from this disk, or fetched again.
+    func letGo() {
         let held = shared.withLock { shared in
             defer { shared.held = HeldExtents() }
             return shared.held

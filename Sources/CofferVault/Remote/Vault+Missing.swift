@@ -38,6 +38,8 @@ extension Vault {
                 if page.isEmpty { break }
             }
             remoteReads.waitUntilStored()
+            // What two files share is stored for the one that it was fetched for; the other one comes for it anew.
+            remoteReads.letGo()
             let rest = try missingContent().bytes
             guard rest < left else { throw .noSpace }
             left = rest
