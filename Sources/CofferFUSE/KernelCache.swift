@@ -8,9 +8,9 @@ internal import CofferVault
 /// under a lock that one takes. The kernel answers ENOENT where it knows nothing, and other errors while the
 /// mount ends: neither leaves anything to forget.
 @safe
-// SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended, and
-// libfuse lets any thread notify: a notification is one write to the connection.
-struct KernelCache: @unchecked Sendable {
+// SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended; libfuse
+// lets any thread notify, as a notification is one write to the connection.
+struct KernelCache {
     private let session: OpaquePointer
     private static let pageByteCount: Int64 = 4096
 

@@ -5,8 +5,10 @@ internal import Glibc
 /// holds is sealed.
 @safe
 // SAFETY: `start` is owned by this object from init to deinit, and no access leaves its bounds. What the compiler
-// cannot see is that no two threads use the same bytes at once: a pool (`BufferPool`, `PackWriter`, the slots of
-// `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock.
+// cannot see is that nobody writes bytes that another thread uses: a pool (`BufferPool`, `PackWriter`, the slots of
+// `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock; threads that fill one pack
+// (`PackFilling`) have places in it that do not overlap, and whoever sends it waits for all of them; what a
+// `BufferPart` lends to several has been written before it is made, and is only read from then on.
 package final class AlignedBuffer: @unchecked Sendable {
     /// Bytes from which on memory is the kernel's again as soon as it is not used.
     private static let mappedByteCountMin = 2 << 20
