@@ -139,6 +139,7 @@ class Members:
             member = self.read_member(fields, None)
             member.role = fields.u8()
             require(member.identity.id not in self.members, "who is added is a member already")
+            require(member.keys, "who is added is revoked")
             self.check_right(signer, OWNER if member.role <= ADMIN else ADMIN)
             fields.identifier()
             self.members[member.identity.id] = member

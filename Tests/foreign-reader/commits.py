@@ -84,8 +84,9 @@ class Commit:
 class History:
     """Commits in the order in which they are applied."""
 
-    def __init__(self, commits):
-        """Takes the commits of each log, by their numbers ("Causal order")."""
+    def __init__(self, commits, ends):
+        """Takes the commits of each log, by their numbers, and where logs ended ("Causal order")."""
+        self.ends = ends
         self.applied = []
         self.labels = {}
         self.last = {}  # of each log
@@ -99,9 +100,14 @@ class History:
 
     def is_next(self, commit):
         for log, (sequence, _) in commit.heads.items():
-            if log not in self.last or self.last[log].sequence < sequence:
+            needed = min(sequence, self.ends.get(log, sequence))
+            if needed and (log not in self.last or self.last[log].sequence < needed):
                 return False
         return True
+
+    def names_what_counts(self, commit):
+        """Whether all that it names counts: if not, nobody can check its state hash."""
+        return all(sequence <= self.ends.get(log, sequence) for log, (sequence, _) in commit.heads.items())
 
     def apply(self, commit):
         before = self.last.get(commit.log)
@@ -114,7 +120,8 @@ class History:
             self.labels[commit.log] = commit.label
         hashes = {(other.log, other.sequence): other.hash for other in self.applied}
         for log, (sequence, commit_hash) in commit.heads.items():
-            require(hashes[(log, sequence)] == commit_hash, "a commit names another one than is there")
+            if sequence <= self.ends.get(log, sequence):
+                require(hashes[(log, sequence)] == commit_hash, "a commit names another one than is there")
         self.applied.append(commit)
         self.last[commit.log] = commit
 

@@ -178,7 +178,8 @@ class Registers:
         stamp = Stamp(commit.clock, order(commit.log), commit.sequence)
         for fact in commit.facts:
             kept = [value for value in self[fact.register] if value.stamp.dot not in fact.replaces]
-            kept.append(Value(stamp, fact.item, fact.value))
+            if fact.attribute != CONTENT or fact.value:
+                kept.append(Value(stamp, fact.item, fact.value))
             self.values[fact.register] = sorted(kept, key=lambda value: value.stamp)
 
     def __getitem__(self, register):

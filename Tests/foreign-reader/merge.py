@@ -209,9 +209,8 @@ class Tree:
         """Contents with their stamps, none twice, the highest first."""
         contents = {}
         for value in reversed(self.registers[(facts.CONTENT, item)]):
-            if value.value:
-                same = value.value._replace(origin=value.value.origin or item)
-                contents.setdefault(same, (value.stamp, value.value))
+            same = value.value._replace(origin=value.value.origin or item)
+            contents.setdefault(same, (value.stamp, value.value))
         return list(contents.values())
 
     def copies(self, item, name):

@@ -75,7 +75,7 @@ class SharedVault:
             identities[identity.id] = identity
         self.members = Members(read_chain(folder, "members"), vault, identities)
         self.keys = self.open_keys()
-        self.history = History(self.read_commits())
+        self.history = History(*self.read_commits())
         self.tree = Tree(self.history.registers(), self.history.labels, vault)
 
     def open_keys(self):
@@ -99,9 +99,9 @@ class SharedVault:
         raise Invalid("there is no wrap for this person")
 
     def read_commits(self):
-        """The commits of each log that count (docs/protocol.md, "Order of checks")."""
+        """The commits of each log that count, and where logs ended (docs/protocol.md, "Order of checks")."""
         require(not os.path.isdir(os.path.join(self.folder, "checkpoints")), "there are checkpoints")
-        commits = {}
+        commits, ends = {}, {}
         for name in sorted(os.listdir(os.path.join(self.folder, "log"))):
             log = bytes.fromhex(name)
             commits[log] = []
@@ -111,15 +111,16 @@ class SharedVault:
                 require(is_there, "a commit in another's place")
                 if not commit.counts(self.members):
                     tell(f"log {name} ends in front of commit {commit.sequence}, which does not count")
+                    ends[log] = commit.sequence - 1
                     break
                 commits[log].append(commit)
-        return commits
+        return commits, ends
 
     def check_state_hashes(self):
         """Compares what each author showed with what the facts give (docs/merge.md, "The state hash")."""
         count = 0
         for commit in self.history.applied:
-            if any(commit.state_hash):
+            if any(commit.state_hash) and self.history.names_what_counts(commit):
                 registers = self.history.registers_in_front_of(commit)
                 tree = Tree(registers, self.history.labels, self.vault)
                 is_right = tree.state_hash(self.keys[1]) == commit.state_hash
