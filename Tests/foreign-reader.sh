@@ -197,6 +197,9 @@ at_least 1 'inner pages of contents'
 diff "$work/mount" "$work/read" >"$work/output" || { head -20 "$work/output"; stop 'the mount (<) is otherwise (>)'; }
 [ "$(wc -l <"$work/read")" -ge 20 ] || stop 'there are too few names'
 pass "$(wc -l <"$work/read") names are the same, with bytes, attributes and links"
+python3 "$reader/worked.py" "$work/bob/profile" "$work/passphrase" "$remote" >"$work/worked" 2>"$work/output" ||
+    { cat "$work/output"; stop 'the worked reader of docs/reader.md does not read the vault'; }
+holds 'the worked reader of docs/reader.md, as it stands there, reads the same' diff "$work/mount" "$work/worked"
 fails 'Carol cannot read what came after her' read_as carol "$remote"
 cp -r "$remote" "$work/other"
 last=$(find "$work/other/vaults" -path '*/log/*' -type f -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)

@@ -20,6 +20,7 @@ from merge import Loser, Tree
 from merging import merges
 from primitives import Cursor, blake2b, derive, open_record, order, purpose_hash, require, signing_public_key, verify
 from primitives import u16, u32, u64
+from worked import worked_reader
 from writing import content, kind, mode, padded, placed, seal, seal_record, sign, small_content, text, write_body
 
 KEY = bytes(range(0x20))  # every key that comes out of nothing
@@ -266,9 +267,24 @@ def values():
     }
 
 
+def check_worked_reader(examples):
+    """The worked reader of docs/reader.md comes to the same state hashes."""
+    worked = worked_reader("")
+    for example in examples:
+        registers, labels = {}, {}
+        for made in example["commits"]:
+            labels[made["log"]] = made["label"]
+            stamp = made["clock"], order(made["log"]), made["sequence"]
+            worked["apply"](registers, stamp, worked["read_facts"](made["facts"]))
+        tree = worked["Tree"](registers, labels, VAULT)
+        require(tree.state_hash(KEY) == example["state hash"], f"the worked reader: {example['title']}")
+
+
 def main(arguments):
     path = os.path.join(documents, "values.json")
-    written = json.dumps(values(), indent=1, ensure_ascii=False, default=bytes.hex) + "\n"
+    found = values()
+    check_worked_reader(found["merge"])
+    written = json.dumps(found, indent=1, ensure_ascii=False, default=bytes.hex) + "\n"
     if arguments == ["--write"]:
         with open(path, "w", encoding="utf-8") as file:
             file.write(written)
