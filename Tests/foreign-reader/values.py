@@ -17,11 +17,11 @@ from commits import Commit
 from contents import read_entry
 from facts import CONTENT, FILE, KIND, MODE, PLACE, FactReader, Registers, Stamp
 from merge import Loser, Tree
-from merging import merges
+from merging import Made, merges
 from primitives import Cursor, blake2b, derive, open_record, order, purpose_hash, require, signing_public_key, verify
 from primitives import u16, u32, u64
 from worked import worked_reader
-from writing import content, kind, mode, padded, placed, seal, seal_record, sign, small_content, text, write_body
+from writing import content, kind, mode, padded, pieces, placed, seal, seal_record, sign, small_content, text, write_body
 
 KEY = bytes(range(0x20))  # every key that comes out of nothing
 VAULT = bytes(range(0x10, 0x20))
@@ -58,7 +58,7 @@ def page():
     unit = sealed[:4056] + sealed[4056:] + NONCE
     require(local.open_unit(unit, key, VAULT, 0, 4096) == plain + bytes(40), "a page")
     return {"key": key, "aad": associated, "nonce": NONCE, "first bytes": unit[:16], "tag": unit[4056:4072],
-            "BLAKE2b-256 of the unit": blake2b(unit)}
+            "BLAKE2b-256 of the unit": blake2b(unit), "unit": unit}
 
 
 def frame():
@@ -67,7 +67,7 @@ def frame():
     unit = seal(key, NONCE, associated, plain) + NONCE
     require(local.open_unit(unit, key, VAULT, 1, 32) == plain + bytes(40), "a frame")
     return {"aad": associated, "first bytes": unit[:16], "tag": unit[4080:4096],
-            "BLAKE2b-256 of the frame": blake2b(unit)}
+            "BLAKE2b-256 of the frame": blake2b(unit), "frame": unit}
 
 
 def item_row():
@@ -116,7 +116,7 @@ def intent():
     record = u32(4096) + NONCE + seal(key, NONCE, associated, whole)
     require(list(local.open_intents(record, KEY, VAULT, 5, bytes(144))) == [whole], "a record of the intent log")
     return {"key": key, "body without the zeros": body, "aad": associated, "first bytes": record[:44],
-            "tag": record[-16:], "BLAKE2b-256 of the record": blake2b(record)}
+            "tag": record[-16:], "BLAKE2b-256 of the record": blake2b(record), "record": record}
 
 
 # MARK: Contents
@@ -152,13 +152,15 @@ def first_facts():
             placed(ENTRY, ITEM, VAULT, b"a.txt")]
 
 
-def state_hash(facts):
-    class Made:
-        clock, log, sequence = CLOCK, LOG, 1
-    Made.facts = facts
+def said(facts):
+    """The registers after the one commit of these values."""
     registers = Registers()
-    registers.apply(Made)
-    return Tree(registers, {}, VAULT).state_hash(KEY)
+    registers.apply(Made(LOG, 1, CLOCK, {}, facts))
+    return registers
+
+
+def state_hash(facts):
+    return Tree(said(facts), {}, VAULT).state_hash(KEY)
 
 
 def signed_record(magic, purpose, sequence, body):
@@ -191,8 +193,7 @@ def commit():
 
 def checkpoint(commit_hash):
     facts = first_facts()
-    group_facts = write_body(facts)
-    group = LOG + u64(1) + u64(CLOCK) + u32(len(group_facts)) + group_facts
+    group, = pieces(said(facts))
     key = derive(KEY, b"checkpoint", CONTEXT)
     header = b"COFFERCC" + u32(1) + VAULT + LOG + u64(1) + u32(1) + u32(0)
     piece = header + seal_record(key, NONCE, header, padded(group))

@@ -128,3 +128,48 @@ def shape(fact, write_dots):
 def small_content(item, size):
     """A content without entries: as many zeros."""
     return Content(size, item, b"\1\0" + u64(size) + item + b"\0")
+
+
+# MARK: Checkpoints
+
+
+def measure(fact):
+    """How much a value counts until its group ends (docs/protocol.md, "Checkpoints")."""
+    if fact.attribute == EXTENDED_ATTRIBUTE:
+        return len(fact.register[2]) + len(fact.value or b"") + 32
+    if fact.attribute == CONTENT:
+        return len(fact.value.value) + 48
+    if fact.attribute == KIND and fact.value[0] == SYMLINK:
+        return len(fact.value[1]) + 32
+    return 128
+
+
+def pieces(registers):
+    """The groups of each piece of a checkpoint (docs/protocol.md, "Checkpoints")."""
+
+    def entity(register):
+        attribute, identifier, *name = register
+        return order(identifier), attribute, name
+
+    groups, stamp, facts, size = b"", None, [], 0
+    for register in sorted((key for key, values in registers.values.items() if values), key=entity):
+        for value in registers[register]:
+            if facts and (value.stamp != stamp or size >= 262_144):
+                groups += group(stamp, facts)
+                facts, size = [], 0
+            stamp = value.stamp
+            facts.append(Fact(register[0], value.item, register, (), value.value))
+            size += measure(facts[-1])
+        if len(groups) >= 2_097_152:
+            yield groups
+            groups = b""
+    if facts:
+        groups += group(stamp, facts)
+    if groups:
+        yield groups
+
+
+def group(stamp, facts):
+    log, sequence = stamp.dot
+    body = write_body(facts)
+    return log + u64(sequence) + u64(stamp.clock) + u32(len(body)) + body
