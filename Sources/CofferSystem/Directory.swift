@@ -88,6 +88,16 @@ package enum Directory {
         return unsafe String(cString: resolved)
     }
 
+    /// Where a symbolic link leads; nil if that cannot be read.
+    ///
+    /// As readlink(2).
+    package static func linkTarget(_ path: String) -> String? {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink(path, &target, target.count)
+        guard count >= 0 else { return nil }
+        return String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// Removes a name; a missing one is no error.
     package static func removeFile(_ path: String) throws(SystemError) {
         if unsafe unlink(path) != 0, errno != ENOENT { throw .last("unlink", on: path) }

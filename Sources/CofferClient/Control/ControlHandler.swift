@@ -13,16 +13,20 @@ final class ControlHandler: Sendable {
     /// Those of the vaults that have a remote.
     let shared: SharedVaults
     private let mountPoint: String?
+    private let end: @Sendable () -> Void
     /// Told of names in the mount's root that changed.
     let rootChanged: @Sendable (String) -> Void
 
+    /// - Parameter end: Ends the mount.
     init(
         _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?,
+        end: @escaping @Sendable () -> Void = {},
         rootChanged: @escaping @Sendable (String) -> Void
     ) {
         self.vaults = vaults
         self.shared = shared
         self.mountPoint = mountPoint
+        self.end = end
         self.rootChanged = rootChanged
     }
 
@@ -41,6 +45,8 @@ final class ControlHandler: Sendable {
             return .status(try status())
         case .store:
             try vaults.store()
+        case .end:
+            end()
         case .createVault(let name):
             _ = try vaults.create(name, owner: .current)
             rootChanged(name)

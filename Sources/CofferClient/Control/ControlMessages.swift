@@ -3,6 +3,8 @@ package enum ControlRequest: Codable, Sendable {
     case status
     /// Brings all that was changed to disk.
     case store
+    /// Ends a mount that has been unmounted, also where copies of it are left in other mount namespaces.
+    case end
     case createVault(name: String)
     case renameVault(name: String, newName: String)
     case deleteVault(name: String)
@@ -44,7 +46,8 @@ package enum ControlRequest: Codable, Sendable {
     /// Whether it changes vaults, or who has them: not where they are mounted read-only.
     var changesVaults: Bool {
         switch self {
-        case .status, .store, .check, .changePassphrase, .testRemote, .members, .removals, .identity, .verify,
+        case .status, .store, .end, .check, .changePassphrase, .testRemote, .members, .removals, .identity,
+            .verify,
             .conflicts:
             false
         case .createVault, .renameVault, .deleteVault, .setCacheLimit, .rollIdentity, .addRemote,

@@ -72,11 +72,13 @@ package struct MountPoint: Sendable {
         try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
     }
 
+    /// The file system of the vaults that are mounted at exactly this path, as “0:57”.
+    static func device(of path: String) throws(ProfileError) -> String? {
+        try mounts().last { $0.path == path && $0.type == "fuse.coffer" }?.device
+    }
+
     private static func mounts() throws(ProfileError) -> [MountTable.Mount] {
-        let bytes = try systemCalls { () throws(SystemError) in
-            try WholeFile.read("/proc/self/mountinfo", limit: 64 << 20)
-        }
-        return MountTable(bytes).mounts
+        try systemCalls { () throws(SystemError) in try MountTable.read().mounts }
     }
 
     /// Unmounts.

@@ -30,7 +30,7 @@ package final class MountService: Sendable {
     /// How long programs have to let go of a mount that was told to end, in nanoseconds.
     private static let grace: Int64 = 3_000_000_000
 
-    /// How long the end that a signal asked for may take, storing included, before the process ends itself, in
+    /// How long the end that a signal or a command asked for may take, storing included, before the process ends itself, in
     /// nanoseconds: only a mistake of ours takes that long.
     private static let lastResort: Int64 = 600_000_000_000
 
@@ -41,7 +41,9 @@ package final class MountService: Sendable {
     private let server: ControlServer
     private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
-    private let ended = Condition(false)
+    private let ended: Condition<Bool>
+    /// The file system, as mountinfo names it.
+    private let device: String?
 
     /// Mounts and serves until the mount is gone; then everything is stored.
     ///
@@ -85,7 +87,13 @@ package final class MountService: Sendable {
         vaults.setSink(session.changes)
         let shared = SharedVaults(vaults) { name in session.forgetRootEntry(Array(name.utf8)) }
         self.shared = shared
-        let handler = ControlHandler(vaults, shared, mountPoint: point.path) { name in
+        let ended = Condition(false)
+        self.ended = ended
+        let end: @Sendable () -> Void = {
+            Self.limitEnd(ended)
+            session.end()
+        }
+        let handler = ControlHandler(vaults, shared, mountPoint: point.path, end: end) { name in
             session.forgetRootEntry(Array(name.utf8))
         }
         let socket = RuntimeDirectory.socket(
@@ -102,6 +110,7 @@ package final class MountService: Sendable {
             server.stop()
             throw .noFUSE(error)
         }
+        device = try? MountPoint.device(of: point.path)
         if options.protects { directory?.protect() }
     }
 
@@ -120,25 +129,33 @@ package final class MountService: Sendable {
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
-    /// Waits for SIGTERM and its like, and unmounts: at once if nobody uses the mount, else as soon as those
-    /// who do let go, or the grace is over.
+    /// Waits for SIGTERM and its like, and unmounts.
+    ///
+    /// At once if nobody uses the mount, else as soon as those who do let go, or the grace is over. Copies in other
+    /// mount namespaces do not keep it longer.
     private func endOnSignal() {
         while true {
             _ = coffer_wait_for_signal()
             ending()
-            try? Thread.startDetached("coffer-end") { [self] in
-                let hasEnded = ended.wait(nanoseconds: Self.lastResort) { $0 ? true : nil }
-                if hasEnded == nil { _exit(EX_SOFTWARE) }
-            }
+            Self.limitEnd(ended)
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)
             } catch {
-                do throws(SystemError) { try MountPoint.detach(point.path, lazily: true) } catch {
-                    session.end()
-                }
-                if ended.wait(nanoseconds: Self.grace, for: { $0 ? true : nil }) == nil { session.end() }
+                try? MountPoint.detach(point.path, lazily: true)
             }
+            if ended.wait(nanoseconds: Self.grace, for: { $0 ? true : nil }) == nil {
+                if let device { MountCopies(of: device).sync() }
+                session.end()
+            }
+        }
+    }
+
+    /// Ends the process if its own end takes too long.
+    private static func limitEnd(_ ended: Condition<Bool>) {
+        try? Thread.startDetached("coffer-end") {
+            let hasEnded = ended.wait(nanoseconds: lastResort) { $0 ? true : nil }
+            if hasEnded == nil { _exit(EX_SOFTWARE) }
         }
     }
 }

@@ -1,12 +1,24 @@
+internal import CofferSystem
+
 /// What is mounted, as /proc/self/mountinfo tells; see proc(5).
 struct MountTable {
     /// A mounted file system.
     struct Mount: Equatable {
+        /// Of this mount, not of the file system: each copy in another mount namespace has one of its own.
+        let id: String
+        /// Of the file system: major and minor number, as “0:57”.
+        let device: String
         let path: String
         let type: String
     }
 
     let mounts: [Mount]
+
+    /// What a process sees; this one without a number.
+    static func read(of process: Int32? = nil) throws(SystemError) -> MountTable {
+        let name = process.map { "\($0)" } ?? "self"
+        return MountTable(try WholeFile.read("/proc/\(name)/mountinfo", limit: 64 << 20))
+    }
 
     /// Reads the lines; one that makes no sense is left out.
     ///
@@ -19,6 +31,8 @@ struct MountTable {
                 dash + 1 < fields.count
             else { return nil }
             return Mount(
+                id: String(decoding: fields[0], as: UTF8.self),
+                device: String(decoding: fields[2], as: UTF8.self),
                 path: Self.unescape(fields[4]), type: String(decoding: fields[dash + 1], as: UTF8.self))
         }
     }

@@ -6,21 +6,39 @@ internal import Glibc
 package enum Unmounting {
     private static let poll: Int64 = 10_000_000
 
+    /// How long the process behind a mount may take to end before the user is told what is waited for.
+    private static let patience: Int64 = 5_000_000_000
+
     /// Unmounts, and waits until the process behind the mount has stored everything and ended.
     ///
-    /// A mount that cannot store everything stays, so that its changes are not lost.
+    /// A mount that cannot store everything stays, so that its changes are not lost. So does one that programs use,
+    /// here or through a copy in another mount namespace; copies that nobody uses end with the mount.
     ///
-    /// - Parameter force: Whether to unmount even then.
-    /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.notStored`.
+    /// - Parameters:
+    ///   - lazily: Whether to take the mount from its place only: it ends with its last user and its last copy.
+    ///   - force: Whether to unmount even what cannot be stored, or is used through a copy.
+    ///   - note: Told what the user should know.
+    /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.mountPoint(_, .busyElsewhere)`, `.notStored`.
     package static func unmount(
-        _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation
+        _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation, note tell: (String) -> Void
     ) throws(ProfileError) {
         // A mount whose process died does not resolve.
         let resolved = (try? Directory.resolve(path)) ?? path
-        guard try MountPoint.hasVaults(resolved) else { throw .notMounted(path: path) }
-        let note = location.lockNote
-        let isOurs = note?.mountPoint == resolved
-        if isOurs, !force, let note { try store(path, resolved, note, location) }
+        let note = location.lockNote.flatMap { $0.mountPoint == resolved ? $0 : nil }
+        guard try MountPoint.hasVaults(resolved) else {
+            // Taken from its place before, and still served.
+            guard let note, !lazily, location.isLocked else { throw .notMounted(path: path) }
+            guard force else { throw .mountPoint(path: path, .detached(process: note.process)) }
+            return try end(path, note, force: true, location, tell)
+        }
+        let device = try MountPoint.device(of: resolved)
+        if let note, !force {
+            try store(path, resolved, note, location)
+            let users = device.map { MountCopies(of: $0).holders.filter(\.isUsing) } ?? []
+            guard lazily || users.isEmpty else {
+                throw .mountPoint(path: path, .busyElsewhere(MountCopies.list(users)))
+            }
+        }
         do throws(SystemError) {
             try MountPoint.detach(resolved, lazily: lazily)
         } catch  where error.code == EBUSY {
@@ -28,9 +46,41 @@ package enum Unmounting {
         } catch {
             throw .system(error)
         }
-        guard isOurs, !lazily else { return }
-        while location.isLocked { usleep(UInt32(poll / 1000)) }
-        if !force, let last = location.lockNote, last.process == note?.process, !last.failure.isEmpty {
+        if let device {
+            let copies = MountCopies(of: device)
+            let endsNow = note != nil && !lazily
+            if !copies.holders.isEmpty {
+                tell(
+                    "\(path) is mounted in another mount namespace, too, seen by \(MountCopies.list(copies.holders)); "
+                        + (endsNow ? "it ends there as well." : "it is served there until that ends."))
+            }
+            if endsNow { copies.sync() }
+        }
+        guard let note, !lazily else { return }
+        try end(path, note, force: force, location, tell)
+    }
+
+    /// Has the process behind a mount end, and waits for that.
+    ///
+    /// The kernel tells it of the end only once there is no copy of the mount any more.
+    private static func end(
+        _ path: String, _ note: LockNote, force: Bool, _ location: ProfileLocation, _ tell: (String) -> Void
+    ) throws(ProfileError) {
+        do throws(ProfileError) {
+            try ProfileAccess.checkSocket(note.socket, of: location)
+            _ = try ProfileAccess.ask(note.socket, .end) { _ in }
+        } catch {
+            // Ended already, or about to.
+        }
+        let start = Clock.monotonic
+        var hasTold = false
+        while location.isLocked {
+            usleep(UInt32(poll / 1000))
+            guard !hasTold, Clock.monotonic - start > patience else { continue }
+            hasTold = true
+            tell("Waiting for the mount’s process \(note.process) to store what is left, and end …")
+        }
+        if !force, let last = location.lockNote, last.process == note.process, !last.failure.isEmpty {
             throw .notStored(path: path, reason: last.failure, isUnmounted: true)
         }
     }

@@ -15,6 +15,7 @@ extension ProfileError {
         case .damagedProfile, .newerProfile: 65  // EX_DATAERR
         case .invalidVaultName: 64  // EX_USAGE
         case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL
+        case .mountPoint(_, .busyElsewhere), .mountPoint(_, .detached): 75  // EX_TEMPFAIL
         case .mountPoint, .notMounted: 72  // EX_OSFILE
         case .noFUSE: 69  // EX_UNAVAILABLE
         case .noMemory: 71  // EX_OSERR

@@ -78,6 +78,10 @@ package enum ProfileError: Error {
         case notOurs
         case inUse
         case busy
+        /// Programs use it in another mount namespace; says which.
+        case busyElsewhere(String)
+        /// It was unmounted lazily, and its process serves those who still use it.
+        case detached(process: Int32)
     }
 }
 
@@ -169,6 +173,16 @@ extension ProfileError.MountPointProblem {
         case .notOurs: "the mount point belongs to another user."
         case .inUse: "something is mounted here already."
         case .busy: "the mount is in use; close what is open in it and try again."
+        case .busyElsewhere(let users):
+            """
+            the mount is in use in another mount namespace, by \(users); end that and try again, or unmount regardless \
+            with: coffer unmount --force
+            """
+        case .detached(let process):
+            """
+            the mount was taken away, and is still used; its process \(process) ends with its last user. End it now with: \
+            coffer unmount --force
+            """
         }
     }
 }

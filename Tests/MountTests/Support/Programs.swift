@@ -40,6 +40,9 @@ enum Machine {
         return stat("/dev/fuse", &status) == 0 && status.st_mode & 0o006 == 0o006 && has("fusermount3")
     }
 
+    /// Whether a test can have a mount namespace of its own.
+    static var hasMountNamespaces: Bool { isRoot && has("unshare") }
+
     static func has(_ program: String) -> Bool { path(program) != nil }
 
     /// Where a program of the system is.
