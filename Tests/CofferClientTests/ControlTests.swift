@@ -251,7 +251,7 @@ import Testing
             server.arguments = ["python3", "-c", program, socket, heard]
             try server.run()
             defer { server.terminate() }
-            for _ in 0..<500 where (try? Data(contentsOf: URL(filePath: heard)).count) != 5 { usleep(10_000) }
+            #expect(waitUntil { (try? Data(contentsOf: URL(filePath: heard)).count) == 5 })
             let request = ControlRequest.changePassphrase(old: [1], new: [2], hint: nil, passes: 2, memory: 8)
             let error = profileError { () throws(ProfileError) in try access.perform(request) }
             #expect("\(String(describing: error))".contains("another user"))

@@ -51,15 +51,9 @@ final class TestProfile {
         return try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
     }
 
-    /// Whether the lock gets free, within some seconds.
+    /// Whether the lock gets free.
     @discardableResult
-    func waitUntilFree() -> Bool {
-        for _ in 0..<500 {
-            if !location.isLocked { return true }
-            usleep(10_000)
-        }
-        return false
-    }
+    func waitUntilFree() -> Bool { waitUntil { !location.isLocked } }
 
     /// The vaults, opened.
     func open() throws(ProfileError) -> OpenVaults {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// All tests with a mount of their own process, one after the other.
-@Suite(.serialized, .enabled(if: LiveMount.isPossible, "takes /dev/fuse"), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: LiveMount.isPossible, "takes /dev/fuse"), .timeLimit(.minutes(10)))
 enum LiveMountTests {}
 
 extension LiveMountTests {

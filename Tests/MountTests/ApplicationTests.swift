@@ -9,7 +9,7 @@ extension MountTests {
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().appendingPathComponent("applications.sh").path
             let result = try Command("/bin/bash", [script, "--quick", try Programs.coffer()]).run(
-                seconds: 300)
+                seconds: 500)
             let failures = result.lines.filter { !$0.hasPrefix("passed") }.joined(separator: "\n")
             #expect(result.status == 0, "\(failures)\n\(result.error)")
             #expect(result.lines.count { $0.hasPrefix("passed: SQLite") } == 8, "\(failures)")

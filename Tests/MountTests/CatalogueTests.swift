@@ -7,7 +7,7 @@ extension MountTests {
     @Suite struct CatalogueTests {
         /// Runs all cases in a process of its own, and names those that fail.
         private func run(in directory: String) throws {
-            let result = try Command(try Programs.workload(), ["run-catalogue", directory]).run(seconds: 140)
+            let result = try Command(try Programs.workload(), ["run-catalogue", directory]).run(seconds: 500)
             for line in result.lines where line.hasPrefix("FAILED") {
                 Issue.record("\(line.dropFirst(7))")
             }

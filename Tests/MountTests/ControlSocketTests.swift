@@ -48,7 +48,7 @@ extension MountTests {
                     }
                 }
                 try #require(result == 0)
-                #expect(try profile.command("status", "--json").run(seconds: 10).status == 0)
+                #expect(try profile.command("status", "--json").run(seconds: 60).status == 0)
             }
         }
     }

@@ -7,7 +7,7 @@ extension MountTests {
         /// Runs until two seconds go by in which the process used no processor time; a mount that polls
         /// never gets there.
         private func comesToRest(_ process: pid_t) -> Bool {
-            for _ in 0..<10 {
+            for _ in 0..<60 {
                 let before = Processes.ticks(process)
                 sleep(2)
                 if Processes.ticks(process) == before { return true }
@@ -30,7 +30,7 @@ extension MountTests {
                 let process: pid_t = try #require(profile.process)
                 try Files.write("text", to: profile.path("file"), durably: true)
                 #expect(
-                    (0..<10).contains { _ in
+                    (0..<60).contains { _ in
                         let before = Self.switches(process)
                         sleep(2)
                         return Self.switches(process) == before

@@ -15,8 +15,7 @@ import Testing
         let (alice, bob) = try place.pair()
         for person in [alice, bob] { person.shared.start() }
         try alice.write("x", to: "live", in: "Personal")
-        for _ in 0..<1000 where try !bob.has("live", in: "Ours") { usleep(10_000) }
-        #expect(try bob.has("live", in: "Ours"))
+        #expect(try waitUntil { try bob.has("live", in: "Ours") })
         alice.shared.stop()
         let carol = try OpenProfile()
         let handler = carol.handler

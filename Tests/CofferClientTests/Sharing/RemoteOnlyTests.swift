@@ -112,13 +112,9 @@ extension OpenProfile {
         }
     }
 
-    /// Whether something is given up in the background, within some seconds.
+    /// Whether something is given up in the background.
     func waitsForMissing(in vault: String) throws -> Bool {
         let vault = try self.vault(vault)
-        for _ in 0..<1000 {
-            if try vault.missingContent().bytes > 0 { return true }
-            usleep(10_000)
-        }
-        return false
+        return try waitUntil { try vault.missingContent().bytes > 0 }
     }
 }

@@ -60,7 +60,7 @@ final class Child {
     }
 
     /// Waits until its output is closed by all who have it, and it has ended.
-    func wait(seconds: Int = 120) throws -> Command.Result {
+    func wait(seconds: Int = 300) throws -> Command.Result {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while ends.contains(where: { $0 >= 0 }) {
             guard ContinuousClock.now < deadline else {
@@ -82,7 +82,7 @@ final class Child {
 
     /// Waits until it has printed a line that contains a text.
     func waitForLine(_ text: String) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(180)
         while !String(decoding: texts[0], as: UTF8.self).contains(text) {
             try #require(
                 ContinuousClock.now < deadline && ends[0] >= 0, "\(name) never said “\(text)”: \(said)")

@@ -33,7 +33,7 @@ struct Command {
     }
 
     /// Runs the program until it has ended and its output is closed by all who have it.
-    func run(seconds: Int = 120) throws -> Result {
+    func run(seconds: Int = 300) throws -> Result {
         let child = try Child(self)
         return try child.wait(seconds: seconds)
     }
@@ -41,7 +41,7 @@ struct Command {
     /// Runs the program, which has to succeed.
     @discardableResult
     func succeed(
-        seconds: Int = 120, sourceLocation: SourceLocation = #_sourceLocation
+        seconds: Int = 300, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Result {
         let result = try run(seconds: seconds)
         try #require(

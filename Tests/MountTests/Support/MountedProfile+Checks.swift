@@ -37,7 +37,7 @@ extension MountedProfile {
         }
         var leak: String?
         // A request that has just been answered may not be over yet.
-        Processes.waitUntil(seconds: 10) {
+        Processes.waitUntil {
             leak = (try? self.leakedDescriptors()) ?? nil
             return leak == nil
         }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Looking at processes.
 enum Processes {
-    /// Waits, for a minute at the most, until something holds.
+    /// Waits, for three minutes at the most, until something holds.
     @discardableResult
-    static func waitUntil(seconds: Int = 60, _ condition: () -> Bool) -> Bool {
+    static func waitUntil(seconds: Int = 180, _ condition: () -> Bool) -> Bool {
         for _ in 0..<seconds * 50 {
             if condition() { return true }
             usleep(20_000)
@@ -48,7 +48,7 @@ enum Processes {
 
 /// Ends a mount that hangs, so that the tests that wait for it fail instead of waiting for ever.
 final class Watchdog: Sendable {
-    private static let patience = Duration.seconds(150)
+    private static let patience = Duration.seconds(600)
     private let guarded = Mutex<pid_t?>(nil)
 
     /// Watches over a process, or over none; the wait begins anew.
