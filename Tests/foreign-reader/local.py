@@ -4,7 +4,7 @@
 usage: local.py PROFILE PASSPHRASE_FILE VAULT
 
 Lists the regular files of a vault of a profile that is not in use: a line for each, with the path, how many bytes it
-has, and their hash. To standard error goes what was found of all vaults.
+has, and their hash. To standard error goes what was found of all vaults, and which files are on a remote only.
 """
 
 import os
@@ -153,10 +153,12 @@ def main(profile, passphrase_file, wanted):
             reader["apply_intents"](database, directory, vault, store, keys)
             intents = database.execute("SELECT count(*) FROM contents").fetchone()[0] - before
             print(f"{name}: {rows} rows, log: {int(log)}, writes of the intent log: {intents}", file=sys.stderr)
-            for path, number in sorted(files(database)):
-                content = reader["content"](database, directory, vault, keys, number)
-                if name == wanted:
+            for path, number in sorted(files(database)) if name == wanted else []:
+                try:
+                    content = reader["content"](database, directory, vault, keys, number)
                     print(f"{b'/'.join(path)!a}:{file_detail(content)}")
+                except NotHere:
+                    print(f"{b'/'.join(path)!a}: on a remote only", file=sys.stderr)
 
 
 if __name__ == "__main__":
