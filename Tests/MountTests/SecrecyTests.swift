@@ -61,9 +61,12 @@ extension MountTests {
                     "--hint", Self.secrets[12]
                 ).succeed()
                 try fill(profile)
-                // The second one finds a commit that it can be built on.
-                for _ in 0..<2 { try append(Self.secrets[3], to: profile.path("large")) }
-                #expect(try Files.all(below: profile.home).contains { $0.hasSuffix("/intents") })
+                // An append goes to the intent log once there is a commit that it can be built on.
+                let hasIntents = try Processes.waitUntil {
+                    try append(Self.secrets[3], to: profile.path("large"))
+                    return try Files.all(below: profile.home).contains { $0.hasSuffix("/intents") }
+                }
+                #expect(hasIntents)
                 // While mounted, after a crash, and at rest: index, logs, packs, temporary files.
                 #expect(try found(below: profile.home) == [])
                 try profile.crash()

@@ -5,12 +5,12 @@ import Synchronization
 enum Processes {
     /// Waits, for three minutes at the most, until something holds.
     @discardableResult
-    static func waitUntil(seconds: Int = 180, _ condition: () -> Bool) -> Bool {
+    static func waitUntil(seconds: Int = 180, _ condition: () throws -> Bool) rethrows -> Bool {
         for _ in 0..<seconds * 50 {
-            if condition() { return true }
+            if try condition() { return true }
             usleep(20_000)
         }
-        return condition()
+        return try condition()
     }
 
     @discardableResult
