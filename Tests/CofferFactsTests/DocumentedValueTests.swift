@@ -1,11 +1,12 @@
 import CofferCrypto
 import CofferFormat
 import CofferSystem
+import CofferTestSupport
 import Testing
 
 @testable import CofferFacts
 
-/// The values that docs/format.md gives under "Test values", which others check their programs with.
+/// The values that docs/format.md gives under "Test values", and docs/merge.md under "Examples".
 @Suite struct DocumentedValueTests {
     private let vault: [UInt8] = .init(0x10...0x1F)
     private let item: [UInt8] = .init(0x20...0x2F)
@@ -40,6 +41,56 @@ import Testing
                         0xC9, 0xAF, 0xBD, 0x3E, 0xD8, 0x94, 0x9E, 0x4D, 0xF7, 0xF3, 0x32, 0xF7, 0xCB, 0xB0,
                         0xC8, 0x4F, 0x53, 0x03,
                     ]))
+    }
+
+    @Test func namesByRule() throws {
+        let names = try DocumentedValues().ruleNames()
+        #expect(names.count >= 10)
+        for name in names {
+            let lost = try #require(EntryName(name.name.utf8))
+            let wanted = ConflictName.wanted(for: lost, label: name.label, milliseconds: 1_795_219_199_000)
+            let found = ConflictName.numbered(wanted, name.number)
+            #expect(found.bytes == Array(name.found.utf8), "\(found)")
+        }
+    }
+
+    @Test func examplesOfTheRules() throws {
+        let root = try #require(ItemID(bytes: vault))
+        let examples = try DocumentedValues().mergeExamples()
+        #expect(examples.count >= 6)
+        for example in examples {
+            var tree = FactTree(store: MemoryFactStore(), root: root, hashKey: key())
+            for stored in example.commits {
+                let commit = try factCommit(stored)
+                #expect(commit.refusal(root: root) == nil, "\(example.title)")
+                let application = tree.apply(commit)
+                guard case .applied = application else {
+                    Issue.record("\(example.title): \(application)")
+                    continue
+                }
+            }
+            let digits = try #require(DocumentedValues.bytes(hexadecimal: example.stateHash))
+            let expected = try #require(StateHash(bytes: digits))
+            let kept = tree.stateHash()
+            #expect(kept == expected, "\(example.title)")
+            var evaluation = FullEvaluation(
+                values: tree.store.allValues, labels: tree.store.allLabels, root: root)
+            let evaluated = evaluation.tree().hash(key())
+            #expect(evaluated == expected, "\(example.title)")
+        }
+    }
+
+    private func factCommit(_ commit: DocumentedValues.MergeExample.Commit) throws -> FactCommit {
+        var versions = VersionVector()
+        for (name, sequence) in commit.versions {
+            let other = try #require(LogID(hexadecimal: name))
+            versions[other] = sequence
+        }
+        let log = try #require(LogID(hexadecimal: commit.log))
+        let facts = try #require(DocumentedValues.bytes(hexadecimal: commit.facts))
+        return FactCommit(
+            stamp: Stamp(clock: commit.clock, dot: Dot(log: log, sequence: commit.sequence)),
+            versions: versions, label: commit.label, facts: try FactRecord.facts(facts.span.bytes))
     }
 
     /// The key that the key 00 01 … 1f of epoch 1 gives.
