@@ -107,7 +107,8 @@ package enum ConflictName {
             guard result.utf8.count + replacement.utf8.count <= labelByteCountMax else { break }
             result += replacement
         }
-        while result.last == " " { result.removeLast() }
+        // By scalars: with what stands in front of it a blank can be one character, by tables that change.
+        while result.unicodeScalars.last == " " { result.unicodeScalars.removeLast() }
         return result.isEmpty ? "unnamed device" : result
     }
 }

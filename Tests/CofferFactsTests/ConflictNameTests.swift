@@ -42,7 +42,7 @@ import Testing
         "Labels are made fit for names",
         arguments: [
             ("a/b\\c", "a-b-c"), ("a\0\n\u{202E}b", "ab"), ("(x)", "[x]"), ("", "unnamed device"),
-            ("  ", "unnamed device"),
+            ("  ", "unnamed device"), ("a\u{600} ", "a\u{600}"),
             (String(repeating: "é", count: 40), String(repeating: "é", count: 32)),
         ])
     func labels(_ label: String, _ expected: String) throws {
