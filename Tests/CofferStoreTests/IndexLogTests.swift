@@ -40,6 +40,24 @@ import Testing
         #expect(problems == [])
     }
 
+    /// Whoever still has a connection to a closed index does not keep its log: the next one would go on behind it.
+    @Test func theLogOfAClosedIndexIsEmpty() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let log = try index.makeLog()
+        var rows = try RandomRows(continuing: index, seed: 3)
+        try rows.change(index, count: 100)
+        try index.commit()
+        try log.sync()
+        #expect(try test.directory.open(TestIndex.log, create: false).size() > 0)
+        try index.close()
+        #expect(try test.directory.open(TestIndex.log, create: false).size() == 0)
+        withExtendedLifetime((index, log)) {}
+        let (found, problems) = try test.on(test.directory.copy()).inspect()
+        #expect(found == rows.model)
+        #expect(problems == [])
+    }
+
     /// Readers check commits while the writer goes on and the log is moved.
     @Test func readersCheckBesideTheWriter() throws {
         let test = try TestIndex.create()

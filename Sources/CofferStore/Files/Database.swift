@@ -78,12 +78,14 @@ final class Database {
 
     /// Moves as much of the log into the database as readers allow.
     ///
-    /// - Returns: Frames in the log, and how many of them are moved.
-    func checkpoint() throws(StoreError) -> (frames: Int, moved: Int) {
+    /// - Parameter emptying: Whether to make the log empty if all of it is moved and nobody reads.
+    /// - Returns: Frames in the log, and how many of them are moved; none are left in an empty one.
+    func checkpoint(emptying: Bool = false) throws(StoreError) -> (frames: Int, moved: Int) {
         var frames: Int32 = 0
         var moved: Int32 = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(
-            handle, "main", SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
+            handle, "main", emptying ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved
+        )
         if code != SQLITE_BUSY { try check(code) }
         return (Int(frames), Int(moved))
     }

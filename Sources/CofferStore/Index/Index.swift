@@ -195,7 +195,11 @@ package final class Index {
         }
         do throws(StoreError) {
             let (frames, moved) = try database.checkpoint()
-            if moved == frames { try database.leaveLogOnClose(false) }
+            guard moved == frames else { return }
+            try database.leaveLogOnClose(false)
+            // The last connection removes the log. Whoever still has one does that too late, or never: frames that were
+            // moved would be read again, and added to, with each mount.
+            _ = try database.checkpoint(emptying: true)
         } catch {
             guard case .noSpace = error else { throw error }
         }
