@@ -11,8 +11,8 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Returns when the vaults can be used; they are served in the background until “coffer unmount”, \
             umount(8), SIGTERM or logout. A mount point that does not exist is made. While nothing is mounted \
-            on it, it cannot be written into (for root it is immutable: “chattr -i” makes it an ordinary \
-            directory again).
+            on it, it cannot be written into (for root it is immutable, unless it was made by a mount: “chattr -i” \
+            makes it an ordinary directory again).
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -44,8 +44,10 @@ struct MountCommand: ParsableCommand {
         let lock = try location.takeLock()
         let (point, notes) = try MountPoint.prepare(mountPoint)
         for note in notes { Output.error(note) }
+        let protection = options.service.protects ? point.protectionNote : nil
         let opened = try Profile.unlock(location, lock, passphrase: try Passphrase(options: profile).ask())
         if foreground {
+            if let protection { Output.error(protection) }
             let supervisor = Supervisor(Environment.value)
             try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
@@ -53,6 +55,7 @@ struct MountCommand: ParsableCommand {
                 report: supervisor.report)
         } else {
             try BackgroundMount.start(opened, location, point, self.options)
+            if let protection { Output.error(protection) }
         }
     }
 

@@ -10,12 +10,38 @@ extension MountTests {
 
         @Test(.enabled(if: Machine.isRoot, "only root makes directories immutable"))
         func rootCannotWrite() throws {
-            try withMountedProfile { profile in
+            try withProfile(mounted: nil) { profile in
+                try Files.makeDirectory(profile.point)
+                let first = try profile.command("mount", profile.point).succeed()
+                try profile.noteMounted()
+                // Said by the mount that does it, and not by the next.
+                #expect(first.error.contains("chattr -i"))
+                try profile.unmount()
+                let second = try profile.command("mount", profile.point).succeed()
+                try profile.noteMounted()
+                #expect(!second.error.contains("chattr"))
                 try profile.unmount()
                 #expect(try write(profile) == EPERM)
                 #expect(try errorNumber { try Files.makeDirectory("\(profile.point)/vault") } == EPERM)
                 try profile.mount()
                 #expect(try Files.names(profile.point) == ["Personal"])
+            }
+        }
+
+        /// What a mount made is root's own afterwards, whoever mounted there since.
+        @Test(.enabled(if: Machine.isRoot, "only root makes directories immutable"))
+        func whatAMountMadeIsGivenBack() throws {
+            try withProfile(mounted: nil) { profile in
+                for round in 1...2 {
+                    let mount = try profile.command("mount", profile.point).succeed()
+                    try profile.noteMounted()
+                    #expect(mount.error.contains("made") == (round == 1))
+                    #expect(!mount.error.contains("chattr"))
+                    try profile.unmount()
+                }
+                #expect(try write(profile) == 0)
+                try Files.remove("\(profile.point)/file")
+                try Files.removeDirectory(profile.point)
             }
         }
 

@@ -25,6 +25,9 @@ int coffer_forbid_core_dumps(void);
 int64_t coffer_boot_time_ns(void);
 /// Nanoseconds of CLOCK_REALTIME since 1970.
 int64_t coffer_real_time_ns(void);
+/// Nanoseconds since 1970 as the kernel stamps files at this moment: never before a stamp that it gave until now on
+/// any file system, nor behind one that it gives from now on.
+int64_t coffer_file_time_ns(void);
 /// Nanoseconds of CLOCK_MONOTONIC.
 int64_t coffer_monotonic_time_ns(void);
 /// O_DIRECT, O_CLOEXEC, O_NOFOLLOW, O_DIRECTORY as this architecture has them.
@@ -56,6 +59,12 @@ int coffer_terminal_columns(int descriptor);
 void coffer_name_thread(unsigned long thread, const char *name);
 /// FS_IOC_SETFLAGS: FS_IMMUTABLE_FL set or cleared.
 int coffer_set_immutable(int descriptor, int immutable);
+/// FS_IOC_GETFLAGS: whether FS_IMMUTABLE_FL is set.
+int coffer_is_immutable(int descriptor);
+/// fsetxattr(2) of an attribute that only root sees, without a value.
+int coffer_set_mark(int descriptor, const char *name);
+/// fgetxattr(2): whether such an attribute is there.
+int coffer_has_mark(int descriptor, const char *name);
 /// syncfs(2).
 int coffer_sync_file_system(int descriptor);
 /// Starts a program, in a session of its own unless `new_session` is 0: standard input and output from and to /dev/null, standard

@@ -5,15 +5,18 @@ internal import Glibc
 /// The directory below a mount, held open so that it can be reached while the mount covers it.
 ///
 /// While nothing is mounted on it, programs must not write into it unnoticed: its owner loses the right to
-/// write, and for root, who needs none, it becomes immutable (chattr(1) +i) where the file system knows that.
-struct BareDirectory: ~Copyable {
+/// write, and for root, who needs none, it becomes immutable (chattr(1) +i) where the file system knows that. One that
+/// `coffer mount` made for root is immutable below the mount only: root finds it as any other afterwards.
+final class BareDirectory: Sendable {
     private let descriptor: Descriptor
 
-    init(_ point: MountPoint) throws(SystemError) {
-        descriptor = try Descriptor.open(point.path, [.readOnly, .directory])
+    init(_ path: String) throws(SystemError) {
+        descriptor = try Descriptor.open(path, [.readOnly, .directory])
     }
 
     private static let writing: mode_t = 0o222
+    /// The extended attribute of a directory that `coffer mount` made.
+    private static let mark = "trusted.coffer.made"
 
     /// Makes it writable for its owner, as fusermount3(1) wants it.
     func open() {
@@ -32,6 +35,24 @@ struct BareDirectory: ~Copyable {
     func protect() {
         fchmod(descriptor.number, permissions & ~Self.writing)
         setImmutable(true)
+    }
+
+    /// Lets root have it back if it was made for a mount, which is gone.
+    func release() {
+        if unsafe coffer_has_mark(descriptor.number, Self.mark) == 1 { setImmutable(false) }
+    }
+
+    /// Notes that it was made for a mount.
+    func markAsMade() { _ = unsafe coffer_set_mark(descriptor.number, Self.mark) }
+
+    /// Whether protecting it makes it immutable, and that stays, which it is not yet.
+    var becomesImmutable: Bool {
+        guard geteuid() == 0, coffer_is_immutable(descriptor.number) == 0,
+            unsafe coffer_has_mark(descriptor.number, Self.mark) == 0,
+            coffer_set_immutable(descriptor.number, 1) == 0
+        else { return false }
+        setImmutable(false)
+        return true
     }
 
     private func setImmutable(_ immutable: Bool) {

@@ -29,6 +29,7 @@ package struct MountPoint: Sendable {
             } catch {
                 throw .system(error)
             }
+            (try? BareDirectory(path))?.markAsMade()
             notes.append("\(path): made, as it did not exist.")
         }
         let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(path) }
@@ -40,6 +41,18 @@ package struct MountPoint: Sendable {
         let names = try systemCalls { () throws(SystemError) in try Directory.names(in: resolved) }
         guard names.isEmpty else { throw .mountPoint(path: path, .notEmpty) }
         return (MountPoint(path: resolved, isAutomount: false), notes)
+    }
+
+    /// What a user should know of the protection of the bare mount point, if it begins with the mount to come and
+    /// stays afterwards.
+    package var protectionNote: String? {
+        guard !isAutomount, let directory = try? BareDirectory(path), directory.becomesImmutable else {
+            return nil
+        }
+        return """
+            \(path) is immutable from now on: while nothing is mounted there, not even root can write into it. \
+            “chattr -i” undoes that, “-o noprotect” leaves it out.
+            """
     }
 
     /// Takes away a mount whose process is gone.

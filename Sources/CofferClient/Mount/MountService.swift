@@ -42,6 +42,8 @@ package final class MountService: Sendable {
     private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
     private let ended: Condition<Bool>
+    /// Nil where an automount waits.
+    private let directory: BareDirectory?
     /// The file system, as mountinfo names it.
     private let device: String?
 
@@ -102,7 +104,9 @@ package final class MountService: Sendable {
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: point.path, socket: socket))
         // Where an automount waits, nobody gets at the directory below.
         let directory: BareDirectory? =
-            point.isAutomount ? nil : try systemCalls { () throws(SystemError) in try BareDirectory(point) }
+            point.isAutomount
+            ? nil : try systemCalls { () throws(SystemError) in try BareDirectory(point.path) }
+        self.directory = directory
         directory?.open()
         do throws(SystemError) {
             try session.mount(at: point.path, options: options.mount)
@@ -122,6 +126,7 @@ package final class MountService: Sendable {
             if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
         }
         session.run()
+        directory?.release()
         ending()
         shared.stop()
         ended.update { $0 = true }
