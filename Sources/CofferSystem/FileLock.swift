@@ -34,10 +34,11 @@ package struct FileLock: ~Copyable, Sendable {
 
     /// Leaves a note in the file for those who find it locked (who holds it, how to reach them).
     package func setNote(_ note: String) throws(SystemError) {
-        try retryingInterrupted("truncate", on: path) { ftruncate(descriptor.number, 0) }
         let bytes = Array(note.utf8)
+        // Over what was there: on a full disk, a block that was given back may be gone.
         try retryingInterrupted("write", on: path) {
             unsafe pwrite(descriptor.number, bytes, bytes.count, 0)
         }
+        try retryingInterrupted("truncate", on: path) { ftruncate(descriptor.number, bytes.count) }
     }
 }

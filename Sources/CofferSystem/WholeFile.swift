@@ -44,6 +44,20 @@ package enum WholeFile {
         try retryingInterrupted("fsync", on: path) { fsync(directory.number) }
     }
 
+    /// Overwrites the beginning of a small file where it lies, which takes no room on a full disk; makes it if it is
+    /// missing.
+    ///
+    /// A crash may leave a mixture of old and new bytes.
+    package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        do throws(SystemError) {
+            let descriptor = try Descriptor.open(path, [.writeOnly, .noFollow])
+            try writeAll(bytes, to: descriptor.number, subject: path)
+            try retryingInterrupted("fdatasync", on: path) { fdatasync(descriptor.number) }
+        } catch  where error.code == ENOENT {
+            try replace(path, with: bytes)
+        }
+    }
+
     /// Writes all bytes to an open descriptor.
     package static func writeAll(
         _ bytes: [UInt8], to descriptor: Int32, subject: String

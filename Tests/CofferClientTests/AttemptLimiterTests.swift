@@ -71,9 +71,36 @@ import Testing
         try machine.useUp()
         try machine.limiter.succeed()
         #expect(machine.limiter.count == 0)
-        #expect(!FileManager.default.fileExists(atPath: machine.path))
         try machine.useUp()
         #expect(try machine.attempt() == 5)
+    }
+
+    /// What is there is written over, so that a full disk keeps nobody out.
+    @Test func theFileStaysWhereItIs() throws {
+        let machine = try Machine()
+        var places: Set<UInt64> = []
+        for _ in 1...3 {
+            #expect(try machine.attempt() == nil)
+            try machine.limiter.succeed()
+            var status = stat()
+            #expect(stat(machine.path, &status) == 0)
+            #expect(status.st_size == 128)
+            places.insert(UInt64(status.st_ino))
+        }
+        #expect(places.count == 1)
+    }
+
+    /// Where an attempt cannot be counted, it takes its time instead.
+    @Test func noRoomForTheFile() throws {
+        var paused: [Int64] = []
+        var limiter = try Machine().limiter
+        limiter.pause = { paused.append($0) }
+        limiter.write = { path, _ throws(SystemError) in throw SystemError("write", code: ENOSPC, on: path) }
+        for _ in 1...10 { try limiter.begin() }
+        #expect(paused == Array(repeating: 5, count: 10))
+        limiter.write = { path, _ throws(SystemError) in throw SystemError("write", code: EIO, on: path) }
+        let failing = limiter
+        #expect(profileError { () throws(ProfileError) in try failing.begin() } != nil)
     }
 
     /// An attempt counts before the passphrase is tried: killing the program is of no use.

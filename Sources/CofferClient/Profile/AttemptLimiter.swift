@@ -1,4 +1,6 @@
+internal import CofferStore
 internal import CofferSystem
+internal import Glibc
 
 /// Makes whoever gives wrong passphrases wait, longer each time.
 ///
@@ -16,6 +18,12 @@ struct AttemptLimiter {
     /// The clock and the boot that it belongs to; a parameter for tests.
     var now: () -> Int64 = { Clock.bootTime }
     var boot: () throws(SystemError) -> String = { () throws(SystemError) in try Clock.bootIdentifier() }
+    /// Stores the file; a parameter for tests, as is the next.
+    var write: (String, [UInt8]) throws(SystemError) -> Void = { path, bytes throws(SystemError) in
+        try WholeFile.overwrite(path, with: bytes)
+    }
+    /// Waits for some seconds.
+    var pause: (Int64) -> Void = { sleep(UInt32($0)) }
 
     /// Checks that the wait is over, and counts an attempt.
     ///
@@ -36,13 +44,24 @@ struct AttemptLimiter {
         try store(AttemptRecord(count: record.count + 1, boot: boot, time: now))
     }
 
+    /// Writes over the file that is there; where a full disk has no room for a first one, each attempt takes as
+    /// long as one that was counted too often.
     private func store(_ record: AttemptRecord) throws(ProfileError) {
-        try systemCalls { () throws(SystemError) in try WholeFile.replace(path, with: record.bytes) }
+        do throws(SystemError) {
+            try write(path, record.bytes)
+        } catch {
+            guard error.isNoSpace else { throw .system(error) }
+            pause(Self.firstDelay)
+        }
     }
 
     /// Forgets all attempts, after a right passphrase.
+    ///
+    /// The file stays, for its room on the disk.
     func succeed() throws(ProfileError) {
-        try systemCalls { () throws(SystemError) in try Directory.removeFile(path) }
+        guard Directory.exists(path) else { return }
+        let boot = try systemCalls { () throws(SystemError) in try self.boot() }
+        try store(AttemptRecord(count: 0, boot: boot, time: now()))
     }
 
     /// Wrong passphrases so far.

@@ -25,6 +25,13 @@ struct AttemptRecord: Equatable {
         self.init(count: min(count, Self.countMax), boot: fields[2], time: time)
     }
 
+    /// Always as long, so that one file can be written over another.
+    private static let byteCount = 128
+
     /// The file.
-    var bytes: [UInt8] { Array("1 \(count) \(boot) \(time)\n".utf8) }
+    var bytes: [UInt8] {
+        let line = Array("1 \(count) \(boot) \(time)".utf8)
+        return line + [UInt8](repeating: UInt8(ascii: " "), count: max(0, Self.byteCount - 1 - line.count))
+            + [UInt8(ascii: "\n")]
+    }
 }
