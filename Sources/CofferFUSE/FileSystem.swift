@@ -49,6 +49,8 @@ struct FileSystem: Sendable {
         if parent.isRoot {
             guard root.vault(named: name) == nil else { throw .alreadyExists }
             guard FileType(mode: item.mode) == .directory else { throw .notPermitted }
+            // Desktops make .Trash-1000, .xdp-… and the like where they find a file system, and mean no vault.
+            guard name.first != UInt8(ascii: ".") else { throw .accessDenied }
             let mounted = try root.createVault(named: name, by: caller)
             var changes = AttributeChanges()
             changes.mode = item.mode & ModeBits.permissions & ~caller.umask

@@ -27,14 +27,11 @@ extension Operations {
         if isSet(FUSE_SET_ATTR_UID) { changes.user = status.st_uid }
         if isSet(FUSE_SET_ATTR_GID) { changes.group = status.st_gid }
         if isSet(FUSE_SET_ATTR_SIZE) { changes.size = Int64(status.st_size) }
-        if isSet(FUSE_SET_ATTR_ATIME_NOW) {
-            changes.accessed = .now
-        } else if isSet(FUSE_SET_ATTR_ATIME) {
+        // Where it says “now”, too, the kernel gives the time that it means by that.
+        if isSet(FUSE_SET_ATTR_ATIME) || isSet(FUSE_SET_ATTR_ATIME_NOW) {
             changes.accessed = .at(StatusRecord.nanoseconds(status.st_atim))
         }
-        if isSet(FUSE_SET_ATTR_MTIME_NOW) {
-            changes.modified = .now
-        } else if isSet(FUSE_SET_ATTR_MTIME) {
+        if isSet(FUSE_SET_ATTR_MTIME) || isSet(FUSE_SET_ATTR_MTIME_NOW) {
             changes.modified = .at(StatusRecord.nanoseconds(status.st_mtim))
         }
         if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
@@ -43,6 +40,12 @@ extension Operations {
             try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
         }) { reply, attributes in reply.attributes(attributes, of: node) }
     }
+
+    /// Whether changes of content stamp a file.
+    ///
+    /// With the writeback cache the kernel keeps the times of files: it stamps them before each change, cached or
+    /// not, and sends what it stamped in a SETATTR later. A stamp of ours would be another time than it shows.
+    private static let stampsFiles = false
 
     static func read(
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int, _ offset: off_t,
@@ -70,14 +73,12 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        // Pages from the kernel's cache come with times of their own, in a SETATTR.
-        let isCached = unsafe file?.pointee.writepage != 0
         let drops = session.requestDropsPrivileges
         // SAFETY: libfuse lends `size` bytes until the request is answered.
         let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: size)
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             try unsafe session.fileSystem.vault(node).write(
-                buffer.bytes, to: node.item, at: Int64(offset), touches: !isCached, dropsPrivileges: drops)
+                buffer.bytes, to: node.item, at: Int64(offset), touches: stampsFiles, dropsPrivileges: drops)
         }) { reply, _ in reply.written(size) }
     }
 
@@ -130,7 +131,7 @@ extension Operations {
             let (end, overflows) = Int64(offset).addingReportingOverflow(Int64(length))
             guard !overflows else { throw .fileTooLarge }
             try session.fileSystem.vault(node).allocate(
-                allocation, of: node.item, Int64(offset)..<end, by: caller)
+                allocation, of: node.item, Int64(offset)..<end, touches: stampsFiles, by: caller)
         }
     }
 
@@ -162,7 +163,7 @@ extension Operations {
             guard from.slot == to.slot else { throw .crossVault }
             return try session.fileSystem.vault(from).copy(
                 from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count,
-                by: caller)
+                touches: stampsFiles, by: caller)
         }) { reply, count in reply.written(count) }
     }
 }

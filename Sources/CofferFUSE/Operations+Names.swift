@@ -37,9 +37,12 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let (name, caller) = unsafe (self.name(name), caller(request))
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
-        }) { reply, made in reply.entry(made.1, of: made.0, session.lookups) }
+        let parent = Node(number: parent)
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.create(item, named: name, in: parent, by: caller)
+            }) { reply, made in reply.entry(made.1, of: made.0, session.lookups) }
+        }
     }
 
     static func makeNode(
@@ -72,15 +75,20 @@ extension Operations {
         let (name, caller) = unsafe (self.name(name), caller(request))
         let item = Vault.NewItem(mode: FileType.regular.modeBits | mode & ModeBits.permissions)
         let isExclusive = unsafe file.map { unsafe $0.pointee.flags & O_EXCL != 0 } ?? true
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            do throws(FileSystemError) {
-                return try session.fileSystem.create(item, named: name, in: Node(number: parent), by: caller)
-            } catch {
-                // The kernel did not know of the name yet: it looks it up again, and opens what is there.
-                if case .alreadyExists = error, !isExclusive { throw .stale }
-                throw error
-            }
-        }) { reply, made in unsafe reply.created(made.1, of: made.0, session.lookups, file) }
+        let parent = Node(number: parent)
+        // libfuse lends its own until this returns.
+        let file = unsafe file?.pointee
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                do throws(FileSystemError) {
+                    return try session.fileSystem.create(item, named: name, in: parent, by: caller)
+                } catch {
+                    // The kernel did not know of the name yet: it looks it up again, and opens what is there.
+                    if case .alreadyExists = error, !isExclusive { throw .stale }
+                    throw error
+                }
+            }) { reply, made in reply.created(made.1, of: made.0, session.lookups, file ?? fuse_file_info()) }
+        }
     }
 
     static func link(
@@ -88,26 +96,34 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.link(Node(number: node), as: name, in: Node(number: parent))
-        }) { reply, attributes in reply.entry(attributes, of: Node(number: node), session.lookups) }
+        let (node, parent) = (Node(number: node), Node(number: parent))
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.link(node, as: name, in: parent)
+            }) { reply, attributes in reply.entry(attributes, of: node, session.lookups) }
+        }
     }
 
     static func unlink(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            let parent = Node(number: parent)
-            let nameless = try session.fileSystem.unlink(name, in: parent)
-            session.noteMove([], nameless, in: parent)
+        let parent = Node(number: parent)
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.confirm { () throws(FileSystemError) in
+                let nameless = try session.fileSystem.unlink(name, in: parent)
+                session.noteMove([], nameless, in: parent)
+            }
         }
     }
 
     static func removeDirectory(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            try session.fileSystem.removeDirectory(name, in: Node(number: parent))
+        let parent = Node(number: parent)
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.confirm { () throws(FileSystemError) in
+                try session.fileSystem.removeDirectory(name, in: parent)
+            }
         }
     }
 
@@ -120,19 +136,22 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let (name, newName) = unsafe (self.name(name), self.name(newName))
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            let mode: Vault.RenameMode
-            switch flags {
-            case 0: mode = .replace
-            case noReplace: mode = .keep
-            case exchange: mode = .exchange
-            default: throw .invalidArgument
+        let (parent, newParent) = (Node(number: parent), Node(number: newParent))
+        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+            reply.confirm { () throws(FileSystemError) in
+                let mode: Vault.RenameMode
+                switch flags {
+                case 0: mode = .replace
+                case noReplace: mode = .keep
+                case exchange: mode = .exchange
+                default: throw .invalidArgument
+                }
+                let nameless = try session.fileSystem.rename(
+                    name, in: parent, to: newName, in: newParent, mode)
+                session.noteMove(
+                    [Vault.Name(name, in: parent.item), Vault.Name(newName, in: newParent.item)], nameless,
+                    in: parent)
             }
-            let (parent, newParent) = (Node(number: parent), Node(number: newParent))
-            let nameless = try session.fileSystem.rename(name, in: parent, to: newName, in: newParent, mode)
-            session.noteMove(
-                [Vault.Name(name, in: parent.item), Vault.Name(newName, in: newParent.item)], nameless,
-                in: parent)
         }
     }
 

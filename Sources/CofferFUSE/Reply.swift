@@ -88,12 +88,13 @@ struct Reply: ~Copyable {
     /// Answers a file that was made and is open.
     consuming func created(
         _ attributes: Attributes, of node: Node, _ lookups: LookupTable,
-        _ file: UnsafeMutablePointer<fuse_file_info>?
+        _ file: fuse_file_info
     ) {
         var entry = StatusRecord.entry(attributes, node)
-        unsafe file?.pointee.keep_cache = 1
+        var file = file
+        file.keep_cache = 1
         lookups.add(node)
-        if unsafe fuse_reply_create(request, &entry, file) != 0 { _ = lookups.subtract(1, from: node) }
+        if unsafe fuse_reply_create(request, &entry, &file) != 0 { _ = lookups.subtract(1, from: node) }
         discard self
     }
 

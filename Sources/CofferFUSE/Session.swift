@@ -20,6 +20,7 @@ package final class Session: @unchecked Sendable {
     let lookups = LookupTable()
     let notifier: Notifier
     let syncThread = SyncThread()
+    let namesThread = NamesThread()
     let deferred = DeferredReads()
     /// Where reads put what they answer.
     let buffer = AlignedBuffer(count: requestByteCountMax)
@@ -115,6 +116,7 @@ package final class Session: @unchecked Sendable {
         }
         notifier.join()
         syncThread.stop()
+        namesThread.stop()
         deferred.wait()
     }
 
@@ -135,6 +137,24 @@ package final class Session: @unchecked Sendable {
 
     func noteServing() {
         serving()
+    }
+
+    /// Performs a request that changes names in a vault: at once, or, while changes from elsewhere hold the names, on a
+    /// thread that may wait for them.
+    ///
+    /// - Parameter body: Answers the request; runs once.
+    func changeNames(
+        in node: Node, _ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void
+    ) {
+        let perform: @Sendable () -> Void = {
+            if let reply = request.reply { body(reply) }
+        }
+        guard !node.isRoot, let vault = fileSystem.root.vault(slot: node.slot)?.vault else {
+            return perform()
+        }
+        if vault.performUnlessNamesAreHeld(perform) { return }
+        // Without a thread this one waits.
+        do throws(SystemError) { try namesThread.take(perform) } catch { perform() }
     }
 
     /// Counts a node as forgotten; one that nobody knows any more may go.

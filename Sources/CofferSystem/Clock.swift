@@ -4,6 +4,11 @@ internal import CCofferSystem
 package enum Clock {
     /// Wall clock since 1970; may jump.
     package static var realTime: Int64 { coffer_real_time_ns() }
+    /// What files are stamped with: in order with all stamps of the kernel.
+    ///
+    /// Some programs compare times of files that are a moment apart, and the kernel stamps a part of them: those of
+    /// files that are written. A system call or two; `realTime` is for all else.
+    package static var fileTime: Int64 { coffer_file_time_ns() }
     /// Runs through suspend, cannot be set; starts anew at boot.
     package static var bootTime: Int64 { coffer_boot_time_ns() }
     /// For intervals; stands still in suspend.

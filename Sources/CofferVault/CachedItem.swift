@@ -8,6 +8,8 @@ final class CachedItem {
     /// Whether what is unsent of it is noted already: in the index's table, or by a record of the journal that
     /// says that it was made.
     var isMarked = false
+    /// When its content was last written while it was in memory; the times in the row may come later.
+    var written: Int64 = 0
 
     init(_ row: ItemRow, stored: RowHash?) {
         self.row = row

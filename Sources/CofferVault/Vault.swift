@@ -43,6 +43,8 @@ package final class Vault: Sendable {
     let problems: ProblemLog
     /// Who shows the vault to programs; may be taken under `state`.
     let sink = Condition<(any ChangeSink)?>(nil)
+    /// For a full disk; may be taken and used under `committing`.
+    let reserve = Condition<(any DiskReserve)?>(nil)
     /// Whether nothing may be changed through this mount.
     package let isReadOnly: Bool
     /// Whether programs may change nothing, as the person may only read the vault.
@@ -66,7 +68,7 @@ package final class Vault: Sendable {
         var root = ItemRow(
             number: index.nextItemNumber(), id: ItemID(low: id.low, high: id.high),
             mode: FileType.directory.modeBits | 0o755, user: owner.user, group: owner.group,
-            time: Clock.realTime)
+            time: Clock.fileTime)
         root.links = 2
         root.parent = root.number
         _ = try index.put(root, replacing: nil)
@@ -173,6 +175,11 @@ package final class Vault: Sendable {
         if isReadOnly || isForReading.load(ordering: .relaxed) { throw .readOnly }
     }
 
+    /// Says what to give up where a full disk keeps removals from being stored.
+    package func setReserve(_ reserve: any DiskReserve) {
+        self.reserve.withLock { $0 = reserve }
+    }
+
     /// Has somebody told, soon, whenever there is something new to be sent; nil for nobody.
     ///
     /// - Parameter listener: Called often, under the vault's lock: it only wakes somebody.
@@ -192,6 +199,42 @@ package final class Vault: Sendable {
             if let result { return result }
             state.wait { $0.holdsNames ? nil : () }
         }
+    }
+
+    /// Runs what changes names for a program, unless that would wait for changes from elsewhere.
+    ///
+    /// Those who want to hold the names wait until it is done.
+    ///
+    /// - Returns: Whether it was run.
+    package func performUnlessNamesAreHeld(_ body: () -> Void) -> Bool {
+        let mayGo = state.withLock { state in
+            guard !state.holdsNames, !state.wantsNames else { return false }
+            state.nameChanges += 1
+            return true
+        }
+        guard mayGo else { return false }
+        body()
+        let isWanted = state.withLock { state in
+            state.nameChanges -= 1
+            return state.wantsNames
+        }
+        if isWanted { state.update { _ in } }
+        return true
+    }
+
+    /// Keeps programs from changing names until `releaseNames`.
+    func holdNames() {
+        state.withLock { $0.wantsNames = true }
+        state.wait { state -> Void? in
+            guard state.nameChanges == 0 else { return nil }
+            state.holdsNames = true
+            state.wantsNames = false
+            return ()
+        }
+    }
+
+    func releaseNames() {
+        state.update { $0.holdsNames = false }
     }
 
     /// Stops writing if the index went back to its last commit, and forgets what was read of later ones.

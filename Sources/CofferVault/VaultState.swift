@@ -17,6 +17,8 @@ final class VaultState {
     private var storedOrphans: Set<Int64>
     /// Sealed bytes whose place can be given back after the next commit.
     var discards: [Discard] = []
+    /// Whether something was taken away since the last commit: that is to make room.
+    var removes = false
     /// What can be given back once the last commit is on disk.
     var dead = Dead()
     /// Items with many small ranges, to be united by compaction.
@@ -41,6 +43,10 @@ final class VaultState {
     var listener: (@Sendable () -> Void)?
     /// Whether names may not be changed for now, as changes from elsewhere are half made.
     var holdsNames = false
+    /// Whether somebody waits to hold them: no request of a mount begins to change any.
+    var wantsNames = false
+    /// Requests of a mount that are changing names.
+    var nameChanges = 0
     /// Why nothing may be written any more.
     var stopped: String?
 
@@ -48,6 +54,8 @@ final class VaultState {
     struct Dead {
         var packs: [PackID] = []
         var discards: [Discard] = []
+        /// Whether that commit takes something away.
+        var removes = false
     }
 
     struct Discard {
@@ -123,6 +131,7 @@ final class VaultState {
     /// Forgets an item for good.
     func erase(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
+        removes = true
         if let stored = item.stored {
             try storing { () throws(StoreError) in
                 try index.removeItem(number, stored)

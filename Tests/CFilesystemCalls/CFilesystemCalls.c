@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/falloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +80,70 @@ int linux_rename(const char *from, const char *to, uint32_t flags) {
 
 int linux_fallocate(int file, int mode, int64_t offset, int64_t length) {
     return fallocate(file, mode, offset, length);
+}
+
+struct block_reader {
+    int file;
+    size_t size;
+    atomic_int ends;
+};
+
+static void *read_block(void *context) {
+    struct block_reader *reader = context;
+    unsigned char *bytes = malloc(reader->size);
+    while (bytes && !atomic_load(&reader->ends)) (void)!pread(reader->file, bytes, reader->size, 0);
+    free(bytes);
+    return NULL;
+}
+
+static int write_block(unsigned long context, int file, const void *bytes, size_t size) {
+    struct iocb block = {.aio_fildes = (uint32_t)file,
+                         .aio_lio_opcode = IOCB_CMD_PWRITE,
+                         .aio_buf = (uint64_t)(uintptr_t)bytes,
+                         .aio_nbytes = size};
+    struct iocb *blocks[] = {&block};
+    struct io_event event;
+    if (syscall(SYS_io_submit, context, 1, blocks) != 1) return -1;
+    if (syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1) return -1;
+    if (event.res == (int64_t)size) return 0;
+    errno = event.res < 0 ? (int)-event.res : EIO;
+    return -1;
+}
+
+int linux_count_stale_reads(const char *path, size_t size, int rounds) {
+    int stale = -1, error;
+    unsigned long context = 0;
+    unsigned char *bytes = NULL, *seen = malloc(size);
+    struct block_reader reader = {.size = size};
+    pthread_t thread;
+    int direct = open(path, O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0644);
+    reader.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (direct < 0 || reader.file < 0 || !seen || posix_memalign((void **)&bytes, 4096, size)) goto end;
+    memset(bytes, 0, size);
+    if (syscall(SYS_io_setup, 1, &context) == -1) goto end;
+    if (write_block(context, direct, bytes, size) == -1) goto end;
+    if (pthread_create(&thread, NULL, read_block, &reader) != 0) goto end;
+    stale = 0;
+    for (int round = 1; round <= rounds && stale >= 0; round++) {
+        memset(bytes, round, size);
+        if (write_block(context, direct, bytes, size) == -1 || pread(reader.file, seen, size, 0) != (ssize_t)size)
+            stale = -1;
+        else if (memcmp(bytes, seen, size) != 0)
+            stale++;
+    }
+    error = errno;
+    atomic_store(&reader.ends, 1);
+    pthread_join(thread, NULL);
+    errno = error;
+end:
+    error = errno;
+    if (context) syscall(SYS_io_destroy, context);
+    if (direct >= 0) close(direct);
+    if (reader.file >= 0) close(reader.file);
+    free(bytes);
+    free(seen);
+    errno = error;
+    return stale;
 }
 
 ssize_t linux_copy_file_range(int from, int64_t *from_offset, int to, int64_t *to_offset, size_t length) {

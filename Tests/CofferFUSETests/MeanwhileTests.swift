@@ -1,6 +1,8 @@
-import CofferVault
+import CofferSystem
 import Foundation
 import Testing
+
+@testable import CofferVault
 
 extension LiveMountTests {
     /// What programs do after a vault has changed and before the kernel knows.
@@ -22,6 +24,41 @@ extension LiveMountTests {
                 #expect(try elsewhere.content("c") == "other")
                 #expect(try Program.reads(mount.path("c")) == "other")
                 #expect(try Program.lists(mount.path()) == ["c"])
+            }
+        }
+
+        /// While many names change from elsewhere, only programs wait that change names themselves.
+        @Test func aProgramThatChangesNamesWaitsAlone() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makesDirectory("d")
+                #expect(try Program.lists(mount.path("d")) == [])
+                let (path, folder) = (mount.path("new"), mount.path("d"))
+                let made = Condition(false)
+                let seen = Condition(false)
+                mount.vault.holdNames()
+                let maker = try CofferSystem.Thread.start("maker") {
+                    let file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+                    made.update { $0 = file >= 0 }
+                    close(file)
+                }
+                let reader = try CofferSystem.Thread.start("reader") {
+                    var status = stat()
+                    for round in 0..<100 {
+                        usleep(2_000)
+                        _ = stat("\(folder)/\(round)", &status)
+                    }
+                    seen.update { $0 = true }
+                }
+                let wasSeen = seen.wait(nanoseconds: 90_000_000_000) { $0 ? true : nil }
+                let wasMade = made.withLock { $0 }
+                mount.vault.releaseNames()
+                maker.join()
+                reader.join()
+                #expect(wasSeen == true)
+                #expect(!wasMade)
+                #expect(made.withLock { $0 })
+                #expect(try elsewhere.names() == ["d", "new"])
             }
         }
 

@@ -35,6 +35,39 @@ import Testing
 
     private func name(_ entry: Vault.Entry) -> String { String(decoding: entry.name, as: UTF8.self) }
 
+    /// A name that is moved within the directory stays at its place: who renames what is read comes to an end.
+    @Test func renamesWhileReading() throws {
+        let names = try readAll {
+            for name in try read(after: 2, limit: 100).map(name) where name.hasPrefix("file") {
+                try vault.rename(
+                    Array(name.utf8), in: directory, to: Array("new \(name)".utf8), in: directory, .replace)
+            }
+        }
+        #expect(names.count == 22)
+        #expect(Set(names).count == 22)
+    }
+
+    /// A name that is replaced is there all the time.
+    @Test func aNameThatIsReplaced() throws {
+        var index = 19
+        let names = try readAll {
+            try vault.rename(
+                Array("file \(index)".utf8), in: directory, to: Array("file 5".utf8), in: directory, .replace)
+            index -= 1
+        }
+        #expect(names.filter { $0 == "file 5" }.count == 1)
+    }
+
+    /// Names that are exchanged are there all the time, both.
+    @Test func namesThatAreExchanged() throws {
+        let names = try readAll {
+            try vault.rename(
+                Array("file 1".utf8), in: directory, to: Array("file 18".utf8), in: directory, .exchange)
+        }
+        #expect(names.count == 22)
+        #expect(Set(names).count == 22)
+    }
+
     /// Reads from behind a cookie to the end, running `change` after each piece.
     private func readAll(change: () throws -> Void = {}) throws -> [String] {
         var names: [String] = []
@@ -84,9 +117,16 @@ import Testing
         try vault.removeDirectory(Array("directory".utf8), in: Vault.rootNumber)
     }
 
-    /// A name that moved within the directory is new: it may be read again, but only under its new name.
-    @Test func aRenamedNameComesLast() throws {
+    /// Whoever renames what is read must not find it again.
+    @Test func aRenamedNameStaysAtItsPlace() throws {
+        let names = try vault.names(in: directory)
         _ = try vault.move("file 3", in: directory, to: "moved", into: directory)
+        #expect(try vault.names(in: directory) == names.map { $0 == "file 3" ? "moved" : $0 })
+    }
+
+    @Test func aNameFromElsewhereComesLast() throws {
+        _ = try vault.makeFile("old")
+        _ = try vault.move("old", to: "moved", into: directory)
         #expect(try vault.names(in: directory).last == "moved")
     }
 

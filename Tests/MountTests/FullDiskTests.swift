@@ -61,12 +61,28 @@ extension MountTests {
             }
         }
 
-        private func fillToTheLastBlock(_ ballast: String) {
-            let file = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        /// Leaves no block of the disk, nor the profile's reserve unless it is to be kept.
+        ///
+        /// The file system gives blocks back some time after they were freed, and a vault may use what it saw to be
+        /// free before: so it is full once nothing could be written for a while.
+        private func fillToTheLastBlock(_ disk: String, _ profile: MountedProfile, keepsReserve: Bool = false)
+            throws
+        {
+            let ballast = "\(disk)/ballast"
+            let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+            try Files.check(file, ballast)
             defer { close(file) }
             let block = [UInt8](repeating: 7, count: 4096)
-            while write(file, block, block.count) > 0 {}
-            #expect(fsync(file) == 0 || errno == ENOSPC)
+            var quiet = 0
+            let isFull = Processes.waitUntil {
+                var isQuiet = true
+                while write(file, block, block.count) > 0 { isQuiet = false }
+                #expect(fsync(file) == 0 || errno == ENOSPC)
+                if !keepsReserve, unlink("\(profile.home)/reserve") == 0 { isQuiet = false }
+                quiet = isQuiet ? quiet + 1 : 0
+                return quiet >= 25
+            }
+            try #require(isFull, "the disk did not get full")
         }
 
         /// What programs were told to be done is not lost by an unmount that says it went well.
@@ -76,7 +92,7 @@ extension MountTests {
                     profile.expectsProblems = true
                     for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
                     try profile.remount()
-                    fillToTheLastBlock("\(disk)/ballast")
+                    try fillToTheLastBlock(disk, profile)
                     for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
                     let result = try profile.command("unmount", profile.point).fail(with: 74)
                     #expect(result.error.contains("--force"))
@@ -85,7 +101,7 @@ extension MountTests {
                     try profile.remount()
                     #expect(try Files.names(profile.vault).count == 100)
                     // And now given up.
-                    fillToTheLastBlock("\(disk)/ballast")
+                    try fillToTheLastBlock(disk, profile)
                     for index in 300..<400 { try Files.remove(profile.path("\(index)")) }
                     try profile.command("unmount", "--force", profile.point).succeed()
                     profile.expectEnded()
@@ -104,7 +120,7 @@ extension MountTests {
                     profile.expectsProblems = true
                     for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
                     try profile.remount()
-                    fillToTheLastBlock("\(disk)/ballast")
+                    try fillToTheLastBlock(disk, profile)
                     for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
                     #expect(umount2(profile.point, 0) == 0)
                     profile.expectEnded()
@@ -112,6 +128,77 @@ extension MountTests {
                     try Files.remove("\(disk)/ballast")
                     try profile.mount()
                     #expect(try profile.check().damage.isEmpty)
+                }
+            }
+        }
+
+        private func freeBytes(_ disk: String) -> Int {
+            var space = statvfs()
+            return statvfs(disk, &space) == 0 ? Int(space.f_bavail) * Int(space.f_frsize) : 0
+        }
+
+        /// Removing makes room when others have taken the last block, and ending the mount loses nothing.
+        @Test func removingMakesRoom() throws {
+            try LoopDisk.with(megabytes: 80) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    for index in 0..<200 { try Files.write("\(index)", to: profile.path("\(index)")) }
+                    for index in 0..<16 {
+                        try Files.write(
+                            pattern(1 << 20, seed: UInt64(index)), to: profile.path("large-\(index)"),
+                            durably: true)
+                    }
+                    try profile.remount()
+                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
+                    for index in 0..<12 { try Files.remove(profile.path("large-\(index)")) }
+                    #expect(Processes.waitUntil { freeBytes(disk) >= 12 << 20 })
+                    // What has no reserve any more is small.
+                    for index in 0..<100 { try Files.remove(profile.path("\(index)")) }
+                    try profile.remount()
+                    #expect(try Files.names(profile.vault).count == 104)
+                    for index in 12..<16 {
+                        let bytes = try Files.read(profile.path("large-\(index)"))
+                        #expect(bytes == pattern(1 << 20, seed: UInt64(index)))
+                    }
+                    // With plenty of room there is a reserve again.
+                    try Files.remove("\(disk)/ballast")
+                    #expect(
+                        Processes.waitUntil {
+                            _ = try? Files.write("x", to: profile.path("another"), durably: true)
+                            return Files.exists("\(profile.home)/reserve")
+                        })
+                    #expect(try profile.check().damage.isEmpty)
+                }
+            }
+        }
+
+        /// A full disk keeps nobody from reading, nor from removing later.
+        @Test func nobodyIsLockedOut() throws {
+            try LoopDisk.with(megabytes: 64) { disk in
+                try withProfile(mounted: "rw", disk: disk) { profile in
+                    profile.expectsProblems = true
+                    for index in 0..<10 {
+                        try Files.write(
+                            pattern(1 << 20, seed: UInt64(index)), to: profile.path("\(index)"), durably: true
+                        )
+                    }
+                    try profile.unmount()
+                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
+                    #expect(try profile.command("vault", "list").succeed().output.contains("Personal"))
+                    #expect(try profile.check().damage.isEmpty)
+                    for options in ["ro", nil] {
+                        try profile.mount(options)
+                        for index in 0..<10 {
+                            let bytes = try Files.read(profile.path("\(index)"))
+                            #expect(bytes == pattern(1 << 20, seed: UInt64(index)))
+                        }
+                        try profile.unmount()
+                    }
+                    try profile.mount()
+                    for index in 0..<9 { try Files.remove(profile.path("\(index)")) }
+                    #expect(Processes.waitUntil { freeBytes(disk) >= 8 << 20 })
+                    try profile.remount()
+                    #expect(try Files.names(profile.vault) == ["9"])
                 }
             }
         }
@@ -126,18 +213,15 @@ extension MountTests {
                         try Files.write(
                             "small \(index)", to: profile.path("small/\(index)"), durably: index == 199)
                     }
-                    let ballast = "\(disk)/ballast"
-                    let file = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-                    let block = [UInt8](repeating: 7, count: 4096)
-                    while write(file, block, block.count) > 0 {}
-                    #expect(fsync(file) == 0 || errno == ENOSPC)
-                    close(file)
+                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
                     let written = try errorNumber {
                         try Files.write(pattern(200_000), to: profile.path("more"), durably: true)
                     }
                     #expect(written == ENOSPC)
                     try expectAll(profile, count: 0)
-                    try Files.remove(ballast)
+                    // The reserve is for removals: it is not spent on what somebody writes.
+                    #expect(Files.exists("\(profile.home)/reserve"))
+                    try Files.remove("\(disk)/ballast")
                     let path = profile.path("after")
                     #expect(
                         Processes.waitUntil { (try? Files.write("fine", to: path, durably: true)) != nil })

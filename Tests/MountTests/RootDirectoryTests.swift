@@ -38,6 +38,22 @@ extension MountTests {
             }
         }
 
+        /// What desktops make at the top of a file system is no vault.
+        @Test func dotNamesAreRefused() throws {
+            try withMountedProfile { profile in
+                for name in [".Trash", ".Trash-1001", ".xdp-abc", ".x"] {
+                    #expect(
+                        try errorNumber { try Files.makeDirectory("\(profile.point)/\(name)") } == EACCES,
+                        "\(name)")
+                }
+                #expect(try Files.names(profile.point) == ["Personal"])
+                // Who means it says so.
+                try profile.command("vault", "create", ".hidden").succeed()
+                try Files.write("text", to: "\(profile.point)/.hidden/file")
+                try Files.makeDirectory(profile.path(".Trash-1001"))
+            }
+        }
+
         @Test func existingAndMissingNames() throws {
             try withMountedProfile { profile in
                 let none = "\(profile.point)/None"

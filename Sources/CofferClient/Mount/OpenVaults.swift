@@ -27,7 +27,8 @@ final class OpenVaults: VaultDirectory {
         self.profile = profile
         self.problems = problems
         self.isReadOnly = isReadOnly
-        state = Condition(State(changed: Clock.realTime))
+        state = Condition(State(changed: Clock.fileTime))
+        if !isReadOnly { profile.reserve.restore() }
         for path in profile.strayDirectories {
             problems.add("\(path) belongs to no vault of this profile; if you do not miss one, remove it.")
         }
@@ -55,6 +56,7 @@ final class OpenVaults: VaultDirectory {
         } catch {
             throw .store(error)
         }
+        vault.setReserve(profile.reserve)
         // Before anybody sees it, and not only once its members are read.
         if profile.share(of: record.id)?.hasRemote == true { profile.use(of: record.id).apply(to: vault) }
         do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
@@ -87,7 +89,7 @@ final class OpenVaults: VaultDirectory {
         var failure: FileSystemError?
         for mounted in vaults {
             do throws(FileSystemError) {
-                try mounted.vault.commit()
+                try mounted.vault.commit(usingReserve: true)
             } catch {
                 if case .noSpace = error { failure = error }
             }
@@ -232,7 +234,7 @@ final class OpenVaults: VaultDirectory {
     private func note(_ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
-            state.changed = Clock.realTime
+            state.changed = Clock.fileTime
         }
     }
 }

@@ -15,6 +15,8 @@ package final class Profile: Sendable {
     private let lock: FileLock
     private let key: SymmetricKey<ProfileRole>
     let state: Condition<State>
+    /// Room for removals, and for changes of the profile, on a full disk.
+    let reserve: ReserveFile
     /// Taken before `state`: one vault is made at a time, as the slot is known before its store is.
     private let creating = Condition(false)
 
@@ -56,6 +58,7 @@ package final class Profile: Sendable {
         _ state: sending State
     ) {
         self.location = location
+        reserve = ReserveFile(in: location.path)
         self.lock = lock
         self.key = key
         self.state = Condition(state)
@@ -260,7 +263,12 @@ package final class Profile: Sendable {
         SecretBytes.wipe(&bytes)
         let file = state.record.bytes
         do throws(SystemError) {
-            try WholeFile.replace(location.profile, with: file)
+            do throws(SystemError) {
+                try WholeFile.replace(location.profile, with: file)
+            } catch {
+                guard error.isNoSpace, reserve.release() else { throw error }
+                try WholeFile.replace(location.profile, with: file)
+            }
         } catch {
             // If only the last step failed, the new file is in place: then the change is made.
             let present = try? WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)

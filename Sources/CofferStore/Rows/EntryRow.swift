@@ -10,7 +10,7 @@ package struct EntryRow: Equatable, Sendable {
     package var item: Int64
     /// The item's type, as d_type.
     package var type: UInt8
-    /// Its place in the order of reading; above 2, never used twice in a vault.
+    /// Its place in the order of reading; above 2, no two have the same.
     package var cookie: Int64
     /// Whether it changed since it was last sent to a remote.
     package var unsent: Bool

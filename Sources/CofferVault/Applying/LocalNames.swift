@@ -176,7 +176,7 @@ final class LocalNames {
         }
         let directory = try home(of: name, placed, state)
         let parent = directory.row.number
-        let time = Clock.realTime
+        let time = Clock.fileTime
         var bytes = name.place.name.bytes
         let other = try storing { () throws(StoreError) in try state.index.entry(bytes, in: parent) }
         if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, state) }

@@ -77,8 +77,8 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
             let hash = try changeElsewhere { changes throws(FileSystemError) in
-                state.withLock { $0.holdsNames = true }
-                defer { state.update { $0.holdsNames = false } }
+                holdNames()
+                defer { releaseNames() }
                 return try committing.withLock { intents throws(FileSystemError) in
                     let rebuild = Rebuild(of: self, facts, as: participant)
                     let hash = try rebuild.run()

@@ -59,7 +59,7 @@ extension RemoteUpdate {
             }
         }
         try update(item, to: shown, attributes, like: other, state)
-        item.row.changed = Clock.realTime
+        item.row.changed = Clock.fileTime
         state.touch(item, [])
         changedItems.insert(id)
     }

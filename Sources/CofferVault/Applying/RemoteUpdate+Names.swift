@@ -16,7 +16,7 @@ extension RemoteUpdate {
         let directory = try state.item(parent.number)
         let item = try state.item(entry.item)
         try storing { () throws(StoreError) in try state.index.remove(entry) }
-        let time = Clock.realTime
+        let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time
         if item.type == .directory {
@@ -48,7 +48,7 @@ extension RemoteUpdate {
             parent: parent.number, name: name, item: item.row.number, type: type.rawValue,
             cookie: state.index.nextCookie())
         try storing { () throws(StoreError) in try state.index.insert(row) }
-        let time = Clock.realTime
+        let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time
         if type == .directory {
@@ -97,7 +97,7 @@ extension RemoteUpdate {
         let type = shown.kind.type
         var row = ItemRow(
             number: state.index.nextItemNumber(), id: id, mode: type.modeBits | Self.mode(of: shown),
-            user: root.user, group: root.group, time: Clock.realTime)
+            user: root.user, group: root.group, time: Clock.fileTime)
         row.unsent = []
         row.links = type == .directory ? 2 : 0
         row.modified = shown.modified ?? row.modified
@@ -132,7 +132,7 @@ extension RemoteUpdate {
 
     /// Counts items without a name as gone, once all names are in place.
     func end(_ state: VaultState) throws(FileSystemError) {
-        let time = Clock.realTime
+        let time = Clock.fileTime
         for number in bereft.sorted() {
             let item = try state.item(number)
             if item.type == .directory {

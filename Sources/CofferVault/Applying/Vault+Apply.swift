@@ -59,8 +59,8 @@ extension Vault {
                 }
             }
             try changeElsewhere { changes throws(FileSystemError) in
-                state.withLock { $0.holdsNames = true }
-                defer { state.update { $0.holdsNames = false } }
+                holdNames()
+                defer { releaseNames() }
                 try apply(batch, growths, as: participant, recorder, &applied, &changes)
             }
             try commitIndex()

@@ -57,7 +57,7 @@ extension Vault {
         row.links = UInt32(names.count)
         row.size = 0
         row.allocated = 0
-        row.changed = Clock.realTime
+        row.changed = Clock.fileTime
         row.unsent.remove(.content)
         row.flags.remove(.hasPages)
         old.row.links -= row.links
@@ -83,7 +83,7 @@ extension Vault {
         try ensureSpace(for: 8192, state)
         let directory = try home(of: place, state)
         let parent = directory.row.number
-        let time = Clock.realTime
+        let time = Clock.fileTime
         let name = try conflictName(for: place.name, in: parent, at: time, state)
         try insertEntry(name, in: directory, to: number, .regular, time, state)
         item.row.links = 1

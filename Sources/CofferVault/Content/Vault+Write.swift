@@ -10,7 +10,7 @@ extension Vault {
     /// As pwrite(2).
     ///
     /// - Parameters:
-    ///   - touches: Whether the times of the item change (not for pages that the kernel had cached).
+    ///   - touches: Whether the times of the item change (not where the kernel keeps them).
     ///   - dropsPrivileges: Whether set-user-id and set-group-id are to go.
     package func write(
         _ bytes: RawSpan, to number: Int64, at offset: Int64, touches: Bool, dropsPrivileges: Bool
@@ -37,9 +37,10 @@ extension Vault {
                 guard isLast else { return }
                 let item = try state.item(number)
                 if touches {
-                    item.row.modified = Clock.realTime
+                    item.row.modified = Clock.fileTime
                     item.row.changed = item.row.modified
                 }
+                item.written = Clock.realTime
                 if dropsPrivileges { try self.dropPrivileges(of: item, all: false, state) }
                 try self.dropCapability(of: item, state)
                 state.touch(item, touches ? [.content, .times] : .content)
@@ -215,6 +216,7 @@ extension Vault {
         guard !range.isEmpty else { return }
         let number = item.row.number
         readAhead.end(number)
+        if range.upperBound >= item.row.size { state.removes = true }
         let rows = try storing { () throws(StoreError) in
             try state.index.extents(of: number, overlapping: range)
         }

@@ -15,10 +15,13 @@ extension Vault {
     ///
     /// As fsync(2), for all of the vault. Small changes of files that are there already go into the intent
     /// log, all others make it a commit of the index.
-    package func commit() throws(FileSystemError) {
+    ///
+    /// - Parameter usingReserve: Whether the reserve of disk space may be used for anything, not only for removals: at
+    ///   the end of a mount.
+    package func commit(usingReserve: Bool = false) throws(FileSystemError) {
         try committing.withLock { intents throws(FileSystemError) in
             if try recordChanges(in: intents) { return }
-            try commitAlone(intents)
+            try commitAlone(intents, usingReserve: usingReserve)
         }
     }
 
@@ -26,8 +29,10 @@ extension Vault {
     ///
     /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
     /// the vault's lock.
-    func commitIndex() throws(FileSystemError) {
-        try committing.withLock { intents throws(FileSystemError) in try commitAlone(intents) }
+    func commitIndex(usingReserve: Bool = false) throws(FileSystemError) {
+        try committing.withLock { intents throws(FileSystemError) in
+            try commitAlone(intents, usingReserve: usingReserve)
+        }
     }
 
     /// Bytes that a commit would have to bring to disk, about.
@@ -35,10 +40,35 @@ extension Vault {
         state.withLock { $0.packs.unsyncedByteCount }
     }
 
+    /// Where a full disk keeps a removal from being committed, the reserve makes room for it.
+    ///
     /// - Parameter body: Runs right behind the commit, with the vault's lock; if given, there is a commit in
     ///   any case.
     func commitAlone(
-        _ intents: IntentLog, then body: ((VaultState) throws(FileSystemError) -> Void)? = nil
+        _ intents: IntentLog, usingReserve: Bool = false,
+        then body: ((VaultState) throws(FileSystemError) -> Void)? = nil
+    ) throws(FileSystemError) {
+        var rest = body
+        func runOnce(_ state: VaultState) throws(FileSystemError) {
+            try rest?(state)
+            rest = nil
+        }
+        var isDone = false
+        while !isDone {
+            do throws(FileSystemError) {
+                try tryCommit(intents, then: rest == nil ? nil : runOnce)
+                isDone = true
+            } catch {
+                guard case .noSpace = error, let reserve = reserve.withLock({ $0 }),
+                    usingReserve || state.withLock({ $0.removes || $0.dead.removes }), reserve.release()
+                else { throw error }
+            }
+        }
+        reserve.withLock { $0 }?.restore()
+    }
+
+    private func tryCommit(
+        _ intents: IntentLog, then body: ((VaultState) throws(FileSystemError) -> Void)?
     ) throws(FileSystemError) {
         let (hasChanges, stopped, base) = state.withLock { ($0.hasChanges, $0.stopped, $0.index.base) }
         if let stopped { throw .store(.stopped(reason: stopped)) }
@@ -145,6 +175,8 @@ extension Vault {
         state.dead.packs += removed
         state.dead.discards += state.discards
         state.discards = []
+        state.dead.removes = state.dead.removes || state.removes
+        state.removes = false
     }
 
     /// Brings the bulk of what was appended to disk before the lock is taken.
@@ -260,7 +292,7 @@ extension Vault {
         }
         let (isStopped, hasChanges) = state.withLock { ($0.stopped != nil, $0.hasChanges) }
         if isStopped { return }
-        try commitIndex()
+        try commitIndex(usingReserve: true)
         try changing { state throws(FileSystemError) in
             for number in state.orphans {
                 let item = try state.item(number)
@@ -268,10 +300,12 @@ extension Vault {
                 if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, state) }
             }
         }
-        try commitIndex()
+        try commitIndex(usingReserve: true)
         do throws(StoreError) {
             try state.withLock { state throws(StoreError) in try state.index.close() }
         } catch {
+            // The next mount moves what is in the log.
+            if case .noSpace = error, log.isWritten { return }
             // What was committed is in the log. An index with damage that somebody met may not get further.
             if case .damaged = error, !hasChanges { return }
             throw FileSystemError(error)

@@ -54,7 +54,8 @@ struct CollectedChanges {
             case .settled:
                 guard row.unsent.contains(.content) else { return true }
                 let quiet = row.size <= Self.smallByteCountMax ? Self.quietMin : Self.quiet
-                if row.changed < now - quiet || row.changed > now { return true }
+                let changed = max(row.changed, state.items[row.number]?.written ?? 0)
+                if changed < now - quiet || changed > now { return true }
                 if let since = state.busy[row.number] { return since < now - Self.patience }
                 state.busy[row.number] = now
                 return false

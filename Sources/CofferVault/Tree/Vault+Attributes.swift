@@ -13,7 +13,7 @@ extension Vault {
         try ensureChangeable()
         return try changing { state throws(FileSystemError) in
             let item = try state.item(number)
-            let time = Clock.realTime
+            let time = Clock.fileTime
             if let size = changes.size { try self.resize(item, to: size, time, state) }
             if let mode = changes.mode { try self.changeMode(of: item, to: mode, state) }
             if changes.user != nil || changes.group != nil {
@@ -61,8 +61,16 @@ extension Vault {
     }
 
     /// As a write by `caller` does: root keeps set-user-id and set-group-id.
+    ///
+    /// Who is not in the file's group takes set-group-id also from what the group cannot execute.
     func dropPrivileges(of item: CachedItem, by caller: Caller, _ state: VaultState) throws(FileSystemError) {
-        if caller.user != 0 { try dropPrivileges(of: item, all: false, state) }
+        if caller.user != 0 {
+            if caller.group != item.row.group, item.row.mode & ModeBits.setGroup != 0 {
+                item.row.mode &= ~ModeBits.setGroup
+                state.touch(item, .mode)
+            }
+            try dropPrivileges(of: item, all: false, state)
+        }
         try dropCapability(of: item, state)
     }
 
@@ -83,7 +91,7 @@ extension Vault {
             guard row.accessed <= row.modified || row.accessed <= row.changed || row.accessed < now - day,
                 let item = try? state.item(number)
             else { return }
-            item.row.accessed = now
+            item.row.accessed = Clock.fileTime
             state.touch(item, [])
             upkeep.note(changes: state.changeCount)
         }

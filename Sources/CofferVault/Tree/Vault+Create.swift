@@ -42,7 +42,7 @@ extension Vault {
             guard try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) }) == nil
             else { throw .alreadyExists }
             try self.ensureSpace(for: 8192, state)
-            let time = Clock.realTime
+            let time = Clock.fileTime
             var row = ItemRow(
                 number: state.index.nextItemNumber(), id: .made(at: time), mode: new.mode, user: caller.user,
                 group: caller.group, time: time)
@@ -85,7 +85,7 @@ extension Vault {
             guard try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) }) == nil
             else { throw .alreadyExists }
             try self.ensureSpace(for: 8192, state)
-            let time = Clock.realTime
+            let time = Clock.fileTime
             try self.insertEntry(name, in: directory, to: number, type, time, state)
             item.row.links += 1
             item.row.changed = time
@@ -96,13 +96,15 @@ extension Vault {
     }
 
     /// Puts a name into a directory and sets the directory's times.
+    ///
+    /// - Parameter cookie: Its place in the order of reading; nil for the last one.
     func insertEntry(
         _ name: [UInt8], in directory: CachedItem, to item: Int64, _ type: FileType, _ time: Int64,
-        _ state: VaultState
+        cookie: Int64? = nil, _ state: VaultState
     ) throws(FileSystemError) {
         let row = EntryRow(
             parent: directory.row.number, name: name, item: item, type: type.rawValue,
-            cookie: state.index.nextCookie())
+            cookie: cookie ?? state.index.nextCookie())
         try storing { () throws(StoreError) in try state.index.insert(row) }
         stamp(directory, time, state)
     }

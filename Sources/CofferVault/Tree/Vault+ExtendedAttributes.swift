@@ -110,7 +110,7 @@ extension Vault {
             } else {
                 try self.setAttribute(name, of: item, to: value, state)
             }
-            item.row.changed = Clock.realTime
+            item.row.changed = Clock.fileTime
             // A list stays on this device; what the mode shows of it does not.
             state.touch(item, item.row.mode == permissions ? .attributes : [.attributes, .mode])
         }
@@ -125,7 +125,7 @@ extension Vault {
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             try self.removeAttribute(name, of: item, state)
-            item.row.changed = Clock.realTime
+            item.row.changed = Clock.fileTime
             state.touch(item, .attributes)
         }
     }

@@ -25,7 +25,7 @@ extension Vault {
             let item = try state.item(entry.item)
             guard item.type != .directory else { throw .isDirectory }
             try Self.checkCount(of: item)
-            let time = Clock.realTime
+            let time = Clock.fileTime
             try storing { () throws(StoreError) in try state.index.remove(entry) }
             self.stamp(directory, time, state)
             self.dropName(of: item, time, state)
@@ -54,7 +54,7 @@ extension Vault {
                 throw .directoryNotEmpty
             }
             try Self.checkCount(of: directory)
-            let time = Clock.realTime
+            let time = Clock.fileTime
             try storing { () throws(StoreError) in try state.index.remove(entry) }
             directory.row.links -= 1
             self.stamp(directory, time, state)
@@ -77,6 +77,7 @@ extension Vault {
     func dropName(of item: CachedItem, _ time: Int64, _ state: VaultState) {
         item.row.links -= 1
         item.row.changed = time
+        state.removes = true
         state.touch(item, item.row.links == 0 ? .existence : [])
         if item.row.links == 0 { state.orphans.insert(item.row.number) }
     }
@@ -85,6 +86,7 @@ extension Vault {
     func dropDirectory(_ item: CachedItem, _ time: Int64, _ state: VaultState) {
         item.row.links = 0
         item.row.changed = time
+        state.removes = true
         state.touch(item, .existence)
         state.orphans.insert(item.row.number)
     }

@@ -20,7 +20,9 @@ extension Vault {
 
     /// Moves a name, replacing what had the new one.
     ///
-    /// As renameat2(2); there is no instant at which the new name does not exist.
+    /// As renameat2(2); there is no instant at which the new name does not exist. Whoever reads the directory
+    /// meanwhile finds a name that was replaced at its place, and one that is new where the old one was: a reader that
+    /// renames what it finds comes to an end.
     ///
     /// - Returns: The number of an item that lost its last name by it.
     @discardableResult
@@ -44,7 +46,8 @@ extension Vault {
             if mode == .exchange { return try self.exchange(source, target, state) }
             if item.type == .directory { try Self.checkCount(of: source.directory) }
             guard let existing = target.entry else {
-                try self.move(moved, item, source, target, state)
+                let cookie = parent == newParent ? moved.cookie : nil
+                try self.move(moved, item, source, target, cookie: cookie, state)
                 return nil
             }
             if mode == .keep { throw .alreadyExists }
@@ -53,14 +56,14 @@ extension Vault {
             try self.checkReplacing(replaced, by: item, state)
             try Self.checkCount(of: replaced.type == .directory ? target.directory : replaced)
             try storing { () throws(StoreError) in try state.index.remove(existing) }
-            let time = Clock.realTime
+            let time = Clock.fileTime
             if replaced.type == .directory {
                 target.directory.row.links -= 1
                 self.dropDirectory(replaced, time, state)
             } else {
                 self.dropName(of: replaced, time, state)
             }
-            try self.move(moved, item, source, target, state)
+            try self.move(moved, item, source, target, cookie: existing.cookie, state)
             return replaced.row.links == 0 ? existing.item : nil
         }
     }
@@ -81,13 +84,15 @@ extension Vault {
     }
 
     private func move(
-        _ moved: EntryRow, _ item: CachedItem, _ source: End, _ target: End, _ state: VaultState
+        _ moved: EntryRow, _ item: CachedItem, _ source: End, _ target: End, cookie: Int64?,
+        _ state: VaultState
     ) throws(FileSystemError) {
         guard let type = item.type else { throw .invalidArgument }
-        let time = Clock.realTime
+        let time = Clock.fileTime
         try storing { () throws(StoreError) in try state.index.remove(moved) }
         stamp(source.directory, time, state)
-        try insertEntry(target.name, in: target.directory, to: moved.item, type, time, state)
+        try insertEntry(
+            target.name, in: target.directory, to: moved.item, type, time, cookie: cookie, state)
         if type == .directory {
             source.directory.row.links -= 1
             target.directory.row.links += 1
@@ -110,13 +115,15 @@ extension Vault {
         if one.item == other.item { return nil }
         if firstType == .directory { try Self.checkCount(of: source.directory) }
         if secondType == .directory { try Self.checkCount(of: target.directory) }
-        let time = Clock.realTime
+        let time = Clock.fileTime
         try storing { () throws(StoreError) in
             try state.index.remove(one)
             try state.index.remove(other)
         }
-        try insertEntry(target.name, in: target.directory, to: one.item, firstType, time, state)
-        try insertEntry(source.name, in: source.directory, to: other.item, secondType, time, state)
+        try insertEntry(
+            target.name, in: target.directory, to: one.item, firstType, time, cookie: other.cookie, state)
+        try insertEntry(
+            source.name, in: source.directory, to: other.item, secondType, time, cookie: one.cookie, state)
         settle(first, movedFrom: source, to: target, time, state)
         settle(second, movedFrom: target, to: source, time, state)
         try state.noteExchanged(source.name, in: source.directory, target.name, in: target.directory)

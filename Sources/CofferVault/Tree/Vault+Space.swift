@@ -27,8 +27,11 @@ extension Vault {
     ///
     /// A reservation checks that there is room now; content is written elsewhere each time, so none can be
     /// set aside.
+    ///
+    /// - Parameter touches: As for `write`.
     package func allocate(
-        _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, by caller: Caller
+        _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, touches: Bool = true,
+        by caller: Caller
     ) throws(FileSystemError) {
         guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
         try ensureChangeable()
@@ -53,10 +56,12 @@ extension Vault {
             self.readAhead.end(number)
             if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, state) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
-            item.row.modified = Clock.realTime
-            item.row.changed = item.row.modified
+            if touches {
+                item.row.modified = Clock.fileTime
+                item.row.changed = item.row.modified
+            }
             try self.dropPrivileges(of: item, by: caller, state)
-            state.touch(item, [.content, .times])
+            state.touch(item, touches ? [.content, .times] : .content)
         }
     }
 
@@ -144,10 +149,11 @@ extension Vault {
     ///
     /// As copy_file_range(2).
     ///
+    /// - Parameter touches: As for `write`.
     /// - Returns: Bytes that were copied; fewer than asked for where that would keep others waiting.
     package func copy(
         _ source: Int64, at offset: Int64, to target: Int64, at targetOffset: Int64, count: Int,
-        by caller: Caller
+        touches: Bool = true, by caller: Caller
     ) throws(FileSystemError) -> Int {
         let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         var done = 0
@@ -163,7 +169,7 @@ extension Vault {
             if got == 0 { break }
             try buffer.withBytes(0..<got) { bytes throws(FileSystemError) in
                 try write(
-                    bytes, to: target, at: targetOffset + Int64(done), touches: true,
+                    bytes, to: target, at: targetOffset + Int64(done), touches: touches,
                     dropsPrivileges: caller.user != 0)
             }
             done += got

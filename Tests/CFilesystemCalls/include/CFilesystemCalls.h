@@ -49,6 +49,10 @@ int linux_statx(const char *path, struct linux_status *status);
 int linux_statfs(const char *path, struct linux_filesystem *filesystem);
 int linux_rename(const char *from, const char *to, uint32_t flags);
 int linux_fallocate(int file, int mode, int64_t offset, int64_t length);
+/// Writes one block of a file `rounds` times past the page cache, with io_submit(2), while a thread reads the block
+/// through the cache. Returns after how many of the writes a read through the cache gave old bytes; -1 with EINVAL
+/// where the file system has no O_DIRECT.
+int linux_count_stale_reads(const char *path, size_t size, int rounds);
 ssize_t linux_copy_file_range(int from, int64_t *from_offset, int to, int64_t *to_offset, size_t length);
 int linux_mknod(const char *path, uint32_t mode, uint32_t major, uint32_t minor);
 int linux_set_times(int directory, const char *path, int64_t accessed, int64_t accessed_nanoseconds,

@@ -1,3 +1,4 @@
+internal import CFilesystemCalls
 internal import Glibc
 
 let setIdCases: [PosixCase] = [
@@ -24,6 +25,28 @@ let setIdCases: [PosixCase] = [
                 if cut { try box.truncate(name, 1) } else { try box.open(name, O_WRONLY | O_TRUNC).close() }
             }
             try expectEqual(try box.status(name).permissions, 0o777, "mode after \(name)")
+        }
+    },
+    PosixCase("fallocate by a user without privileges clears setuid and setgid", .root) { box in
+        let modes = [
+            0, LINUX_FALLOCATE_KEEP_SIZE, LINUX_FALLOCATE_PUNCH_HOLE | LINUX_FALLOCATE_KEEP_SIZE,
+            LINUX_FALLOCATE_ZERO_RANGE,
+        ]
+        for (index, mode) in modes.enumerated() {
+            for (permissions, left) in [(0o6777, 0o777), (0o6666, 0o666), (0o4666, 0o666)]
+                as [(mode_t, mode_t)]
+            {
+                let name = "\(index)-\(permissions)"
+                try box.create(name, bytes: pattern(10_000))
+                try box.changeOwner(name, 10_001, 10_001)
+                try box.changeMode(name, permissions)
+                do {
+                    try acting(as: .bob) { try box.open(name).allocate(mode, 0, 5000) }
+                } catch let error as PosixError where error.code == EOPNOTSUPP {
+                    continue
+                }
+                try expectEqual(try box.status(name).permissions, left, "mode after fallocate with \(mode)")
+            }
         }
     },
     PosixCase("a write by root keeps setuid and setgid", .root) { box in

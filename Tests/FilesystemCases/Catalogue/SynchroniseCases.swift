@@ -47,6 +47,13 @@ let synchroniseCases: [PosixCase] = [
             try expectEqual(try box.text(name), "text", "contents")
         }
     },
+    PosixCase("what was written past the page cache, and is complete, is what a read through it gives") {
+        box in
+        let stale = linux_count_stale_reads(box.path("file"), 65_536, 400)
+        if stale < 0, errno == EINVAL { return }
+        try check("io_submit", stale)
+        try expectEqual(stale, 0, "reads of old bytes")
+    },
     PosixCase("fsync does not advance the modification time") { box in
         let file = try box.open("file", O_CREAT | O_RDWR)
         try file.write("text")

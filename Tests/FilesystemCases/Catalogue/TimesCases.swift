@@ -132,6 +132,30 @@ let timesCases: [PosixCase] = [
         }
         try acting(as: .alice) { try box.setTimes("file", accessed: .now, modified: .now) }
     },
+    PosixCase("what is done later never has an older time, whatever it is") { box in
+        try box.create("touched")
+        try box.create("written")
+        try box.makeDirectory("d")
+        var last = try box.status("d").modified
+        func expectNotBefore(_ name: String, _ stamp: Timestamp) throws {
+            try expect(!(stamp < last), "\(name) has \(stamp), and what was done before it \(last)")
+            last = stamp
+        }
+        for index in 0..<300 {
+            try box.setTimes("touched", accessed: .now, modified: .now)
+            let touched = try box.status("touched")
+            try expectNotBefore("touched", touched.modified)
+            try expectEqual(touched.accessed, touched.modified, "both times")
+            try box.create("d/\(index)")
+            try expectNotBefore("d/\(index)", try box.status("d/\(index)").modified)
+            try box.open("written").write("x", at: 0)
+            try expectNotBefore("written", try box.status("written").modified)
+            try box.symlink("x", "d/link-\(index)")
+            try expectNotBefore("d", try box.status("d").modified)
+            try box.changeMode("d", index % 2 == 0 ? 0o700 : 0o755)
+            try expectNotBefore("d", try box.status("d").changed)
+        }
+    },
     PosixCase("a new file's times lie between the clock before and after") { box in
         var clock = timespec()
         clock_gettime(CLOCK_REALTIME, &clock)
