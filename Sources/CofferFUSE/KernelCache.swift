@@ -56,6 +56,14 @@ struct KernelCache {
         _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), 0)
     }
 
+    /// Has dirty pages of a range written, and its pages read again.
+    func forgetContent(of node: Node, _ range: Range<Int64>) {
+        let start = range.lowerBound - range.lowerBound % Self.pageByteCount
+        // The kernel takes 0 for all that follows.
+        let count = range.upperBound == .max ? 0 : range.upperBound - start
+        _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), Int(count))
+    }
+
     /// Makes a file longer, up to and with the byte at `offset`: the only way by which the kernel takes a new
     /// size for a file that it has.
     func store(_ byte: UInt8, at offset: Int64, of node: Node) {

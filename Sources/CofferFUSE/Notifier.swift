@@ -109,6 +109,14 @@ final class Notifier: Sendable {
         cache.forgetContent(of: node, from: 0)
     }
 
+    /// Has dirty pages of a part of an item written; waits.
+    func flush(_ node: Node, _ range: Range<Int64>) {
+        guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
+            return
+        }
+        cache.forgetContent(of: node, range)
+    }
+
     /// Waits until all that was noted is done, or the mount ends.
     func awaitAll() {
         _ = work.wait { work -> Bool? in

@@ -143,11 +143,11 @@ extension Operations {
         let node = Node(number: number)
         let toData: Int32 = 3
         let toHole: Int32 = 4
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            guard whence == toData || whence == toHole else { throw .invalidArgument }
-            return try session.fileSystem.vault(node).seek(
-                node.item, from: Int64(offset), toData: whence == toData)
-        }) { reply, position in reply.position(position) }
+        guard whence == toData || whence == toHole else {
+            unsafe Reply(request)?.failure(.invalidArgument)
+            return
+        }
+        unsafe session.seek(node, from: Int64(offset), toData: whence == toData, HeldRequest(request))
     }
 
     static func copyRange(

@@ -20,7 +20,8 @@ package final class Session: @unchecked Sendable {
     let lookups = LookupTable()
     let notifier: Notifier
     let syncThread = SyncThread()
-    let namesThread = NamesThread()
+    let namesThread = RequestThread("coffer-names")
+    let seekThread = RequestThread("coffer-seek")
     let deferred = DeferredReads()
     /// Where reads put what they answer.
     let buffer = AlignedBuffer(count: requestByteCountMax)
@@ -117,6 +118,7 @@ package final class Session: @unchecked Sendable {
         notifier.join()
         syncThread.stop()
         namesThread.stop()
+        seekThread.stop()
         deferred.wait()
     }
 
@@ -125,7 +127,10 @@ package final class Session: @unchecked Sendable {
     /// From any thread.
     package func end() {
         // The kernel may keep the notifier waiting until requests are answered.
-        notifier.stop { [self] in channel.end() }
+        notifier.stop { [self] in
+            seekThread.stop()
+            channel.end()
+        }
     }
 
     /// Where the vault of a slot says what changes in it from outside of the mount.
@@ -154,7 +159,7 @@ package final class Session: @unchecked Sendable {
         }
         if vault.performUnlessNamesAreHeld(perform) { return }
         // Without a thread this one waits.
-        do throws(SystemError) { try namesThread.take(perform) } catch { perform() }
+        if !namesThread.take(perform) { perform() }
     }
 
     /// Counts a node as forgotten; one that nobody knows any more may go.

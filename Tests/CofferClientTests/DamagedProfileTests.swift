@@ -74,7 +74,7 @@ import Testing
             }
             #expect(found == UInt32(version) && supported == 1)
             // Nobody is asked for a passphrase in vain.
-            #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+            #expect(AttemptLimiter(path: test.location.attempts).count == 0)
         }
         var bytes = try test.bytes()
         bytes[Offset.version] = 0

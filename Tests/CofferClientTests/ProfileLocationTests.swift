@@ -35,7 +35,7 @@ import Testing
             }
             #expect(note == LockNote(process: 4711, mountPoint: "/m", socket: "/s"))
             // No passphrase was tried.
-            #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+            #expect(AttemptLimiter(path: test.location.attempts).count == 0)
         }
         #expect(test.waitUntilFree())
         _ = try test.unlock()

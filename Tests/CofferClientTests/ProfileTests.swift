@@ -22,7 +22,7 @@ import Testing
         let key = try test.key()
         #expect(try test.unlock().id == id)
         #expect(try test.key() == key)
-        #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+        #expect(AttemptLimiter(path: test.location.attempts).count == 0)
     }
 
     @Test func twoProfilesShareNothing() throws {
@@ -81,7 +81,7 @@ import Testing
         #expect(
             profileError { () throws(ProfileError) in try test.unlock("") }?.caseName == "emptyPassphrase")
         // It was no attempt.
-        #expect(!FileManager.default.fileExists(atPath: test.location.attempts))
+        #expect(AttemptLimiter(path: test.location.attempts).count == 0)
     }
 
     /// A first vault that cannot be made leaves no profile, and the next try works.

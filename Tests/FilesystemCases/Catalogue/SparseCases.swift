@@ -21,6 +21,24 @@ private func makeHole(_ box: Sandbox) throws -> Descriptor {
 }
 
 let sparseCases: [PosixCase] = [
+    PosixCase("what was written and not synced is data", .holes) { box in
+        let file = try box.open("file", O_CREAT | O_RDWR)
+        try file.truncate(1 << 20)
+        try file.write(pattern(100_000), at: 500_000)
+        let data = try file.seek(0, LINUX_SEEK_DATA)
+        try expect((400_000...500_000).contains(data), "data begins at \(data)")
+        try expectEqual(try file.seek(550_000, LINUX_SEEK_DATA), 550_000, "data inside")
+        let hole = try file.seek(550_000, LINUX_SEEK_HOLE)
+        try expect((600_000...700_000).contains(hole), "the hole behind it begins at \(hole)")
+        try expectEqual(try file.seek(0, LINUX_SEEK_HOLE), 0, "the hole in front")
+        let new = try box.open("new", O_CREAT | O_RDWR)
+        for round in 1...20 {
+            try new.write(pattern(10_000), at: Int64(round - 1) * 10_000)
+            try expectEqual(try new.seek(0, LINUX_SEEK_DATA), 0, "the data of a new file")
+            try expectEqual(try new.seek(0, LINUX_SEEK_HOLE), Int64(round) * 10_000, "its end")
+        }
+        try expectEqual(try new.contents(), (0..<20).flatMap { _ in pattern(10_000) }, "contents")
+    },
     PosixCase("SEEK_DATA and SEEK_HOLE agree with the size, whatever they know of holes") { box in
         try box.create("file", bytes: pattern(10_000))
         let file = try box.open("file")

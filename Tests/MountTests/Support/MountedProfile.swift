@@ -82,6 +82,12 @@ final class MountedProfile {
         try Files.text("\(home)/lock").split(separator: "\n").map(String.init)
     }
 
+    /// Wrong passphrases that are counted; the file stays where it is when they are forgotten.
+    var attempts: Int? {
+        guard let text = try? Files.text("\(home)/attempts") else { return 0 }
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    }
+
     /// Unmounts, after the checks of `checkAtRest`.
     func unmount(sourceLocation: SourceLocation = #_sourceLocation) throws {
         try checkAtRest(sourceLocation: sourceLocation)

@@ -1,21 +1,31 @@
 internal import CofferSystem
 
-/// Performs the requests that change names while changes from elsewhere hold a vault's names, so that other requests
-/// need not wait for that.
-final class NamesThread: Sendable {
+/// Performs requests that have to wait for something, so that other requests need not wait for that.
+final class RequestThread: Sendable {
     private struct Work {
         var waiting: [@Sendable () -> Void] = []
         var isStopped = false
         var thread: Thread?
     }
 
+    private let name: String
     private let work = Condition(Work())
 
+    /// - Parameter name: As ps(1) shows it.
+    init(_ name: String) {
+        self.name = name
+    }
+
     /// Takes over a request; starts the thread with the first.
-    func take(_ request: @escaping @Sendable () -> Void) throws(SystemError) {
-        try work.update { work throws(SystemError) in
-            if work.thread == nil { work.thread = try Thread.start("coffer-names") { [self] in run() } }
+    ///
+    /// - Returns: Whether it is performed: not if the thread was stopped, or cannot be started.
+    func take(_ request: @escaping @Sendable () -> Void) -> Bool {
+        work.update { work in
+            if work.isStopped { return false }
+            if work.thread == nil { work.thread = try? Thread.start(name) { [self] in run() } }
+            guard work.thread != nil else { return false }
             work.waiting.append(request)
+            return true
         }
     }
 
@@ -23,6 +33,7 @@ final class NamesThread: Sendable {
     func stop() {
         let thread = work.update { work in
             work.isStopped = true
+            defer { work.thread = nil }
             return work.thread
         }
         thread?.join()
