@@ -35,7 +35,10 @@ package enum ConflictName {
         make(name, CivilDate(milliseconds: milliseconds).description)
     }
 
-    private static func make(_ name: EntryName, _ reason: String) -> EntryName {
+    /// A label takes the place of one that the name has already: one generation tells enough.
+    private static func make(_ labelled: EntryName, _ reason: String) -> EntryName {
+        var name = labelled
+        while let parts = parts(of: name) { name = parts.original }
         let ending = ending(name.bytes)
         let middle = marker + Array("\(reason))".utf8)
         let room = EntryName.byteCountMax - numberByteCount - middle.count - ending.count

@@ -26,6 +26,22 @@ import Testing
     }
 
     @Test(
+        "A label takes the place of the one that is there",
+        arguments: [
+            ("a (conflict, x, 2026-01-02).txt", "a (conflict, Bob's laptop, 2026-11-20).txt"),
+            ("a (conflict, x, 2026-01-02) 7.txt", "a (conflict, Bob's laptop, 2026-11-20).txt"),
+            ("a (conflict, 2026-01-02)", "a (conflict, Bob's laptop, 2026-11-20)"),
+            (
+                "a (conflict, x, 2026-01-02) (conflict, y, 2026-01-03).txt",
+                "a (conflict, Bob's laptop, 2026-11-20).txt"
+            ),
+            ("a (conflict, x).txt", "a (conflict, x) (conflict, Bob's laptop, 2026-11-20).txt"),
+        ])
+    func oneGeneration(_ name: String, _ expected: String) throws {
+        #expect(try wanted(name.utf8, "Bob's laptop").description == expected)
+    }
+
+    @Test(
         "What this device wrote has no label",
         arguments: [
             ("a.txt", "a (conflict, 2026-11-20).txt"), ("a", "a (conflict, 2026-11-20)"),
@@ -51,7 +67,7 @@ import Testing
 
     @Test(
         "Names of copies are taken apart",
-        arguments: ["report.txt", "report", ".profile", "a.tar.gz", "a (conflict, x, 2026-01-02).txt", "é"])
+        arguments: ["report.txt", "report", ".profile", "a.tar.gz", "a (conflict, x).txt", "é"])
     func parts(_ name: String) throws {
         let wanted = try wanted(name.utf8, "Bob's, laptop")
         for number in [1, 2, 37] {

@@ -213,8 +213,7 @@ extension MergeCase {
             try world.meet()
             try world.expect([
                 "a.txt": "2", copy: "4",
-                "a (conflict, \(world.owner.user.label), DATE) (conflict, \(world.owner.user.label), DATE).txt":
-                    "3",
+                "a (conflict, \(world.owner.user.label), DATE) 2.txt": "3",
             ])
         },
         MergeCase("A copy that one removes, while the other writes the file") { world in

@@ -1,6 +1,7 @@
 """What is shown: docs/merge.md, "The rules" and "The state hash"."""
 
 import datetime
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Optional
@@ -240,9 +241,7 @@ class Tree:
         log, _ = loser.stamp.dot
         day = datetime.date(1970, 1, 1) + datetime.timedelta(milliseconds=loser.stamp.clock >> 16)
         middle = f" (conflict, {clean_label(self.labels.get(log, ''))}, {day})".encode()
-        dot = loser.name.rfind(b".")
-        has_extension = dot > 0 and len(loser.name) - dot - 1 <= 12
-        stem, extension = (loser.name[:dot], loser.name[dot:]) if has_extension else (loser.name, b"")
+        stem, extension = split_name(without_labels(loser.name))
         stem = cut(stem, 244 - len(middle) - len(extension))
         return stem + middle + (b" %d" % number if number > 1 else b"") + extension
 
@@ -305,6 +304,32 @@ def clean_label(label):
     label = "".join(c for c in label if not any(ord(c) in characters for characters in REMOVED_CHARACTERS))
     label = label.encode()[:64].decode("utf-8", "ignore")
     return label.rstrip(" ") or "unnamed device"
+
+
+def split_name(name):
+    """A name as what stands in front of its extension, and the extension."""
+    dot = name.rfind(b".")
+    return (name[:dot], name[dot:]) if dot > 0 and len(name) - dot - 1 <= 12 else (name, b"")
+
+
+def without_labels(name):
+    """A name without the labels that it has already (rule 6)."""
+    while True:
+        stem, extension = split_name(name)
+        digits = len(stem) - len(stem.rstrip(b"0123456789"))
+        if digits and stem[:-digits].endswith(b") "):
+            stem = stem[: -digits - 1]
+        start = stem.rfind(b" (conflict, ")
+        if start < 0 or not stem.endswith(b")"):
+            return name
+        inner = stem[start + 12 : -1]
+        label, date = inner[:-10], inner[-10:]
+        rest = stem[:start] + extension
+        if not re.fullmatch(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}", date, re.DOTALL) or rest in (b"", b".", b".."):
+            return name
+        if label and not label.endswith(b", "):
+            return name
+        name = rest
 
 
 def cut(stem, limit):
