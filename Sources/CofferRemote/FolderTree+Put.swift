@@ -20,13 +20,15 @@ extension FolderTree {
         if ifAbsent {
             // Only to spare the writing; who is first is decided below.
             let status = try reading { () throws(SystemError) in try target.status(of: name.last) }
-            if status != nil { throw .exists }
+            if status?.kind == .regular { throw .exists }
         }
         let temporary = try FolderTemporary(in: vault)
         defer { temporary.remove() }
         try write(bytes, to: temporary.file)
         cleanNowAndThen(temporary)
+        let isFree = try clearPlace(name.last, in: target, aside: temporary.directory)
         if ifAbsent {
+            guard isFree else { throw .exists }
             try publish(temporary, as: name.last, in: target)
         } else {
             try changing { () throws(SystemError) in
@@ -57,17 +59,12 @@ extension FolderTree {
         -> OpenDirectory
     {
         var directory = root
-        for segment in prefix.segments {
+        var vault: OpenDirectory?
+        for (depth, segment) in prefix.segments.enumerated() {
             let parent = directory
-            directory = try changing { () throws(SystemError) in
-                do throws(SystemError) {
-                    return try parent.subdirectory(String(segment))
-                } catch {
-                    guard error.isMissing else { throw error }
-                    try parent.makeSubdirectory(String(segment))
-                    return try parent.subdirectory(String(segment))
-                }
-            }
+            directory = try makeDirectory(String(segment), in: parent, aside: vault)
+            // In front of it are "vaults" and the vault's id.
+            if depth == 1 { vault = directory }
             try bringToDisk(directory, in: parent)
         }
         return directory

@@ -100,9 +100,14 @@ final class FolderTree: Sendable {
         let root = try openRoot()
         do throws(RemoteError) {
             guard let directory = try openParent(name, in: root) else { throw .absent }
-            let file = try reading { () throws(SystemError) in try directory.openFile(name.last) }
+            let file = try reading { () throws(SystemError) in
+                do throws(SystemError) { return try directory.openFile(name.last) } catch {
+                    // What is no object is no obstacle, and nothing is read through it.
+                    throw error.isNoFile ? .missing(name.last) : error
+                }
+            }
             let status = try reading { () throws(SystemError) in try file.status() }
-            guard status.kind == .regular else { throw .refused("\(name) is no file") }
+            guard status.kind == .regular else { throw .absent }
             return (file, range.clamped(to: 0..<status.byteCount), status.byteCount)
         } catch {
             // That a vault's first object is absent says that the vault is.
@@ -118,7 +123,12 @@ final class FolderTree: Sendable {
         guard let directory = try openParent(name, in: root) else {
             return try checkVault(name.segments, in: root)
         }
-        let isRemoved = try changing { () throws(SystemError) in try directory.removeFile(name.last) }
+        let isRemoved = try changing { () throws(SystemError) in
+            do throws(SystemError) { return try directory.removeFile(name.last) } catch {
+                guard error.isNoFile else { throw error }
+                return false
+            }
+        }
         if isRemoved { return try sync(directory) }
         if name != name.vaultFormat { try checkVault(name.segments, in: root) }
     }

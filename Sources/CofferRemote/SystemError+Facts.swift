@@ -6,6 +6,10 @@ extension SystemError {
     static func existing(_ name: String) -> SystemError { SystemError("rename", code: EEXIST, on: name) }
     /// EBUSY, about a name.
     static func busy(_ name: String) -> SystemError { SystemError("rename", code: EBUSY, on: name) }
+    /// ENOENT, about a name.
+    static func missing(_ name: String) -> SystemError { SystemError("open", code: ENOENT, on: name) }
+    /// ELOOP, EISDIR, ENXIO: a symbolic link, a directory, a socket or a device that is not there.
+    var isNoFile: Bool { [ELOOP, EISDIR, ENXIO].contains(code) }
     /// ENOTDIR: something else is where a directory should be.
     var isNotDirectory: Bool { code == ENOTDIR }
     /// EEXIST: the name is taken.

@@ -135,19 +135,45 @@ import Testing
                 guard !error.canRetryHelp else { throw error }
             }
         }
+        // Nothing is written through a link; it keeps nobody from writing in its place.
         let inside = try #require(RemoteName("\(vault.prefix)requests/new"))
-        do throws(RemoteError) {
-            try await remote.put(inside, .memory([1]), ifAbsent: false)
-            Issue.record("written through a link")
-        } catch {
-            guard case .refused = error else { throw error }
-        }
+        try await remote.put(inside, .memory([1]), ifAbsent: false)
+        #expect(try await remote.all(inside) == [1])
         // Replacing or removing a link concerns the link.
         let link = try #require(RemoteName("\(vault.prefix)packs/a"))
         try await remote.put(link, .memory([6]), ifAbsent: false)
         #expect(try await remote.all(link) == [6])
         #expect(try WholeFile.read("\(secret.path)/format", limit: 10) == [5])
         #expect(try Directory.names(in: secret.path) == ["format"])
+    }
+
+    /// Nor does anything else that is no object; what it is, is kept.
+    @Test(arguments: [true, false]) func whatIsNoObjectIsNoObstacle(ifAbsent: Bool) async throws {
+        try await makeVault()
+        try Directory.make("\(path)members")
+        try Directory.make("\(path)members/0000000000000000")
+        try WholeFile.replace("\(path)members/0000000000000000/inside", with: [7])
+        try Directory.make("\(path)members/0000000000000001")
+        #expect(mkfifo("\(path)members/0000000000000002", 0o600) == 0)
+        #expect(symlink("nowhere", "\(path)members/0000000000000003") == 0)
+        try WholeFile.replace("\(path)wraps", with: [8])
+        for number in UInt64(0)..<4 {
+            await #expect(throws: RemoteError.absent) { try await remote.get(vault.member(number), 0..<1) }
+            if number == 1 { try await remote.delete(vault.member(number)) }
+            try await remote.put(vault.member(number), .memory([UInt8(number)]), ifAbsent: ifAbsent)
+            #expect(try await remote.all(vault.member(number)) == [UInt8(number)])
+        }
+        let wraps = vault.wraps(epoch: 2, hash: [UInt8](repeating: 1, count: 32))
+        try await remote.put(wraps, .memory([9]), ifAbsent: ifAbsent)
+        #expect(try await remote.all(wraps) == [9])
+        // What was an object stays in the way.
+        await #expect(throws: RemoteError.exists) {
+            try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
+        }
+        let aside = try Directory.names(in: "\(path).incoming")
+        #expect(aside.count == 5 && aside.allSatisfy { $0.hasPrefix("aside.") })
+        let kept = aside.compactMap { try? WholeFile.read("\(path).incoming/\($0)/inside", limit: 9) }
+        #expect(kept == [[7]])
     }
 
     @Test func nothingIsLeftBehindByCallsThatEnd() async throws {
