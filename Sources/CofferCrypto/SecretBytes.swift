@@ -2,11 +2,14 @@ internal import CSodium
 internal import CofferSystem
 
 /// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
+///
+/// Short ones, as all keys are, share it with others (`SecretSlab`).
 @safe
-// SAFETY: `start` is allocated by init and freed by deinit. It is written by init and by `mutating` functions only,
+// SAFETY: `start` is allocated by init and freed by deinit, or a place in `slab` that nobody else has. It is written by init and by `mutating` functions only,
 // which as it cannot be copied need it alone; all others read. Hence it may be shared and handed on.
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
+    private let slab: SecretSlab?
     /// Bytes in it.
     package let count: Int
 
@@ -15,10 +18,17 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
         count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
     ) throws(Failure) {
         Sodium.ensureInitialised()
-        guard let start = unsafe sodium_malloc(max(count, 1)) else {
-            preconditionFailure("no locked memory for \(count) secret bytes")
+        if count <= SecretSlab.placeByteCount {
+            let place = SecretSlab.place()
+            slab = place.slab
+            unsafe self.start = unsafe place.slab.start(of: place.offset)
+        } else {
+            guard let start = unsafe sodium_malloc(count) else {
+                preconditionFailure("no locked memory for \(count) secret bytes")
+            }
+            slab = nil
+            unsafe self.start = unsafe start
         }
-        unsafe self.start = unsafe start
         self.count = count
         // SAFETY: `count` bytes were allocated just now and nobody else has them.
         var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
@@ -46,7 +56,11 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        unsafe sodium_free(start)
+        if slab == nil {
+            unsafe sodium_free(start)
+        } else {
+            unsafe sodium_memzero(start, count)
+        }
     }
 
     /// Lends the bytes for reading.

@@ -20,6 +20,26 @@ import Testing
         #expect(equal)
     }
 
+    private final class Held {
+        let secret: SecretBytes
+        init(_ number: Int) {
+            secret = withUnsafeBytes(of: number) { SecretBytes(copying: $0.bytes) }
+        }
+    }
+
+    /// A vault has a key for each of its epochs: keys must not use up what mappings a process may have.
+    @Test func veryManyShortSecretsAreHeldAtOnce() {
+        var held = (0..<40_000).map(Held.init)
+        // Some go, and others come in between.
+        held = held.enumerated().compactMap { $0.offset % 3 == 0 ? $0.element : nil }
+        held += (0..<1000).map { Held($0 + 40_000) }
+        for (index, item) in held.enumerated() {
+            let number = index < 13_334 ? index * 3 : index - 13_334 + 40_000
+            let isRight = item.secret.withBytes { $0.unsafeLoadUnaligned(as: Int.self) == number }
+            #expect(isRight, "secret \(index)")
+        }
+    }
+
     @Test func movingWipes() {
         var bytes = pattern(100, 62)
         let secret = SecretBytes(moving: &bytes)
