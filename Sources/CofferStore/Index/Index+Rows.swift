@@ -143,6 +143,18 @@ extension Index {
             })
         return result
     }
+
+    /// Whether an item has any attribute.
+    package func hasAttributes(of item: Int64) throws(StoreError) -> Bool {
+        var isFound = false
+        try statements.attributes.each(
+            { $0.bind(1, item) },
+            { _ throws(StoreError) in
+                isFound = true
+                return false
+            })
+        return isFound
+    }
 }
 
 // Items without a name that are still in use.

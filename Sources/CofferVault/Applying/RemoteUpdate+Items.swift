@@ -169,18 +169,23 @@ extension RemoteUpdate {
         let number = item.row.number
         let unsent = item.row.unsent
         defer { item.row.unsent = unsent }
-        let old = try storing { () throws(StoreError) in try state.index.attributes(of: number) }
+        // Looked up by name: a commit may bring very many.
+        var old: [[UInt8]: [UInt8]] = [:]
+        for (name, value) in try storing({ () throws(StoreError) in try state.index.attributes(of: number) })
+        {
+            old[name] = value
+        }
+        let names = Set(shown.extendedAttributes.map(\.name))
         func concerns(_ name: [UInt8]) -> Bool {
             guard ExtendedAttributeName.isSent(name) else { return false }
             return attributes?.contains(.extendedAttribute(name: name)) != false
         }
-        for (name, _) in old
-        where concerns(name) && !shown.extendedAttributes.contains(where: { $0.name == name }) {
+        let gone = old.keys.filter { concerns($0) && !names.contains($0) }
+        for name in gone.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             try vault.removeAttribute(name, of: item, state)
+            old[name] = nil
         }
-        for attribute in shown.extendedAttributes where concerns(attribute.name) {
-            if old.contains(where: { $0.name == attribute.name && $0.value == attribute.value }) { continue }
-            try vault.setAttributeFromElsewhere(attribute.name, of: item, to: attribute.value, state)
-        }
+        try vault.setAttributesFromElsewhere(
+            shown.extendedAttributes.filter { concerns($0.name) }, of: item, having: &old, state)
     }
 }

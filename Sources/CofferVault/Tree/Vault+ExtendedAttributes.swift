@@ -1,3 +1,4 @@
+internal import CofferFacts
 internal import CofferStore
 internal import CofferSystem
 
@@ -146,14 +147,27 @@ extension Vault {
         state.touch(item, .attributes)
     }
 
-    /// Sets an attribute that another device has; where there is no room for its name, it is left out.
-    func setAttributeFromElsewhere(
-        _ name: [UInt8], of item: CachedItem, to value: [UInt8], _ state: VaultState
+    /// Sets attributes that another device has; where there is no room for the name of one, it is left out.
+    ///
+    /// - Parameter attributes: All that the item has, by name; brought up to date.
+    func setAttributesFromElsewhere(
+        _ new: [ShownItem.ExtendedAttribute], of item: CachedItem,
+        having attributes: inout [[UInt8]: [UInt8]],
+        _ state: VaultState
     ) throws(FileSystemError) {
-        do throws(FileSystemError) {
-            try setAttribute(name, of: item, to: value, state)
-        } catch {
-            guard case .noSpace = error else { throw error }
+        var byteCount = attributes.keys.reduce(0) { $0 + $1.count + 1 }
+        for (name, value) in new.map({ ($0.name, $0.value) }) where attributes[name] != value {
+            let old = attributes[name]
+            if old == nil {
+                guard byteCount + name.count + 1 <= Self.valueByteCountMax else { continue }
+                byteCount += name.count + 1
+            }
+            try storing { () throws(StoreError) in
+                try state.index.setAttribute(name, of: item.row.number, to: value, replacing: old)
+            }
+            attributes[name] = value
+            item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
+            state.touch(item, .attributes)
         }
     }
 
@@ -165,7 +179,7 @@ extension Vault {
         else { throw .attributeNotFound }
         let isLast = try storing { () throws(StoreError) in
             try state.index.removeAttribute(name, of: number, value: old)
-            return try state.index.attributes(of: number).isEmpty
+            return try !state.index.hasAttributes(of: number)
         }
         item.row.flags.subtract(ExtendedAttributeName.flag(name))
         if isLast { item.row.flags.remove(.hasAttributes) }
