@@ -50,7 +50,8 @@ extension TrustChain where State == MemberLedger {
     /// - Parameters:
     ///   - bounds: The last commit of each of the member's logs that counts. Logs that are left out count for
     ///     nothing that names an earlier link.
-    ///   - recipients: All who are members afterwards, with valid keys.
+    ///   - recipients: Who is a member afterwards, with valid keys; whoever is left out has no key of the next epoch, and
+    ///     can be given one by another.
     /// - Throws: `.wrongRecipients`, `.identityHeadDiffers` for one whose new keys the chain does not know yet
     ///   (record them first), `.wrongKey`, and whatever `append` would.
     package func removing(
@@ -106,7 +107,14 @@ extension TrustChain where State == MemberLedger {
         let previous = try current(of: keyring)
         guard previous.epoch.number < .max else { throw .wrongPlace }
         let members = state.recipients.filter { $0.identity != removed }
-        guard Set(members.map(\.identity)) == Set(recipients.map(\.identity)) else { throw .wrongRecipients }
+        let identities = Set(recipients.map(\.identity))
+        guard !identities.isEmpty, Set(members.map(\.identity)).isSuperset(of: identities) else {
+            throw .wrongRecipients
+        }
+        // Whoever changes the key has it; that the signer is a member at all is for the rules of the chain.
+        if let signer = state.member(signing: signing.publicID), signer.identity != removed {
+            guard identities.contains(signer.identity) else { throw .wrongRecipients }
+        }
         for recipient in recipients where state.members[recipient.identity]?.keys != recipient.keys {
             throw .identityHeadDiffers(recipient.identity)
         }

@@ -8,6 +8,20 @@ extension TrustChain where State == MemberLedger {
     /// Whether somebody is a member or ever was one.
     package func hasKnown(_ identity: IdentityID) -> Bool { state.standings[identity] != nil }
 
+    /// Whether some bytes are a link for a place of this chain that somebody has signed, entitled or not.
+    package func isLink(_ bytes: [UInt8], at sequence: UInt64) -> Bool {
+        guard let link = try? verified(bytes) else { return false }
+        return link.sequence == sequence
+    }
+
+    /// Whether somebody who may change members, as far as the chain is known, has signed a later link of it.
+    package func mayHaveLink(_ bytes: [UInt8], at sequence: UInt64) -> Bool {
+        guard let link = try? verified(bytes), link.sequence == sequence, sequence >= nextSequence,
+            let signer = state.member(signing: link.signer)
+        else { return false }
+        return state.may(signer.identity, .addMembers)
+    }
+
     /// Whether a link from a place on makes somebody a member, or changes what it may do.
     package func hasChanged(_ identity: IdentityID, since sequence: UInt64) -> Bool {
         state.standings[identity, default: []].contains { $0.sequence >= sequence }

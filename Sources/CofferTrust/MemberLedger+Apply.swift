@@ -71,6 +71,7 @@ extension MemberLedger: Ledger {
             Member(
                 identity: identity, role: role, head: head, keys: keys, joined: link.sequence,
                 granted: link.sequence))
+        left[identity] = nil
         note(identity, link)
         grants.append(
             Grant(sequence: link.sequence, wraps: wraps, signer: link.signer, identities: [identity]))
@@ -96,23 +97,17 @@ extension MemberLedger: Ledger {
         _ identity: IdentityID, _ start: MemberOperation.EpochStart, _ bounds: LogBounds, by signer: Member,
         _ link: LinkRecord
     ) throws(TrustError) {
-        guard let member = members[identity] else { throw .notMember(identity) }
+        guard let permission = permission(toRemove: identity) else { throw .notMember(identity) }
         guard identity != signer.identity else { throw .cannotRemoveSelf }
-        let permission: Permission =
-            switch member.role {
-            case _ where member.keys == nil: .removeMembers
-            case .owner: .removeOwners
-            case .admin: .removeAdmins
-            case .writer, .reader: .removeMembers
-            }
         try require(permission, of: signer)
+        let hasLeft = left.removeValue(forKey: identity) != nil
         drop(identity)
         note(identity, link, bounds: bounds)
         try begin(start, link)
         removals.append(
             Removal(
                 identity: identity, remover: signer.identity, sequence: link.sequence, time: link.time,
-                epoch: start.epoch, bounds: bounds))
+                epoch: start.epoch, bounds: bounds, hasLeft: hasLeft))
     }
 
     /// The next epoch, whose key all who are members now get, and which discharges what was owed.
@@ -126,6 +121,7 @@ extension MemberLedger: Ledger {
             Beginning(
                 epoch: next, commitment: start.commitment, sealedPrevious: start.sealedPrevious,
                 sequence: link.sequence))
+        if let signer = member(signing: link.signer) { epochCounts[signer.identity, default: 0] += 1 }
         for var member in recipients {
             member.granted = link.sequence
             members[member.identity] = member
@@ -179,6 +175,7 @@ extension MemberLedger: Ledger {
             note(successor, link)
         }
         drop(signer.identity)
+        left[signer.identity] = signer.role
         note(signer.identity, link, bounds: bounds)
         owed.insert(.left(signer.identity))
     }

@@ -69,6 +69,8 @@ package struct MemberLedger: Sendable {
         package let epoch: Epoch
         /// The last commits of the removed member that count.
         package let bounds: LogBounds
+        /// Whether it had left by itself before, and this bounds what it wrote.
+        package let hasLeft: Bool
     }
 
     /// A restore of the storage that somebody entitled has announced.
@@ -91,6 +93,11 @@ package struct MemberLedger: Sendable {
     package internal(set) var grants: [Grant] = []
     /// Why the next admin must rotate the key; empty if nothing is owed.
     package internal(set) var owed: Set<RotationReason> = []
+    /// Those who have left by themselves, with the roles that they had: nobody else has said yet which of their commits
+    /// count.
+    package internal(set) var left: [IdentityID: Role] = [:]
+    /// How many epochs everybody has begun who ever was a member.
+    package internal(set) var epochCounts: [IdentityID: Int] = [:]
     /// All removals, in order.
     package internal(set) var removals: [Removal] = []
     /// All restores, in order.
@@ -125,6 +132,26 @@ package struct MemberLedger: Sendable {
         guard let member = members[identity], member.keys != nil else { return false }
         return member.role.may(permission)
             || (member.role == .admin && owners.isEmpty && Role.owner.may(permission))
+    }
+
+    /// Whether somebody may remove a member, or say which commits count of one that has left.
+    package func may(_ identity: IdentityID, remove other: IdentityID) -> Bool {
+        guard identity != other, let permission = permission(toRemove: other) else { return false }
+        return may(identity, permission)
+    }
+
+    /// What is needed to remove a member, or to bound one that has left; nil for who is neither.
+    func permission(toRemove identity: IdentityID) -> Permission? {
+        guard let member = members[identity] else { return left[identity].map(Self.permission) }
+        return member.keys == nil ? .removeMembers : Self.permission(toRemove: member.role)
+    }
+
+    private static func permission(toRemove role: Role) -> Permission {
+        switch role {
+        case .owner: .removeOwners
+        case .admin: .removeAdmins
+        case .writer, .reader: .removeMembers
+        }
     }
 
     /// Owners with valid keys.

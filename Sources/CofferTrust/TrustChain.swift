@@ -140,7 +140,7 @@ package struct TrustChain<State: Ledger>: Sendable {
     }
 
     /// Reads a link, and checks what does not depend on others.
-    private func verified(_ bytes: [UInt8]) throws(TrustError) -> LinkRecord {
+    func verified(_ bytes: [UInt8]) throws(TrustError) -> LinkRecord {
         let link = try reading { () throws(FormatError) in try LinkRecord(bytes) }
         guard link.kind == State.Operation.kind, link.chain == id else { throw .otherChain }
         guard Blake2b.hash(link.hashedBytes, for: .link) == link.hash.bytes else { throw .wrongHash }

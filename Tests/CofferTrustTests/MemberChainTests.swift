@@ -71,7 +71,7 @@ import Testing
         #expect(vault.state.epoch == Epoch(2))
         let expected = MemberLedger.Removal(
             identity: bob.id, remover: alice.id, sequence: 3, time: now, epoch: Epoch(2),
-            bounds: try LogBounds([bound(1, 10)]))
+            bounds: try LogBounds([bound(1, 10)]), hasLeft: false)
         #expect(vault.state.removals == [expected])
         // One wrap opens all history; the removed has none.
         let keyring = try vault.opened(by: carol)
@@ -131,6 +131,39 @@ import Testing
         try vault.rotate(by: alice)
         #expect(vault.state.owed.isEmpty)
         #expect(vault.state.epoch == Epoch(2))
+    }
+
+    @Test func whoHasLeftIsBoundedByOthers() throws {
+        try vault.add(bob, .writer, by: alice)
+        let before = try vault.chain.head.orThrow()
+        // Bounds that let all count that is ever written.
+        try vault.leave(bob, [bound(1, 1 << 62, 0)])
+        #expect(vault.state.left == [bob.id: .writer])
+        let late = CommitClaim(
+            author: bob.id, log: LogID(low: 1, high: 0), sequence: 9,
+            hash: CommitHash([UInt8](repeating: 9, count: 32)), head: before, writes: true)
+        _ = try vault.chain.signer(of: late)
+        #expect(throws: TrustError.notMember(carol.id)) { try vault.remove(carol, by: alice) }
+        try vault.remove(bob, by: alice, [bound(1, 8)])
+        #expect(throws: CommitRefusal.tooLate(link: 3)) { try vault.chain.signer(of: late) }
+        #expect(vault.state.owed.isEmpty && vault.state.left.isEmpty)
+        #expect(vault.state.epoch == Epoch(2))
+        #expect(vault.state.removals.map(\.hasLeft) == [true])
+        #expect(throws: TrustError.notMember(bob.id)) { try vault.remove(bob, by: alice) }
+    }
+
+    /// An admin bounds no owner, whether that is there or has left.
+    @Test func whoMayBoundThoseWhoLeft() throws {
+        try vault.add(bob, .admin, by: alice)
+        try vault.add(carol, .owner, by: alice)
+        try vault.leave(carol)
+        #expect(throws: TrustError.missingRight(.removeOwners)) { try vault.remove(carol, by: bob) }
+        #expect(!vault.state.may(bob.id, remove: carol.id) && vault.state.may(alice.id, remove: carol.id))
+        try vault.rotate(by: bob)
+        // The new key does not say what counts.
+        #expect(vault.state.left == [carol.id: .owner])
+        try vault.remove(carol, by: alice)
+        #expect(vault.state.epoch == Epoch(3))
     }
 
     @Test func theLastOwnerNamesASuccessor() throws {

@@ -36,6 +36,8 @@ struct RightsModel {
     var members: [Int: Member]
     var epoch: UInt32 = 1
     var invites: Set<UInt64> = []
+    /// What those were who have left, and whom nobody has bounded yet.
+    var left: [Int: Role] = [:]
     /// What the vault ever knew of those who were members.
     var lastKnown: [Int: Int]
     /// How long everybody's identity chain is, less one, and whether its last link revokes.
@@ -77,6 +79,7 @@ struct RightsModel {
             }
             if let invite, !invites.insert(invite).inserted { return false }
             members[who] = Member(role: role, known: chains[who].length)
+            left[who] = nil
             lastKnown[who] = chains[who].length
         case .change(let who, let role):
             guard let member = members[who], !member.isRevoked, member.role != role else { return false }
@@ -84,10 +87,13 @@ struct RightsModel {
             if member.role == .owner, ownerCount == 1 { return false }
             members[who]?.role = role
         case .remove(let who, let next):
-            guard let member = members[who], who != actor, next == epoch + 1 else { return false }
-            let needed = member.role == .owner && !member.isRevoked ? 3 : 2
+            guard let role = members[who]?.role ?? left[who], who != actor, next == epoch + 1 else {
+                return false
+            }
+            let needed = role == .owner && members[who]?.isRevoked != true ? 3 : 2
             guard rank >= needed else { return false }
             members[who] = nil
+            left[who] = nil
             epoch = next
         case .rotate(let next):
             guard rank >= 2, next == epoch + 1 else { return false }
@@ -100,6 +106,7 @@ struct RightsModel {
                 guard successor != actor, let heir = members[successor], !heir.isRevoked else { return false }
                 members[successor]?.role = .owner
             }
+            left[actor] = members[actor]?.role
             members[actor] = nil
         }
         return true

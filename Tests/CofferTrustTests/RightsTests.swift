@@ -117,6 +117,8 @@ import Testing
             let state = chain.state
             #expect(state.epoch == Epoch(model.epoch), place)
             #expect(state.members.count == model.members.count, place)
+            let left = Dictionary(uniqueKeysWithValues: model.left.map { (people[$0.key].id, $0.value) })
+            #expect(state.left == left, place)
             for (index, member) in model.members {
                 let found = state.members[people[index].id]
                 #expect(found?.role == member.role, place)

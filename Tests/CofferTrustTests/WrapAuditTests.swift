@@ -104,10 +104,20 @@ import Testing
         #expect(vault.chain.wraps(for: carol.id) == nil)
     }
 
+    /// Whoever cannot be wrapped for is left out, and named; nobody else gets a wrap, and the maker has one.
+    @Test func aMemberWithoutWrapIsFound() throws {
+        let keyed = try vault.chain.rotating(
+            recipients: [try alice.recipient, try bob.recipient], keyring: vault.keyring,
+            signing: alice.pair.key, at: now, knowing: vault.known)
+        try vault.take(link: keyed.link)
+        let found = WrapAudit.findings(vault.chain, sets: [keyed.wraps.record.bytes])
+        #expect(found == [.memberWithoutWrap(carol.id)])
+    }
+
     @Test func makersRefuseWrongRecipients() throws {
-        let some = [try alice.recipient, try bob.recipient]
+        let others = [try bob.recipient, try carol.recipient]
         let mallory = try Person(66)
-        for recipients in [some, some + [try carol.recipient, try mallory.recipient], []] {
+        for recipients in [others, others + [try alice.recipient, try mallory.recipient], []] {
             #expect(throws: TrustError.wrongRecipients) {
                 try vault.chain.rotating(
                     recipients: recipients, keyring: vault.keyring, signing: alice.pair.key, at: now,

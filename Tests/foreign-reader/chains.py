@@ -107,6 +107,7 @@ class Members:
         self.links = read_links(records, 3, vault)
         self.identities = identities
         self.members = {}  # now
+        self.left = {}  # who has left by itself, and whom nobody has bounded yet
         self.states = []  # after each link: members, epoch
         self.epoch = 0
         self.commitments = {}  # by epoch
@@ -143,6 +144,7 @@ class Members:
             self.check_right(signer, OWNER if member.role <= ADMIN else ADMIN)
             fields.identifier()
             self.members[member.identity.id] = member
+            self.left.pop(member.identity.id, None)
             self.wrap_sets.append((self.epoch, fields.take(32), link.signer))
         elif operation == 3:  # ChangeRole
             member, role = self.members[fields.take(32)], fields.u8()
@@ -152,7 +154,10 @@ class Members:
                 self.bounds.append(Bound(link.sequence, member.identity.id, True, logs))
             self.members[member.identity.id] = Member(role, member.identity, member.head)
         elif operation == 4:  # RemoveMember
-            member = self.members.pop(fields.take(32))
+            identity_id = fields.take(32)
+            # Also of one that has left: then this says which of its commits count.
+            member = self.members.pop(identity_id, None) or self.left[identity_id]
+            self.left.pop(identity_id, None)
             self.check_right(signer, OWNER if member.role == OWNER else ADMIN)
             self.read_epoch_start(fields, link)
             self.bounds.append(Bound(link.sequence, member.identity.id, False, read_bounds(fields)))
@@ -175,7 +180,7 @@ class Members:
             read_bounds(fields)
         elif operation == 8:  # Leave
             successor = self.members[fields.take(32)] if fields.u8() else None
-            del self.members[signer.identity.id]
+            self.left[signer.identity.id] = self.members.pop(signer.identity.id)
             self.bounds.append(Bound(link.sequence, signer.identity.id, False, read_bounds(fields)))
             if successor:
                 self.members[successor.identity.id] = Member(OWNER, successor.identity, successor.head)
