@@ -38,7 +38,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo foreign-reader test applications crash power-cuts chaos nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo foreign-reader test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
@@ -87,6 +87,9 @@ power-cuts: deps ## Simulated power cuts with fresh seeds: HOURS=…, or SEEDS=F
 
 chaos: $(STAMP) ## Random stories of several members with live mounts, and what is lost or differs (root): SEED=1, MINUTES=5, MEMBERS=4, FLAGS=…
 	COFFER=$(abspath $(BINARY)) python3 -B Tests/chaos.py $(or $(SEED),1) $(or $(MINUTES),5) $(or $(MEMBERS),4) $(FLAGS)
+
+hostile: $(STAMP) ## Attacks on the storage of a vault that three mounts share, one by one: NAMES='…' for some (root)
+	COFFER=$(abspath $(BINARY)) python3 -B Tests/hostile.py $(BUILD)/hostile $(NAMES)
 
 nightly: crash power-cuts ## Both of these, for HOURS each
 
