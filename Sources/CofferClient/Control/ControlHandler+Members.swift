@@ -19,6 +19,7 @@ extension ControlHandler {
         case .setRole(let name, let member, let role):
             try shared.named(name).setRole(of: member, to: try Self.role(role))
         case .removeMember(let name, let member): try shared.named(name).remove(member)
+        case .cancelMemberChange(let name, let member): try shared.named(name).cancelChange(of: member)
         case .removals(let name): return .removals(try shared.named(name).removalReports())
         case .leave(let name, let successor): try shared.named(name).leave(successor: successor)
         case .join(let invite, let name, let waits):

@@ -74,8 +74,8 @@ final class ControlHandler: Sendable {
             )
         case .addRemote, .removeRemote, .testRemote, .sync:
             return try answerOnRemotes(request, progress: progress)
-        case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .removals, .leave,
-            .join, .cancelJoin:
+        case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .cancelMemberChange,
+            .removals, .leave, .join, .cancelJoin:
             return try answerOnMembers(request, isHeard: isHeard, progress: progress)
         case .identity, .verify, .rollIdentity:
             return try answerOnIdentities(request)

@@ -28,6 +28,8 @@ package enum ControlRequest: Codable, Sendable {
     case members(vault: String)
     case setRole(vault: String, member: String, role: String)
     case removeMember(vault: String, member: String)
+    /// Gives up a change of a member that waits for the remote.
+    case cancelMemberChange(vault: String, member: String)
     /// Who was removed, and what they can still read.
     case removals(vault: String)
     case leave(vault: String, successor: String?)
@@ -52,7 +54,8 @@ package enum ControlRequest: Codable, Sendable {
             false
         case .createVault, .renameVault, .deleteVault, .setCacheLimit, .rollIdentity, .addRemote,
             .removeRemote, .sync, .invite,
-            .withdrawInvite, .addMember, .setRole, .removeMember, .leave, .join, .cancelJoin,
+            .withdrawInvite, .addMember, .setRole, .removeMember, .cancelMemberChange, .leave, .join,
+            .cancelJoin,
             .resolveConflict:
             true
         }

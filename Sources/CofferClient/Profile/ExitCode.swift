@@ -21,6 +21,7 @@ extension ProfileError {
         case .noMemory: 71  // EX_OSERR
         case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
         case .system, .store, .vault, .notStored: 74  // EX_IOERR
+        case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
         case .sync, .remote, .requestStays: 74  // EX_IOERR
         case .remoteURL: 64  // EX_USAGE
         case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin: 66  // EX_NOINPUT

@@ -149,6 +149,20 @@ extension SharedVault {
         try asking { engine async throws(SyncError) in try await engine.remove(identity) }
     }
 
+    /// Gives up a change that waits for the remote.
+    ///
+    /// - Parameter member: Whom it concerns, by name or by the beginning of the identity's id.
+    func cancelChange(of member: String) throws(ProfileError) {
+        let pending = try asking { engine async throws(SyncError) in try await engine.pendingChange() }
+        let concerned = pending.flatMap { change in change.identity.map { ($0, change.name) } }
+        if let concerned,
+            case .none = MemberChoice(member, among: [(identity: concerned.0, name: concerned.1)])
+        {
+            throw .noSuchMember(name: member, vault: name)
+        }
+        try asking { engine async throws(SyncError) in try await engine.cancelPendingChange() }
+    }
+
     func leave(successor: String?) throws(ProfileError) {
         var identity: IdentityID?
         if let successor { identity = try member(successor).identity }

@@ -191,7 +191,7 @@ extension SharedVaults {
                 // Nobody needs the answer any more; what lies there tells nothing to others.
                 try? Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
             // A folder may not be mounted, or not be replicated to its end: that may be mended.
-            case .noVault, .otherVault, .newerVersion, .identityForked, .members:
+            case .noVault, .otherVault, .newerVersion, .identityForked, .linkMissing, .members:
                 if join.invite.expires < Clock.realTime { try endJoin(of: join.invite.vault, error) }
             }
             throw .notJoined(error)

@@ -27,6 +27,8 @@ package enum CommitProblem: Error, Equatable {
     case unknownMembers(LinkHead)
     /// It begins a log, of which its author has enough, or the vault.
     case tooManyLogs(IdentityID)
+    /// It is in somebody else's log, and in the way of what belongs there.
+    case otherAuthor(IdentityID)
 
     // The author has signed it; everybody comes to the same answer.
 
@@ -36,8 +38,6 @@ package enum CommitProblem: Error, Equatable {
     case wrongEpoch(Epoch, expected: Epoch)
     /// What was signed is no commit.
     case malformed(FormatError)
-    /// The log is somebody else's.
-    case otherAuthor(IdentityID)
     /// It says that it changes something and does not, or the other way round.
     case wrongClaim
     /// Its clock is behind that of the commit in front of it.
@@ -58,12 +58,20 @@ package enum CommitProblem: Error, Equatable {
     package var isFinal: Bool {
         switch self {
         case .tooLong, .newerVersion, .newerContent, .damaged, .elsewhere, .notAuthentic: false
-        case .unknownEpoch, .unknownMembers, .tooManyLogs, .forked: false
+        case .unknownEpoch, .unknownMembers, .tooManyLogs, .otherAuthor, .forked: false
         // The link may be one of another side of a fork.
         case .right(.otherHead): false
-        case .right, .wrongEpoch, .malformed, .otherAuthor, .wrongClaim, .clockGoesBack, .membersGoBack,
-            .namesOwnLog, .wrongIntroduction, .facts:
+        case .right, .wrongEpoch, .malformed, .wrongClaim, .clockGoesBack, .membersGoBack, .namesOwnLog,
+            .wrongIntroduction, .facts:
             true
+        }
+    }
+
+    /// Whether a commit in a device's own log may be one that the device has made, and does not know any more.
+    var mayBeForgotten: Bool {
+        switch self {
+        case .unknownEpoch, .unknownMembers, .newerContent: true
+        default: false
         }
     }
 }
@@ -105,7 +113,7 @@ extension CommitProblem: CustomStringConvertible {
         case .wrongEpoch(let found, let expected):
             "is sealed under key \(found.number) instead of \(expected.number)"
         case .malformed(let error): "says nothing sensible: \(error.words)"
-        case .otherAuthor(let author): "is by somebody else than the log, identity \(author)"
+        case .otherAuthor(let author): "is by somebody else, identity \(author)"
         case .wrongClaim: "does something else than it says"
         case .clockGoesBack: "has a clock that goes back"
         case .membersGoBack: "names older members than the one in front of it"

@@ -43,11 +43,11 @@ package struct CommitVerifier: Sendable {
     ///   - bytes: As fetched.
     ///   - dot: The place where it was found.
     ///   - log: What is known of the log; nil if nothing is.
+    ///   - owner: Whose log it is, where that is known without any commit of it.
     package func verify(
-        _ bytes: [UInt8], at dot: Dot, after log: LogSummary?
+        _ bytes: [UInt8], at dot: Dot, after log: LogSummary?, of owner: IdentityID? = nil
     ) throws(CommitProblem) -> VerifiedCommit {
-        let commit = try authentic(bytes, at: dot)
-        guard log == nil || log?.author == commit.author else { throw .otherAuthor(commit.author) }
+        let commit = try authentic(bytes, at: dot, of: log?.author ?? owner)
         guard (commit.body.introduction == nil) == (dot.sequence > 1) else { throw .wrongIntroduction }
         let expected = log?.head.hash ?? .zero
         guard commit.body.previous == expected else {
@@ -65,8 +65,12 @@ package struct CommitVerifier: Sendable {
     }
 
     /// Checks what does not depend on the rest of the log: place, author, right, epoch, form.
-    package func authentic(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
-        let (record, seal, body) = try opened(bytes, as: .commit, at: dot)
+    ///
+    /// - Parameter owner: Whose log it is; nil where that is not known.
+    package func authentic(
+        _ bytes: [UInt8], at dot: Dot, of owner: IdentityID? = nil
+    ) throws(CommitProblem) -> VerifiedCommit {
+        let (record, seal, body) = try opened(bytes, as: .commit, at: dot, of: owner)
         let commit: CommitBody
         do throws(FormatError) { commit = try CommitBody(padded: body) } catch {
             if case .unknown(let field, let found) = error { throw .newerContent(field: field, found: found) }
@@ -86,8 +90,10 @@ package struct CommitVerifier: Sendable {
     }
 
     /// Opens a record, once it is known who made it, and that this was that identity's right.
+    ///
+    /// - Parameter owner: Whose log it is; nil where that is not known.
     func opened(
-        _ bytes: [UInt8], as kind: SignedRecord.Kind, at dot: Dot
+        _ bytes: [UInt8], as kind: SignedRecord.Kind, at dot: Dot, of owner: IdentityID? = nil
     ) throws(CommitProblem) -> (record: SignedRecord, seal: RecordSeal, body: [UInt8]) {
         let record: SignedRecord
         do throws(FormatError) { record = try SignedRecord(bytes, as: kind) } catch {
@@ -101,6 +107,10 @@ package struct CommitVerifier: Sendable {
         guard let seal = try? record.openSeal(as: kind, under: key) else {
             throw isOfLostSide(record, kind) ? .right(.otherHead) : .notAuthentic
         }
+        // Before the author's right: what somebody else does in a log must not end it.
+        if let owner, seal.author != owner {
+            throw isSigned(record, seal, kind) ? .otherAuthor(seal.author) : .notAuthentic
+        }
         try check(record, seal, kind)
         let expected = chain.epoch(after: seal.members)
         guard let expected, expected == record.epoch else {
@@ -108,6 +118,16 @@ package struct CommitVerifier: Sendable {
         }
         guard let body = try? record.openBody(as: kind, under: key) else { throw .notAuthentic }
         return (record, seal, body)
+    }
+
+    /// Whether an identity has signed a commit, whichever links of the members that names.
+    func isSigned(_ bytes: [UInt8], at dot: Dot, by author: RecordAuthor) -> Bool {
+        guard let record = try? SignedRecord(bytes, as: .commit), record.vault == vault, record.dot == dot,
+            let key = keyring[record.epoch], let seal = try? record.openSeal(as: .commit, under: key),
+            seal.author == author.identity
+        else { return false }
+        return isSigned(record, seal, .commit)
+            || (try? record.check(seal, as: .commit, by: author.signing)) != nil
     }
 
     /// Whether a member has made a record on a side of a fork of the members that was lost, under its key.

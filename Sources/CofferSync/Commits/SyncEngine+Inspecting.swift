@@ -35,12 +35,14 @@ extension SyncEngine {
     func lookForFork() async throws(SyncError) {
         guard let head = chain.links.last else { return }
         var other: (sequence: UInt64, bytes: [UInt8])?
+        var lost: [LinkRecord] = []
         for known in chain.links.reversed() {
             let bytes = try await fetchLink(layout.member(known.sequence))
             if bytes == known.bytes { break }
-            // The other history may be the shorter one.
-            guard let bytes else {
+            // The other history may be the shorter one; what is no link of this vault is of none.
+            guard let bytes, chain.isLink(bytes, at: known.sequence) else {
                 guard head.sequence - known.sequence < Self.lostLinkCountMax else { return }
+                lost.append(known)
                 continue
             }
             other = (known.sequence, bytes)
@@ -49,10 +51,10 @@ extension SyncEngine {
             // What there was of another history is gone.
             duties.forks = []
             notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
-            return
+            return try await putLinksAgain(lost.reversed())
         }
         do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
-            if case .identityMissing = error { try await pullIdentities() }
+            if case .identityMissing(let identity) = error { try await pullIdentity(of: identity) }
         }
         do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
             guard case .fork(let fork) = error else {
@@ -114,15 +116,18 @@ extension SyncEngine {
         // A listing may lag behind; what links name is asked for by its name.
         let granted = Set(
             chain.state.grants.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes) })
-        let names = try await listedWraps(epoch).union(granted)
+        let listed = try await listedWraps(epoch)
+        let names = listed.union(granted)
         let new = names.filter { name in
             guard let seen = duties.wraps[name.text] else { return true }
             return granted.contains(name) && seen.set == nil
         }
+        try await putWrapsAgain(at: granted.subtracting(listed))
         let wanted = Array(new.sorted().prefix(Self.setCountMax))
         for start in stride(from: 0, to: wanted.count, by: Self.setsAtOnce) {
             let part = Array(wanted[start..<min(start + Self.setsAtOnce, wanted.count)])
             let fetched = try await fetchAll(part, byteCountMax: Self.wrapsByteCountMax)
+            var sets: [WrapSet] = []
             for name in part {
                 guard let bytes = fetched[name] else { continue }
                 let set = (try? WrapSet(bytes)).flatMap { set in
@@ -133,7 +138,9 @@ extension SyncEngine {
                 guard set != nil || !isGranted else { continue }
                 duties.wraps[name.text] =
                     isGranted ? SeenWraps(set: bytes, stray: nil) : SeenWraps(set: nil, stray: set?.hash)
+                if isGranted, let set { sets.append(set) }
             }
+            try await keepWraps(sets)
         }
         guard new.count == wanted.count else { return false }
         let seen = names.compactMap { duties.wraps[$0.text] }

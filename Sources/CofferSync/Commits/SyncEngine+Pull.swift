@@ -175,7 +175,12 @@ extension SyncEngine {
     private func verifiedCommit(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
         guard let keyring else { throw .unknownEpoch(.first) }
         let verifier = CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
-        return try verifier.verify(bytes, at: dot, after: tails[dot.log])
+        guard dot.log == setup.log else { return try verifier.verify(bytes, at: dot, after: tails[dot.log]) }
+        do throws(CommitProblem) {
+            return try verifier.verify(bytes, at: dot, after: tails[dot.log], of: ownIdentity)
+        } catch {
+            throw ownProblem(error, bytes, at: dot, verifier)
+        }
     }
 
     private func stop(_ dot: Dot, _ problem: CommitProblem, _ pull: inout Pull) {

@@ -41,12 +41,16 @@ extension SyncEngine {
 
     /// The role by which this device makes commits; nil if it may make none.
     ///
-    /// - Throws: `.ownLogEnded`, `.ownLogForked`: with this log nothing can be said any more.
+    /// - Throws: `.ownLogEnded`, `.ownLogForked`: with this log nothing can be said any more; `.ownLogAhead`: not
+    ///   before the remote shows the links and keys that this device had.
     func ownRole() throws(SyncError) -> Role? {
         if let fork = forks[setup.log], fork.isProven { throw .ownLogForked(fork) }
         if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
         if let stop = stops[setup.log], stop.problem.isFinal {
             throw .ownLogEnded(sequence: stop.dot.sequence - 1)
+        }
+        if let stop = stops[setup.log], stop.problem.mayBeForgotten {
+            throw .ownLogAhead(sequence: stop.dot.sequence)
         }
         // What names commits that never count, would never count either.
         if hasLostCommits, !isLeavingLostSide { return nil }
@@ -108,6 +112,10 @@ extension SyncEngine {
         logs[setup.log] = commit.summary
         tails[setup.log] = commit.summary
         hashes.note(dot, commit.summary.head.hash)
+        // What is in its place at the remote is dealt with when it is put.
+        if let stop = stops[setup.log], !stop.problem.isFinal, stop.dot.sequence <= dot.sequence {
+            stops[setup.log] = nil
+        }
         // What waited for it is held no longer: it is fetched again.
         if !queue.applied(dot).isEmpty { isLoaded = false }
         owesAcknowledgement = false
@@ -142,6 +150,7 @@ extension SyncEngine {
         status.progress.bytesToSend = bytes.count
         do throws(RemoteError) {
             try await remote.put(name, .memory(bytes), ifAbsent: true)
+            notes.removeAll { if case .obstacle = $0 { true } else { false } }
         } catch {
             guard error == .exists else {
                 throw error == .cancelled ? .cancelled : .remote(error, during: .sending)
@@ -158,21 +167,62 @@ extension SyncEngine {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
         }
+        var author: IdentityID?
         switch fetched {
         case .bytes(bytes): return
         case .absent: throw .remote(.failed("a commit is there and is not"), during: .sending)
-        case .bytes(let found):
-            let author = setup.keys.author.identity
-            guard let other = try? verifier().authentic(found, at: dot), other.author == author else { break }
-            let known = CommitHash(Blake2b.hash(bytes, for: .commit))
-            let fork = ForkedLog(dot: dot, known: known, other: other.point.hash, witness: nil)
-            forks[setup.log] = fork
-            throw .ownLogForked(fork)
+        case .bytes(let found): author = try otherAuthor(found, at: dot, insteadOf: bytes)
         case .tooLong: break
         }
         // Somebody has put something there that is not this device's, to be in its way; or it was cut short.
         try await reaching { () async throws(RemoteError) in
             try await remote.put(name, .memory(bytes), ifAbsent: false)
         }
+        note(.obstacle(sequence: dot.sequence, author, name: author.flatMap(knownName)))
+    }
+
+    /// Who has put something in the place of a commit of this device; nil if that cannot be said.
+    ///
+    /// - Throws: where this device may have made it itself: that is never overwritten.
+    private func otherAuthor(
+        _ found: [UInt8], at dot: Dot, insteadOf bytes: [UInt8]
+    ) throws(SyncError) -> IdentityID? {
+        switch try ownLogCommit(found, at: dot) {
+        case .success(let other):
+            let known = CommitHash(Blake2b.hash(bytes, for: .commit))
+            let fork = ForkedLog(dot: dot, known: known, other: other.point.hash, witness: nil)
+            forks[setup.log] = fork
+            throw .ownLogForked(fork)
+        case .failure(.otherAuthor(let author)): return author
+        case .failure(let problem):
+            if problem.isFinal || problem.mayBeForgotten {
+                stops[setup.log] = LogStop(dot: dot, problem: problem)
+                _ = try ownRole()
+            }
+            return nil
+        }
+    }
+
+    /// A commit in this device's log that this user has signed.
+    private func ownLogCommit(
+        _ bytes: [UInt8], at dot: Dot
+    ) throws(SyncError) -> Result<VerifiedCommit, CommitProblem> {
+        let verifier = try verifier()
+        do throws(CommitProblem) {
+            return .success(try verifier.authentic(bytes, at: dot, of: ownIdentity))
+        } catch {
+            return .failure(ownProblem(error, bytes, at: dot, verifier))
+        }
+    }
+
+    /// What is wrong with a commit in this device's log: one that this user has not signed was not made here, whichever
+    /// links it names.
+    func ownProblem(
+        _ problem: CommitProblem, _ bytes: [UInt8], at dot: Dot, _ verifier: CommitVerifier
+    ) -> CommitProblem {
+        guard case .unknownMembers = problem,
+            !verifier.isSigned(bytes, at: dot, by: setup.keys.author)
+        else { return problem }
+        return .notAuthentic
     }
 }

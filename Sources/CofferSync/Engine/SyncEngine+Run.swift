@@ -63,6 +63,8 @@ extension SyncEngine {
     private static let acknowledgementPause = Duration.seconds(2)
     /// How long after a round that failed there is another one.
     private static let failurePause = Duration.seconds(30)
+    /// Epochs that somebody has begun from which on that is named.
+    private static let epochCountNamed = 1000
     /// One look of so many asks for commits that no listing has.
     private static let thoroughPollStep = 8
 
@@ -164,6 +166,14 @@ extension SyncEngine {
 
     private func findings() -> [SyncFinding] {
         var findings = notes
+        // While a round is under way, it may just be put.
+        if status.phase == .idle, let pending = duties.pending {
+            findings.append(.membership(.postponed(change(pending).text)))
+        }
+        for (identity, count) in chain.state.epochCounts.sorted(by: { $0.key < $1.key })
+        where count >= Self.epochCountNamed && chain.state.members[identity] != nil {
+            findings.append(.membership(.manyEpochs(name(of: identity), count: count)))
+        }
         findings += logFindings
         // Of logs that are known first: of others there may be any number.
         let stopped = stops.values.filter { if case .tooManyLogs = $0.problem { false } else { true } }
@@ -171,6 +181,13 @@ extension SyncEngine {
                 (tails[$0.dot.log] == nil ? 1 : 0, $0.dot) < (tails[$1.dot.log] == nil ? 1 : 0, $1.dot)
             }
         for stop in stopped.prefix(Self.findingCountMax) {
+            if case .otherAuthor(let identity) = stop.problem {
+                findings.append(
+                    .intruder(
+                        author(stop.dot.log), sequence: stop.dot.sequence, identity,
+                        name: knownName(of: identity)))
+                continue
+            }
             findings.append(.stopped(author(stop.dot.log), sequence: stop.dot.sequence, stop.problem))
         }
         for (log, fork) in forks.sorted(by: { $0.key < $1.key }) {

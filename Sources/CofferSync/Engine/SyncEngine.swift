@@ -19,6 +19,7 @@ package actor SyncEngine {
     package internal(set) var chain: MemberChain
     var identities = KnownIdentities()
     var identityChains: [UserID: IdentityChain] = [:]
+    var identitySearch = IdentitySearch()
     var keyring: Keyring?
     var duties = MemberDuties()
 
@@ -127,7 +128,7 @@ package actor SyncEngine {
             publish(.members)
             try await pullMembers()
         }
-        try await openKeys()
+        try await openKeysOrPublish()
         if scope.looksForMembers || duties.pending != nil { try await tendMembers() }
         let hasChangedSides = hasLostCommits
         if hasChangedSides { try await leaveLostSide() }
@@ -168,7 +169,7 @@ package actor SyncEngine {
         var members: [UInt64: [UInt8]] = [:]
         var links: [UserID: [UInt64: [UInt8]]] = [:]
         (logs, outgoing, standing, unconfirmed, keptCheckpoints) = ([:], [:], nil, [], [:])
-        (duties.pending, duties.cards) = (nil, [:])
+        (duties.pending, duties.cards, duties.keptWraps) = (nil, [:], [:])
         do throws(FormatError) {
             for row in rows {
                 guard let value = row.value else { continue }
@@ -182,7 +183,7 @@ package actor SyncEngine {
                 case .identityLink:
                     guard let user = UserID(bytes: row.key.id) else { throw .invalid(field: "user") }
                     links[user, default: [:]][row.key.number] = value
-                case .pendingLink, .memberCard: try duties.take(row, value)
+                case .pendingLink, .memberCard, .wraps: try duties.take(row, value)
                 case .checkpoint: try takeCheckpointRow(row, value)
                 }
             }

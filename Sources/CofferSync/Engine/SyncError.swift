@@ -27,6 +27,9 @@ package enum SyncError: Error, Equatable {
     case ownLogForked(ForkedLog)
     /// This device's log ended: its author's right did. A new log is needed.
     case ownLogEnded(sequence: UInt64)
+    /// The remote has a commit of this device that names links or keys which are not here: the profile was put back, and
+    /// the remote does not show all that it did. Nothing is sent before it does.
+    case ownLogAhead(sequence: UInt64)
     /// The vault has more logs than a commit can name.
     case tooManyLogs
     /// The members are not changed, or this user is none any more.
@@ -72,6 +75,11 @@ extension SyncError: CustomStringConvertible {
             its profile was copied or put back
             """
         case .ownLogEnded(let sequence): "this device's commits behind \(sequence) do not count"
+        case .ownLogAhead(let sequence):
+            """
+            the remote has commit \(sequence) of this device, but not the members or keys that it names: nothing is \
+            sent until the remote shows them
+            """
         case .tooManyLogs: "the vault has too many logs"
         case .membership(let error): error.description
         case .cancelled: "it was cancelled"

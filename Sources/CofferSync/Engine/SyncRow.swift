@@ -21,6 +21,8 @@ package struct SyncRow: Equatable, Sendable {
             case pendingLink = 6
             /// What was last seen of a member (`KeptCard`); the id is the user's.
             case memberCard = 7
+            /// A set of wraps of the present epoch, as stored; the id is the first 16 bytes of its hash.
+            case wraps = 8
         }
 
         /// What it is about.

@@ -101,6 +101,11 @@ package struct LogAuthor: Hashable, Sendable, CustomStringConvertible {
 package enum SyncFinding: Equatable, Sendable {
     /// A commit is not applied, and so none behind it in its log.
     case stopped(LogAuthor, sequence: UInt64, CommitProblem)
+    /// In the place of a log's next commit is one that somebody else has signed: whoever's log it is goes on over it.
+    case intruder(LogAuthor, sequence: UInt64, IdentityID, name: String?)
+    /// In the place of a commit of this device was something else, which somebody put there, if that is known: it was
+    /// overwritten.
+    case obstacle(sequence: UInt64, IdentityID?, name: String?)
     /// A commit waits for another one that the remote does not have.
     case gap(LogAuthor, missing: UInt64, waiting: LogAuthor, sequence: UInt64)
     /// A commit that the remote lists, or has later ones of the same log than, could not be had twice.
@@ -163,6 +168,11 @@ extension SyncFinding: CustomStringConvertible {
     package var description: String {
         switch self {
         case .stopped(let author, let sequence, let problem): "commit \(sequence) of \(author) \(problem)"
+        case .intruder(let author, let sequence, let identity, let name):
+            "in the place of commit \(sequence) of \(author) is one by \(name ?? "identity \(identity)"), which does not count"
+        case .obstacle(let sequence, let identity, let name):
+            "in the place of commit \(sequence) of this device was something else"
+                + (identity.map { ", by \(name ?? "identity \($0)")" } ?? "") + ": it was overwritten"
         case .gap(let author, let missing, let waiting, let sequence):
             "commit \(missing) of \(author) is not at the remote, and commit \(sequence) of \(waiting) waits for it"
         case .absent(let author, let sequence):

@@ -25,6 +25,8 @@ package enum JoinError: Error, Equatable {
     case ended
     /// The identity at the remote is another one, by the same keys.
     case identityForked
+    /// A link of the members is not at the remote, and a later one is.
+    case linkMissing(UInt64)
     /// The members at the remote do not verify.
     case members(TrustError)
     /// The remote failed.
@@ -202,6 +204,11 @@ extension JoinError: CustomStringConvertible {
         case .ended: "you were admitted by this invite, and are a member no longer"
         case .identityForked: "the remote has other links of your identity than this device"
         case .members(let error): "the vault's members cannot be trusted: \(MembershipError.sentence(error))"
+        case .linkMissing(let sequence):
+            """
+            link \(sequence) of the vault's members is not at the remote, and later ones are: a member's device puts it \
+            there again when it syncs; try again then
+            """
         case .remote(let error): error.description
         }
     }

@@ -79,6 +79,8 @@ struct MemberDuties: Sendable {
     /// What the remote has of sets of wraps, by the names of the objects, of one epoch.
     var wraps: [String: SeenWraps] = [:]
     var wrapsEpoch: Epoch?
+    /// The sets of wraps that links of the present epoch name, as far as this device has had them.
+    var keptWraps: [WrapSetHash: WrapSet] = [:]
     /// Sets that no link named when it was last looked.
     var strays: Set<WrapSetHash> = []
     /// Requests that were refused or are not for this user, by name and size.
@@ -89,7 +91,10 @@ struct MemberDuties: Sendable {
 
     /// Takes what was kept.
     mutating func take(_ row: SyncRow, _ value: [UInt8]) throws(FormatError) {
-        if row.key.kind == .memberCard {
+        if row.key.kind == .wraps {
+            guard let set = try? WrapSet(value) else { throw .invalid(field: "wraps") }
+            keptWraps[set.hash] = set
+        } else if row.key.kind == .memberCard {
             guard let user = UserID(bytes: row.key.id), let card = KeptCard(value) else {
                 throw .invalid(field: "card")
             }
@@ -105,5 +110,11 @@ struct MemberDuties: Sendable {
     var rows: [SyncRow] {
         (pending?.rows ?? [])
             + cards.map { SyncRow(SyncRow.Key(.memberCard, id: $0.key.bytes), $0.value.bytes) }
+            + keptWraps.values.map { SyncRow(Self.key(of: $0.hash), $0.record.bytes) }
+    }
+
+    /// Where a set of wraps is kept.
+    static func key(of wraps: WrapSetHash) -> SyncRow.Key {
+        SyncRow.Key(.wraps, id: Array(wraps.bytes.prefix(16)))
     }
 }

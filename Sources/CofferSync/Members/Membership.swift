@@ -37,6 +37,12 @@ package enum MembershipError: Error, Equatable {
     case contended
     /// The profile could not read or keep the invites.
     case profile(String)
+    /// The remote cannot take it now: it is kept, and done once the remote can.
+    case postponed(String, because: String)
+    /// No change of the members waits for the remote.
+    case nothingPending
+    /// What was to be given up has been done.
+    case tookPlace
 }
 
 /// Something about the members that is not as it should be; the rest goes on.
@@ -49,6 +55,14 @@ package enum MembershipFinding: Equatable, Sendable {
     case fork(Fork, ForkVerdict)
     /// What this device was to do for the members was not done.
     case undone(MembershipError)
+    /// A link of the member chain is not at the remote, and later ones are: what they do is not known here.
+    case linkMissing(UInt64)
+    /// Somebody has begun very many epochs of the vault's key: what each costs is little, all of them are kept for ever.
+    case manyEpochs(String, count: Int)
+    /// A change that was asked for is not at the remote yet.
+    case postponed(String)
+    /// The remote had lost something that this device has: it was put again.
+    case putAgain(String)
 }
 
 extension MembershipError: CustomStringConvertible {
@@ -67,6 +81,13 @@ extension MembershipError: CustomStringConvertible {
             "an object that is no link is where link \(link) of the members belongs: delete it at the remote"
         case .contended: "others change the members at the same time: try again"
         case .profile(let reason): "the profile's invites: \(reason)"
+        case .postponed(let what, let reason):
+            """
+            \(what) is kept, and will be done as soon as the remote takes it (\(reason)); “coffer member cancel” \
+            withdraws it
+            """
+        case .nothingPending: "no change of the members waits for the remote"
+        case .tookPlace: "it has taken place already, and cannot be withdrawn"
         }
     }
 
@@ -108,6 +129,16 @@ extension MembershipFinding: CustomStringConvertible {
             "link \(fork.sequence) of the members is there twice: \(fork.known.hash), which counts here, and "
                 + "\(fork.other.hash)"
         case .undone(let error): error.description
+        case .manyEpochs(let name, let count):
+            "\(name) has changed the vault's key \(count) times: remove who does so without need"
+        case .postponed(let what):
+            "\(what) waits until the remote takes it; “coffer member cancel” withdraws it"
+        case .linkMissing(let sequence):
+            """
+            link \(sequence) of the members is not at the remote, and later ones are: a device that has it puts it there \
+            again when it syncs
+            """
+        case .putAgain(let what): "the remote had lost \(what): this device has put it there again"
         }
     }
 
@@ -117,7 +148,8 @@ extension MembershipFinding: CustomStringConvertible {
             "the keys that link \(link) gives are not at the remote: \(hash)"
         case .setWithoutLink(let hash): "keys are at the remote that no link gives: \(hash)"
         case .setDoesNotFit(let hash, let link): "the keys that link \(link) gives are others: \(hash)"
-        case .memberWithoutWrap(let identity): "the member \(identity) has no key of this epoch: rotate"
+        case .memberWithoutWrap(let identity):
+            "the member \(identity) has no key of this epoch: it gets one once its device has put a key to wrap for"
         case .strangerWithWrap(let identity, let link):
             "link \(link) gives keys to \(identity), who should have none: rotate"
         case .rotationOwed(.left): "a member has left: an owner's or admin's device will change the key"

@@ -26,11 +26,20 @@ extension SyncEngine {
     ) async throws(SyncError) -> Value {
         let value = try await alone { () async throws(SyncError) in
             try await load()
-            publish(.members)
-            try await pullMembers()
-            try await openKeys()
-            try await resumePending()
-            return try await body()
+            let before = duties.pending
+            do throws(SyncError) {
+                publish(.members)
+                try await pullMembers()
+                try await openKeys()
+                try await resumePending()
+                return try await body()
+            } catch {
+                // It goes on with the next round: who asked must know.
+                guard let pending = duties.pending, pending != before, case .remote = error else {
+                    throw error
+                }
+                throw .membership(.postponed(change(pending).text, because: "\(error)"))
+            }
         }
         // Whatever was changed, there may be something to send or to tell.
         wakes.wake(.all)
@@ -76,6 +85,7 @@ extension SyncEngine {
                 try await replica.save([row] + PendingLink.noRows)
             }
             duties.pending = nil
+            if let set = pending.wraps.flatMap({ try? WrapSet($0) }) { try await keepWraps([set]) }
         } else {
             try await dropPending()
         }
@@ -97,7 +107,7 @@ extension SyncEngine {
         }
     }
 
-    private func wrapsName(_ pending: PendingLink) -> RemoteName? {
+    func wrapsName(_ pending: PendingLink) -> RemoteName? {
         guard let wraps = pending.wraps, let set = try? WrapSet(wraps) else { return nil }
         return layout.wraps(epoch: UInt64(set.record.epoch.number), hash: set.hash.bytes)
     }

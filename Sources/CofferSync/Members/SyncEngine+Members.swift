@@ -6,25 +6,34 @@ internal import CofferTrust
 extension SyncEngine {
     /// The most bytes of a set of wraps: one for each of 4096 members.
     static let wrapsByteCountMax = 1 << 20
+    /// The most links of the member chain that are saved at once.
+    private static let linkBatchCountMax = 256
     /// The most links that are fetched of one identity chain.
     private static let identityLinkCountMax: UInt64 = 1024
-    /// The most identity chains that are looked at.
-    private static let identityCountMax = 16384
 
     /// Fetches the links of the member chain behind the last one that is known, one after the other: a listing may lag
     /// behind, an object that is there cannot be denied for long.
     func pullMembers() async throws(SyncError) {
         notes.removeAll { if case .memberLink = $0 { true } else { false } }
+        var rows: [SyncRow] = []
         while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
             let sequence = chain.nextSequence
             guard try await appendMember(bytes) else { break }
-            let row = SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes)
-            try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
+            rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes))
             // What waited for want of a link may be right now.
             stops = stops.filter { $0.value.problem.isFinal }
             forgetRestoredForks()
+            guard rows.count >= Self.linkBatchCountMax else { continue }
+            try await save(rows)
+            rows = []
         }
+        try await save(rows)
         guard chain.nextSequence > 0 else { throw .noMembers }
+    }
+
+    private func save(_ rows: [SyncRow]) async throws(SyncError) {
+        guard !rows.isEmpty else { return }
+        try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
     }
 
     func fetchLink(_ name: RemoteName) async throws(SyncError) -> [UInt8]? {
@@ -40,31 +49,31 @@ extension SyncEngine {
     private func appendMember(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
         let sequence = chain.nextSequence
         for isLast in [false, true] {
+            var missing: IdentityID?
             do throws(TrustError) {
                 return try chain.append(bytes, knowing: identities) == .added
             } catch {
-                var isMissing = false
-                if case .identityMissing = error { isMissing = true }
-                guard isMissing, !isLast else {
+                if case .identityMissing(let identity) = error { missing = identity }
+                guard missing != nil, !isLast else {
                     note(.memberLink(sequence: sequence, error))
                     return false
                 }
             }
-            try await pullIdentities()
+            if let missing { try await pullIdentity(of: missing) }
         }
         return false
     }
 
-    /// Fetches what is new of all identity chains beside the vault.
-    func pullIdentities() async throws(SyncError) {
-        var users = Set(identityChains.keys)
-        try await list(layout.identities) { entries in
-            for user in entries.compactMap({ $0.name.user }) where users.count < Self.identityCountMax {
-                users.insert(user)
-            }
-            return users.count < Self.identityCountMax ? .next : .enough
+    /// Fetches what is new of an identity, wherever beside the vault it lies.
+    func pullIdentity(of identity: IdentityID) async throws(SyncError) {
+        if let user = user(of: identity) { return try await pullIdentity(user) }
+        let (layout, remote) = (layout, remote)
+        var search = identitySearch
+        try await reaching { () async throws(RemoteError) in
+            try await search.look(for: [identity], at: remote, layout)
         }
-        for user in users.sorted() { try await pullIdentity(user) }
+        identitySearch = search
+        if let user = search.users[identity] { try await pullIdentity(user) }
     }
 
     func pullIdentity(_ user: UserID) async throws(SyncError) {
@@ -101,13 +110,21 @@ extension SyncEngine {
             throw .notMember
         }
         let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
-        guard let bytes = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name] else {
-            throw .keys(.noWrap)
-        }
+        let fetched = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name]
+        let found = fetched.flatMap { try? WrapSet($0) }
+        guard let set = found?.hash == hash ? found : duties.keptWraps[hash] else { throw .keys(.noWrap) }
         do throws(TrustError) {
-            keyring = try await setup.keys.open(try WrapSet(bytes), of: chain, known: keyring)
+            keyring = try await setup.keys.open(set, of: chain, known: keyring)
         } catch {
             throw .keys(error)
+        }
+    }
+
+    /// As `openKeys`; who has no wrap sees to it that others have a transient key to make one for.
+    func openKeysOrPublish() async throws(SyncError) {
+        do throws(SyncError) { try await openKeys() } catch {
+            if case .keys = error { try await publishOwnIdentity() }
+            throw error
         }
     }
 

@@ -38,7 +38,10 @@ extension SyncEngine {
 
     /// Those who get wraps of the next epoch's key, with their newest transient keys.
     ///
-    /// - Throws: `.membership(.noTransientKey)` for a member of whom none was ever seen.
+    /// Whoever has no transient key that its present identity key has signed is left out: nobody can keep the key from
+    /// being changed by having none. It gets a wrap of a later epoch (`wrapForThoseWithout`).
+    ///
+    /// - Throws: `.membership(.noTransientKey)` where this user has none.
     func recipients(without removed: IdentityID?) async throws(SyncError) -> [Recipient] {
         var chains: [IdentityChain] = []
         for member in chain.state.recipients where member.identity != removed {
@@ -51,11 +54,33 @@ extension SyncEngine {
         var recipients: [Recipient] = []
         for identity in chains {
             guard let id = identity.identity, let key = keys[id] else {
-                throw .membership(.noTransientKey(identity.identity.map(name(of:)) ?? "a member"))
+                guard identity.identity != ownIdentity else {
+                    throw .membership(.noTransientKey(name(of: ownIdentity)))
+                }
+                continue
             }
             recipients.append(try ruling { () throws(TrustError) in try Recipient(identity, key) })
         }
         return recipients
+    }
+
+    /// Begins an epoch for members who have no key of the present one, once they have a transient key: they had none when
+    /// it began.
+    ///
+    /// Of the other members the transient keys are fetched and kept, so that whoever deletes them later leaves nobody
+    /// out. What is missing at the storage alone is no reason: a set that says nothing of somebody is in front of it.
+    func wrapForThoseWithout() async throws(SyncError) {
+        let chains = chain.state.recipients.compactMap { identities[$0.identity] }
+        let keys = try await transientKeys(of: chains)
+        func isNeeded() -> Bool {
+            chain.state.recipients.contains { member in
+                guard keys[member.identity] != nil,
+                    let set = chain.wraps(for: member.identity).flatMap({ duties.keptWraps[$0] })
+                else { return false }
+                return set[member.identity] == nil
+            }
+        }
+        if isNeeded() { try await rotateKey(while: isNeeded) }
     }
 
     /// The transient keys to wrap with: the newest of those that were ever seen, so that nobody who has the storage
@@ -133,14 +158,21 @@ extension SyncEngine {
         for user in new.sorted() { try await pullIdentity(user) }
     }
 
-    /// Sees to it that the remote has this user's identity chain and newest transient key, and the member chain the
-    /// identity's present keys; asks the remote once after a start, and once after each change.
-    func publishOwnCard() async throws(SyncError) {
-        guard let card = await setup.card(), card.identity.identity == ownIdentity else { return }
+    /// Sees to it that the remote has this user's identity chain and newest transient key.
+    @discardableResult
+    func publishOwnIdentity() async throws(SyncError) -> IdentityCard? {
+        guard let card = await setup.card(), card.identity.identity == ownIdentity else { return nil }
         if duties.published != card.bytes {
             try await publish(card)
             duties.published = card.bytes
         }
+        return card
+    }
+
+    /// Sees to it that the remote has this user's identity chain and newest transient key, and the member chain the
+    /// identity's present keys; asks the remote once after a start, and once after each change.
+    func publishOwnCard() async throws(SyncError) {
+        guard let card = try await publishOwnIdentity() else { return }
         // Nobody says with an old key that there is a new one.
         guard card.identity.state.current?.signing == setup.keys.author.signing else { return }
         try await recordKeys(of: ownIdentity)

@@ -68,7 +68,9 @@ extension SyncEngine {
         try await recordNewKeys(without: identity)
         try await link { () async throws(SyncError) in
             try await pullAllLogs()
-            guard chain.state.members[identity] != nil else { return nil }
+            guard chain.state.members[identity] != nil || chain.state.left[identity] != nil else {
+                return nil
+            }
             let recipients = try await recipients(without: identity)
             let (bounds, keyring) = (try bounds(of: identity), try openedKeyring())
             return try ruling { () throws(TrustError) in
@@ -76,6 +78,17 @@ extension SyncEngine {
                     try chain.removing(
                         identity, bounds: bounds, recipients: recipients, keyring: keyring,
                         signing: setup.keys.author.key, at: time, knowing: identities))
+            }
+        }
+    }
+
+    /// Says of those who have left by themselves which of their commits count, as for a removal: what they said of that
+    /// themselves could let them write on.
+    func boundThoseWhoLeft() async throws(SyncError) {
+        for identity in chain.state.left.keys.sorted() where chain.state.may(ownIdentity, remove: identity) {
+            do throws(SyncError) { try await removeMember(identity) } catch {
+                // The round goes on as far as it can, and says itself what is wrong with the remote.
+                guard case .remote = error else { throw error }
             }
         }
     }

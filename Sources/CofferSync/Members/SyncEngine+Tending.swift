@@ -11,7 +11,7 @@ extension SyncEngine {
             guard member.keys != nil else { throw .membership(.revoked) }
             return
         }
-        let removal = chain.state.removals.last { $0.identity == ownIdentity }
+        let removal = chain.state.removals.last { $0.identity == ownIdentity && !$0.hasLeft }
         guard chain.hasKnown(ownIdentity) else { throw .notMember }
         guard let removal, !hasLeft(after: removal.sequence) else { throw .membership(.left) }
         throw .membership(.removed(by: name(of: removal.remover), link: removal.sequence))
@@ -38,16 +38,28 @@ extension SyncEngine {
         try await tolerating { () async throws(SyncError) in try await resumePending() }
         try await tolerating { () async throws(SyncError) in try await publishOwnCard() }
         let isDue = isInspectionDue()
-        if isDue { try await tolerating { () async throws(SyncError) in try await lookForFork() } }
+        if isDue {
+            notes.removeAll {
+                if case .membership(.putAgain) = $0 { return true }
+                if case .membership(.linkMissing) = $0 { return true }
+                return false
+            }
+            try await tolerating { () async throws(SyncError) in try await lookForFork() }
+            try await tolerating { () async throws(SyncError) in try await putIdentitiesAgain() }
+        }
         if isDue, chain.state.may(ownIdentity, .recordKeys) {
             try await tolerating { () async throws(SyncError) in try await recordRevoked() }
         }
+        try await tolerating { () async throws(SyncError) in try await boundThoseWhoLeft() }
         if !chain.state.owed.isEmpty, chain.state.may(ownIdentity, .rotate) {
             try await tolerating { () async throws(SyncError) in
                 try await rotateKey { !chain.state.owed.isEmpty }
             }
         }
         if isDue { try await tolerating { () async throws(SyncError) in try await inspectWraps() } }
+        if isDue, chain.state.may(ownIdentity, .rotate) {
+            try await tolerating { () async throws(SyncError) in try await wrapForThoseWithout() }
+        }
         // Who may no longer admit tells those who ask so.
         let admits = chain.state.may(ownIdentity, .addMembers)
         let hasInvites = (try? await setup.invites?.load())?.isEmpty == false

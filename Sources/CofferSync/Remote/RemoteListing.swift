@@ -1,4 +1,6 @@
+internal import CofferFormat
 internal import CofferRemote
+internal import CofferTrust
 
 /// How a listing goes on behind a page.
 enum ListingStep {
@@ -38,6 +40,29 @@ extension RemoteBackend {
             }
         }
         throw .failed("a listing has no end")
+    }
+}
+
+extension RemoteBackend {
+    /// The most links behind a gap that are looked at.
+    private static var linkCountMax: Int { 16 }
+
+    /// Whether there are links of a member chain behind one that is missing, by whoever may change members, as far as
+    /// the chain is known.
+    func hasLinks(behind chain: MemberChain, _ layout: RemoteLayout) async throws(RemoteError) -> Bool {
+        let next = chain.nextSequence
+        var later: [UInt64] = []
+        try await list(layout.members) { entries in
+            later += entries.compactMap { RemoteLayout.sequence(of: $0.name) }.filter { $0 > next }
+            return later.count < Self.linkCountMax ? .next : .enough
+        }
+        for sequence in later.prefix(Self.linkCountMax) {
+            let fetched = try await fetch(layout.member(sequence), byteCountMax: LinkRecord.byteCountMax)
+            guard case .bytes(let bytes) = fetched, chain.mayHaveLink(bytes, at: sequence) else { continue }
+            // Unless the missing one has just come.
+            return try await !has(layout.member(next))
+        }
+        return false
     }
 }
 

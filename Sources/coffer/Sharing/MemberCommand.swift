@@ -12,8 +12,8 @@ struct MemberCommand: ParsableCommand {
             the beginning of the identity.
             """,
         subcommands: [
-            Invite.self, Withdraw.self, Add.self, List.self, SetRole.self, Remove.self, Removed.self,
-            Leave.self,
+            Invite.self, Withdraw.self, Add.self, List.self, SetRole.self, Remove.self, Cancel.self,
+            Removed.self, Leave.self,
         ])
 
     /// The roles, as they are written.
@@ -156,6 +156,22 @@ struct MemberCommand: ParsableCommand {
             try Question.ask(
                 "“\(member)” will not be able to read what is written to “\(vault)” from now on. Go on?", yes)
             try Requests.perform(.removeMember(vault: vault, member: member), profile, label: vault)
+        }
+    }
+
+    struct Cancel: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Withdraw a change of a member that the remote could not take yet.",
+            discussion: """
+                What “coffer member” could not bring to the remote is kept, and done once the remote takes it; “coffer \
+                status” shows it.
+                """)
+        @OptionGroup var profile: ProfileOptions
+        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The member that the change concerns.") var member: String
+
+        func run() throws {
+            try Requests.perform(.cancelMemberChange(vault: vault, member: member), profile, label: vault)
         }
     }
 

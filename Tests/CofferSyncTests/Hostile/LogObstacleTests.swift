@@ -1,0 +1,173 @@
+import CofferCrypto
+import CofferFacts
+import CofferFormat
+import CofferRemote
+import CofferTrust
+import RemoteConformance
+import SyncTestSupport
+import Testing
+
+@testable import CofferSync
+
+/// A log accepts what its owner has signed: nothing that others put in its way ends it.
+struct LogObstacleTests {
+    private let world = MembershipWorld()
+
+    /// A commit in the next place of somebody's log, by somebody else.
+    private func intrusion(
+        by author: Device, in log: Device, members: LinkHead, facts: [Fact]
+    ) async throws -> (dot: Dot, bytes: [UInt8]) {
+        let head = try await log.engine.logs[log.log].orThrow().head
+        let dot = Dot(log: log.log, sequence: head.sequence + 1)
+        let body = CommitBody(
+            previous: head.hash, clock: nowMilliseconds << 16, stateHash: .zero, heads: .none,
+            introduction: nil, notices: [], facts: facts)
+        let key = try await author.keys.keyring().orThrow().current
+        let bytes = SignedRecord.sealing(
+            body.paddedBytes, as: .commit, at: dot, under: key, members: members, writes: body.writes,
+            by: author.person.author)
+        return (dot, bytes)
+    }
+
+    private func put(_ bytes: [UInt8], at dot: Dot) async throws {
+        try await world.remote.put(
+            world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
+    }
+
+    /// A profile as it is now, to be put back later; nothing may be owed to others.
+    private func copy(of device: Device) async throws -> Device {
+        let objects = world.remote.objects
+        let copy = try world.device(device.person, device.label)
+        let card = try device.person.card
+        copy.setup = SyncSetup(
+            vault: world.vault, root: rootID, log: device.log, introduction: copy.setup.introduction,
+            keys: copy.keys, milliseconds: { nowMilliseconds })
+        copy.setup.card = { card }
+        copy.restart()
+        try await copy.sync()
+        #expect(world.remote.objects == objects)
+        return copy
+    }
+
+    /// A reader puts an acknowledgement there, somebody who was removed a commit that was allowed once.
+    @Test(arguments: [false, true])
+    func nobodySilencesAnothersDevice(isRemoved: Bool) async throws {
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let mallory = try await world.joins("Mallory", isRemoved ? .writer : .reader, by: olga)
+        try await olga.writes("before", "1")
+        for device in [olga, will, mallory] { try await device.sync() }
+        let members = try await mallory.engine.chain.head.orThrow()
+        if isRemoved {
+            try await olga.engine.remove(mallory.person.id)
+            try await will.sync()
+        }
+        let (dot, bytes) = try await intrusion(
+            by: mallory, in: olga, members: members, facts: isRemoved ? fileFacts(9, "bad") : [])
+        try await put(bytes, at: dot)
+        let late = try world.device(olga.person, "late")
+        for device in [will, late, olga] {
+            try await device.sync()
+            let named = await device.findings().contains {
+                if case .intruder(let author, dot.sequence, mallory.person.id, "Mallory") = $0 {
+                    author.log == olga.log
+                } else {
+                    false
+                }
+            }
+            #expect(named, "\(device.label)")
+        }
+        try await olga.writes("after", "2")
+        try await olga.sync()
+        #expect(
+            await olga.findings()
+                == [.obstacle(sequence: dot.sequence, mallory.person.id, name: "Mallory")])
+        for device in [will, late, olga, will] { try await device.sync() }
+        for device in [olga, will, late] {
+            #expect(await device.files() == ["before": "1", "after": "2"])
+            #expect(await device.stateHash() == olga.stateHash())
+        }
+        try await olga.writes("more", "3")
+        for device in [olga, will] { try await device.sync() }
+        #expect(await (olga.findings() + will.findings()).isEmpty)
+        #expect(await will.files()["more"] == "3")
+    }
+
+    /// Whoever sees the commits in another order, with the intrusion in between or without, comes to the same.
+    @Test func devicesThatSawItAndThatDidNotAgree() async throws {
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let rita = try await world.joins("Rita", .reader, by: olga)
+        let bob = try await world.joins("Bob", .writer, by: olga)
+        try await olga.writes("first", "0")
+        for device in [olga, will, rita, bob] { try await device.sync() }
+        let members = try await rita.engine.chain.head.orThrow()
+        let (dot, bytes) = try await intrusion(by: rita, in: olga, members: members, facts: [])
+        // Will hears of the true commit first, and builds on it; Bob sees the other one meanwhile.
+        try await olga.writes("true", "1")
+        try await olga.sync()
+        let name = world.layout.commit(dot.log, dot.sequence)
+        let own = try #require(world.remote.objects[name])
+        try await will.sync()
+        try await will.writes("on it", "2")
+        try await will.sync()
+        try await put(bytes, at: dot)
+        try await bob.sync()
+        try await bob.writes("beside", "3")
+        try await bob.sync()
+        #expect(await bob.files() == ["first": "0", "beside": "3"])
+        try await put(own, at: dot)
+        for _ in 0..<2 { for device in [olga, will, bob] { try await device.sync() } }
+        for device in [olga, will, bob] {
+            #expect(await device.files() == ["first": "0", "true": "1", "on it": "2", "beside": "3"])
+            #expect(await device.stateHash() == olga.stateHash())
+            #expect(await device.findings().isEmpty)
+        }
+    }
+
+    /// A profile of yesterday, which does not know the newest link; and the storage does not show it.
+    @Test(arguments: [false, true])
+    func whoDoesNotSeeItsLinksOverwritesNothing(isRotated: Bool) async throws {
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        try await will.writes("old", "1")
+        for device in [will, olga, will] { try await device.sync() }
+        let yesterday = try await copy(of: will)
+        if isRotated {
+            try await olga.engine.rotate()
+        } else {
+            _ = try await world.joins("Rita", .reader, by: olga)
+        }
+        try await will.writes("important", "2")
+        for device in [will, olga] { try await device.sync() }
+        let name = world.layout.member(try await olga.engine.chain.head.orThrow().sequence)
+        let link = try #require(world.remote.objects[name])
+        try await world.remote.delete(name)
+        let before = world.remote.objects
+        try await yesterday.writes("between", "3")
+        let next = try await yesterday.engine.logs[will.log].orThrow().head.sequence + 1
+        await #expect(throws: SyncError.ownLogAhead(sequence: next)) { try await yesterday.sync() }
+        #expect(world.remote.objects == before)
+        try await world.remote.put(name, .memory(link), ifAbsent: true)
+        for device in [yesterday, olga, yesterday] { try await device.sync() }
+        for device in [yesterday, olga] {
+            #expect(await device.files() == ["old": "1", "important": "2", "between": "3"])
+        }
+        #expect(await yesterday.findings().isEmpty)
+    }
+
+    /// A link that nobody has, named by somebody else than the log's owner, holds up nothing.
+    @Test func aLinkThatNobodyHasHoldsUpNobodyElse() async throws {
+        let olga = try await world.founded()
+        let rita = try await world.joins("Rita", .reader, by: olga)
+        try await olga.writes("before", "1")
+        for device in [olga, rita] { try await device.sync() }
+        let (dot, bytes) = try await intrusion(
+            by: rita, in: olga, members: LinkHead(sequence: 99, hash: .zero), facts: [])
+        try await put(bytes, at: dot)
+        olga.restart()
+        try await olga.writes("after", "2")
+        for device in [olga, rita] { try await device.sync() }
+        #expect(await rita.files() == ["before": "1", "after": "2"])
+    }
+}

@@ -1,0 +1,81 @@
+import CofferFormat
+import CofferRemote
+import CofferTrust
+import RemoteConformance
+import SyncTestSupport
+import Testing
+
+@testable import CofferSync
+
+/// Changes of the members that a remote cannot take: kept, told, done later, or withdrawn.
+struct PendingChangeTests {
+    private let world = MembershipWorld()
+
+    /// A removal that the remote refused.
+    private func postponed() async throws -> (olga: Device, mallory: Device) {
+        let olga = try await world.founded()
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        for device in [mallory, olga] { try await device.sync() }
+        world.remote.become(.readOnly)
+        do throws(SyncError) {
+            try await olga.engine.remove(mallory.person.id)
+            Issue.record("it was done")
+        } catch {
+            guard case .membership(.postponed("removing Mallory", _)) = error else { throw error }
+        }
+        let finding = SyncFinding.membership(.postponed("removing Mallory"))
+        #expect(await olga.findings().contains(finding))
+        // The process may end meanwhile.
+        olga.restart()
+        try? await olga.sync()
+        #expect(await olga.findings().contains(finding))
+        let pending = try await olga.engine.pendingChange().orThrow()
+        #expect(pending.identity == mallory.person.id && pending.name == "Mallory")
+        return (olga, mallory)
+    }
+
+    @Test func itIsDoneOnceTheRemoteTakesIt() async throws {
+        let (olga, mallory) = try await postponed()
+        world.remote.become(.well)
+        try await olga.sync()
+        #expect(await olga.members.keys.sorted() == [olga.person.id])
+        #expect(await olga.findings().isEmpty)
+        #expect(try await olga.engine.pendingChange() == nil)
+        await #expect(throws: SyncError.membership(.nothingPending)) {
+            try await olga.engine.cancelPendingChange()
+        }
+        await #expect(throws: SyncError.self) { try await mallory.sync() }
+    }
+
+    @Test(arguments: [false, true]) func itIsWithdrawn(isUnreachable: Bool) async throws {
+        let (olga, mallory) = try await postponed()
+        if isUnreachable { world.remote.become(.unreachable) }
+        try await olga.engine.cancelPendingChange()
+        world.remote.become(.well)
+        olga.restart()
+        for device in [olga, mallory] { try await device.sync() }
+        #expect(await olga.members.count == 2)
+        #expect(await olga.epoch == 1)
+        #expect(await (olga.findings() + mallory.findings()).isEmpty)
+        // It may be asked for anew.
+        try await olga.engine.remove(mallory.person.id)
+        #expect(await olga.epoch == 2)
+    }
+
+    /// The remote has the link, though it said that it had failed.
+    @Test func whatTookPlaceIsNotWithdrawn() async throws {
+        let (olga, _) = try await postponed()
+        let pending = try await olga.engine.duties.pending.orThrow()
+        world.remote.become(.well)
+        let next = await olga.engine.chain.nextSequence
+        let wraps = try await olga.engine.wrapsName(pending).orThrow()
+        try await world.remote.put(wraps, .memory(try pending.wraps.orThrow()), ifAbsent: true)
+        try await world.remote.put(world.layout.member(next), .memory(pending.link), ifAbsent: true)
+        await #expect(throws: SyncError.membership(.tookPlace)) {
+            try await olga.engine.cancelPendingChange()
+        }
+        try await olga.sync()
+        #expect(await olga.epoch == 2)
+        #expect(await olga.findings().isEmpty)
+    }
+}
