@@ -61,6 +61,7 @@ let package = Package(
         systemLibrary("CSodium", "libsodium", "libsodium-dev"),
         systemLibrary("CCrypto", "libcrypto", "libssl-dev"),
         systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
+        systemLibrary("CLibBSD", "libbsd", "libbsd-dev"),
         .target(name: "CCofferSystem"),
 
         module("CofferSystem", ["CCofferSystem"]),
@@ -86,7 +87,8 @@ let package = Package(
         .executableTarget(
             name: "coffer",
             dependencies: [
-                "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferClient",
+                "CLibBSD", "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferRemote",
+                "CofferClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 

@@ -246,32 +246,6 @@ void coffer_block_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-long coffer_read_secret(const char *prompt, char *buffer, size_t size) {
-    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    if (terminal == -1) return -errno;
-    struct termios before, silent;
-    if (tcgetattr(terminal, &before) == -1) {
-        int error = errno;
-        close(terminal);
-        return -error;
-    }
-    silent = before;
-    silent.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
-    silent.c_lflag |= ICANON;
-    long count = -EIO;
-    if (write(terminal, prompt, strlen(prompt)) >= 0 && tcsetattr(terminal, TCSAFLUSH, &silent) == 0) {
-        count = read(terminal, buffer, size);
-        if (count < 0) count = -errno;
-        tcsetattr(terminal, TCSAFLUSH, &before);
-        if (write(terminal, "\n", 1) < 0) count = -errno;
-    }
-    close(terminal);
-    // With ISIG off, ^C and ^D come as characters or as the end.
-    if (count > 0 && memchr(buffer, 3, (size_t)count)) return -EINTR;
-    if (count > 0 && buffer[count - 1] == '\n') count--;
-    return count;
-}
-
 static int local_address(const char *path, struct sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;

@@ -31,13 +31,17 @@ struct InitCommand: ParsableCommand {
     func run() throws {
         let location = try profile.location()
         if location.exists { throw ProfileError.profileExists(path: location.path) }
+        Output.error(
+            "The passphrase opens everything in the profile. Nobody can recover it: keep it where you will find it."
+        )
         let passphrase = try Passphrase(options: profile).askForNew()
         let settings = Profile.Settings(
             name: name ?? Environment.value("USER") ?? "me", device: device ?? Self.hostName, hint: hint,
             strength: strength.hash, firstVault: vault)
         try Profile.create(at: location, passphrase: passphrase, settings)
         Output.error("A profile is in \(location.path), with the vault “\(vault)”.")
-        Output.error("Show it as a folder with: coffer mount ~/Coffer")
+        let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
+        Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
     }
 
     private static var hostName: String {

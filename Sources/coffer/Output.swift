@@ -7,8 +7,9 @@ enum Output {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
+    /// Prints one line; others may have chosen the names in it.
     static func error(_ text: String) {
-        write(text + "\n", to: STDERR_FILENO)
+        write(visible(text) + "\n", to: STDERR_FILENO)
     }
 
     /// Prints a value as JSON.
@@ -28,6 +29,21 @@ enum Output {
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// A word as a shell takes it for one.
+    static func quoted(_ word: String) -> String {
+        let plain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
+                true
+            default: "_@%+=:,./-".utf8.contains(byte)
+            }
+        }
+        if plain, !word.isEmpty { return word }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+            + "'"
     }
 
     /// Bytes for people: “12.3 MB”.

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import CCofferSystem
+internal import CLibBSD
 internal import CofferClient
 internal import CofferCrypto
 internal import CofferSystem
@@ -20,18 +20,32 @@ struct Passphrase {
     }
 
     /// A new passphrase, asked for twice.
-    func askForNew(_ prompt: String = "New passphrase: ") throws(ProfileError) -> SecretBytes {
-        if let given = try given() { return given }
-        return try Self.promptTwice(prompt)
+    func askForNew(_ prompt: String = "New passphrase: ") throws -> SecretBytes {
+        guard let given = try given() else { return try Self.promptTwice(prompt) }
+        Self.remark(on: given)
+        return given
     }
 
-    static func promptTwice(_ prompt: String) throws(ProfileError) -> SecretBytes {
+    /// Asks for a new passphrase twice, and once more whether it is meant, if it is short.
+    static func promptTwice(_ prompt: String) throws -> SecretBytes {
         let first = try self.prompt(prompt)
-        guard first.count > 0 else { throw .emptyPassphrase }
+        if isatty(STDIN_FILENO) == 1, NewPassphrase.isShort(first) {
+            try Question.ask("\(shortness) Take it all the same?", false)
+        } else {
+            remark(on: first)
+        }
         let second = try self.prompt("The same again: ")
-        guard first.isEqual(to: second) else { throw .control("The two passphrases differ.") }
+        guard first.isEqual(to: second) else { throw ProfileError.passphrasesDiffer }
         return first
     }
+
+    /// Says that a passphrase is short, if it is.
+    static func remark(on passphrase: borrowing SecretBytes) {
+        if NewPassphrase.isShort(passphrase) { Output.error("coffer: \(shortness)") }
+    }
+
+    private static let shortness =
+        "The passphrase is short: whoever gets a copy of the profile can try all that are as short. Several words are better."
 
     private func given() throws(ProfileError) -> SecretBytes? {
         if let number = options.passphraseDescriptor {
@@ -82,18 +96,31 @@ struct Passphrase {
         return unsafe SecretBytes(copying: bytes.span.bytes.extracting(0..<count))
     }
 
+    /// Asks at the terminal, without echo.
+    ///
+    /// By readpassphrase(3): Ctrl-C ends the program, Ctrl-Z stops it until it is continued, and the terminal is
+    /// itself again in between and afterwards.
     private static func prompt(_ text: String) throws(ProfileError) -> SecretBytes {
-        var buffer = [CChar](repeating: 0, count: byteCountMax)
-        let count = unsafe coffer_read_secret(text, &buffer, buffer.count)
-        if count == -Int(ENXIO) || count == -Int(ENOENT) || count == -Int(ENOTTY) {
-            throw .control(
-                "There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, or the credential “coffer.passphrase” of a systemd unit."
-            )
+        // Room for one byte too many, and the NUL behind it.
+        var buffer = [UInt8](repeating: 0, count: byteCountMax + 2)
+        defer { SecretBytes.wipe(&buffer) }
+        let count: Int? = unsafe buffer.withUnsafeMutableBytes { bytes in
+            // SAFETY: readpassphrase writes at most as many bytes as it is told, a NUL at their end.
+            unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+                let line = unsafe readpassphrase(
+                    text, characters.baseAddress, characters.count, RPP_ECHO_OFF | RPP_REQUIRE_TTY)
+                return unsafe line.map { unsafe strlen($0) }
+            }
         }
-        guard count >= 0 else { throw .control("No passphrase was given.") }
-        var bytes = buffer.prefix(count).map { UInt8(bitPattern: $0) }
-        for index in buffer.indices { buffer[index] = 0 }
-        return SecretBytes(moving: &bytes)
+        guard let count else {
+            if [ENXIO, ENOENT, ENOTTY].contains(errno) { throw .noTerminal }
+            throw .system(SystemError("readpassphrase", code: errno, on: "terminal"))
+        }
+        guard count <= byteCountMax else {
+            throw .system(SystemError("read", code: EFBIG, on: "the passphrase"))
+        }
+        guard count > 0 else { throw .emptyPassphrase }
+        return unsafe SecretBytes(copying: buffer.span.bytes.extracting(0..<count))
     }
 }
 

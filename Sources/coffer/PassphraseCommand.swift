@@ -29,9 +29,13 @@ struct PassphraseCommand: ParsableCommand {
             old.duplicate()
         }
         defer { access.close() }
-        let new =
-            try newPassphraseFile.map { path throws(ProfileError) in try Passphrase.read(file: path) }
-            ?? Passphrase.promptTwice("New passphrase: ")
+        let new: SecretBytes
+        if let newPassphraseFile {
+            new = try Passphrase.read(file: newPassphraseFile)
+            Passphrase.remark(on: new)
+        } else {
+            new = try Passphrase.promptTwice("New passphrase: ")
+        }
         let request = ControlRequest.changePassphrase(
             old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,
             memory: strength.hash.memory)

@@ -98,7 +98,10 @@ struct VaultCommand: ParsableCommand {
                 }
                 Output.error(
                     "All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
-                guard readLine()?.hasSameBytes(as: vault) == true else { throw ExitCode(75) }
+                guard readLine()?.hasSameBytes(as: vault) == true else {
+                    Output.error("Nothing was done.")
+                    throw ExitCode(1)
+                }
             }
             try Requests.perform(.deleteVault(name: vault), profile)
         }

@@ -2,7 +2,7 @@
 enum Layers {
     /// A target imports only from rows above its own, that is, of lower numbers.
     static let rows: [String: Int] = [
-        "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CCofferSystem": 0,
+        "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CLibBSD": 0, "CCofferSystem": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2,
         "CofferTrust": 3, "CofferStore": 3, "CofferFacts": 3,
@@ -23,6 +23,7 @@ enum Layers {
         "CCrypto": ["CofferCrypto"],
         "CSQLite": ["CofferStore"],
         "CFuse3": ["CofferFUSE"],
+        "CLibBSD": ["coffer"],
         "ArgumentParser": ["coffer", "coffer-benchmarks", "coffer-microbenchmarks"],
         "FoundationEssentials": ["CofferClient", "coffer", "BenchmarkReport"],
         // 30 MB of code and data, for what FoundationEssentials does as well.

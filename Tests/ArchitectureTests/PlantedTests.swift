@@ -84,7 +84,8 @@ import Testing
 
     @Test(arguments: [
         ("CSodium", "CofferCrypto"), ("CCrypto", "CofferCrypto"), ("CSQLite", "CofferStore"),
-        ("CFuse3", "CofferFUSE"), ("ArgumentParser", "coffer"), ("FoundationEssentials", "CofferClient"),
+        ("CFuse3", "CofferFUSE"), ("CLibBSD", "coffer"), ("ArgumentParser", "coffer"),
+        ("FoundationEssentials", "CofferClient"),
         ("FoundationEssentials", "coffer"),
     ])
     func importer(module: String, allowed: String) {

@@ -84,6 +84,52 @@ import Testing
         #expect(AttemptLimiter(path: test.location.attempts).count == 0)
     }
 
+    /// Whoever has the profile's file can read a hint.
+    @Test(arguments: ["swordfish", "it is SwordFish!", " swordfish"])
+    func aHintThatTellsThePassphrase(hint: String) throws {
+        let directory = try TemporaryDirectory()
+        let location = ProfileLocation(path: "\(directory.path)/profile")
+        let settings = Profile.Settings(
+            name: "Bob", device: "phone", hint: hint, strength: .interactive, firstVault: "Other")
+        let error = profileError { () throws(ProfileError) in
+            try Profile.create(at: location, passphrase: secret("swordfish"), settings)
+        }
+        #expect(error?.caseName == "hintTellsPassphrase" && !location.exists)
+        let profile = try TestProfile().unlock()
+        let change = profileError { () throws(ProfileError) in
+            try profile.changePassphrase(
+                from: secret(TestProfile.passphrase), to: secret("swordfish"), hint: hint,
+                strength: .interactive)
+        }
+        #expect(change?.caseName == "hintTellsPassphrase")
+    }
+
+    @Test func shortPassphrases() {
+        for (text, isShort) in [("", true), ("a", true), ("123456789", true), ("correct horse", false)] {
+            let passphrase = secret(text)
+            let answer = NewPassphrase.isShort(passphrase)
+            #expect(answer == isShort, "\(text)")
+        }
+    }
+
+    /// What could not be told to others, once a vault is shared, is no name in the first place.
+    @Test(arguments: [
+        "", "a\nb", "\u{1b}[2J", "\u{202e}gpj", String(repeating: "x", count: 256),
+    ])
+    func namesThatOthersCouldNotBeShown(name: String) throws {
+        for isDevice in [false, true] {
+            let directory = try TemporaryDirectory()
+            let location = ProfileLocation(path: "\(directory.path)/profile")
+            let settings = Profile.Settings(
+                name: isDevice ? "Bob" : name, device: isDevice ? name : "phone", hint: nil,
+                strength: .interactive, firstVault: "Other")
+            let error = profileError { () throws(ProfileError) in
+                try Profile.create(at: location, passphrase: secret("swordfish"), settings)
+            }
+            #expect(error?.caseName == "invalidName" && !location.exists)
+        }
+    }
+
     /// A first vault that cannot be made leaves no profile, and the next try works.
     @Test func creationThatFails() throws {
         let directory = try TemporaryDirectory()

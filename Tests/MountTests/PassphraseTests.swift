@@ -51,7 +51,7 @@ extension MountTests {
                 try Files.makeDirectory(directory)
                 var status = status
                 status.environment["CREDENTIALS_DIRECTORY"] = directory
-                try status.fail(with: 76)
+                try status.fail(with: 64)
                 try Files.write(MountedProfile.passphrase, to: "\(directory)/coffer.passphrase")
                 try status.succeed()
             }

@@ -79,8 +79,6 @@ const char *coffer_home_directory(void);
 int coffer_wait_for_signal(void);
 /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and those that it starts; ignores SIGPIPE.
 void coffer_block_signals(void);
-/// Reads a line from the terminal without showing it; returns its length without the newline, or -errno.
-long coffer_read_secret(const char *prompt, char *buffer, size_t size);
 /// Makes, binds and listens on a Unix socket of mode 0600; returns its descriptor or -errno.
 int coffer_listen(const char *path);
 /// Connects to a Unix socket; returns a descriptor or -errno.

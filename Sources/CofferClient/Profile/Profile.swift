@@ -70,12 +70,17 @@ package final class Profile: Sendable {
     ///
     /// It exists once its file does, which is written last.
     ///
-    /// - Throws: `.profileExists`, `.emptyPassphrase`.
+    /// - Throws: `.profileExists`, `.emptyPassphrase`, `.hintTellsPassphrase`, `.invalidName`.
     package static func create(
         at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
     ) throws(ProfileError) {
         if location.exists { throw .profileExists(path: location.path) }
         guard passphrase.count > 0 else { throw .emptyPassphrase }
+        if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .hintTellsPassphrase }
+        // As others will be told them, once a vault is shared.
+        for name in [settings.name, settings.device] where !TrustLimits.isName(name) {
+            throw .invalidName(name)
+        }
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
@@ -225,6 +230,12 @@ package final class Profile: Sendable {
     /// The lock's descriptor, for a process that takes over.
     package var lockDescriptor: Int32 { lock.number }
 
+    /// Tells this profile from all others on this machine, copies of it included.
+    func place() throws(ProfileError) -> ProfilePlace {
+        let file = try systemCalls { () throws(SystemError) in try lock.identity() }
+        return ProfilePlace(id: id, lock: file)
+    }
+
     /// Tells others who find the profile locked where it is mounted.
     package func setLockNote(_ note: LockNote) throws(ProfileError) {
         try systemCalls { () throws(SystemError) in try lock.setNote(note.text) }
@@ -281,6 +292,7 @@ package final class Profile: Sendable {
         from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
     ) throws(ProfileError) {
         guard new.count > 0 else { throw .emptyPassphrase }
+        if NewPassphrase.isTold(new, by: hint) { throw .hintTellsPassphrase }
         let record = state.withLock { $0.record }
         _ = try Self.open(record, location, old)
         let method = try PassphraseUnlock.makeRecord(

@@ -239,7 +239,8 @@ enum Question {
         guard isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked; say --yes.") }
         Output.error("\(question) [y/N]")
         guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
-            throw ExitCode(75)
+            Output.error("Nothing was done.")
+            throw ExitCode(1)
         }
     }
 }

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// What happens at a terminal, played by Python, which has the other end of it.
+    @Suite(.enabled(if: Machine.has("python3"), "a terminal of its own takes Python"))
+    struct TerminalTests {
+        /// Runs `coffer` as a shell does, in a process group of its own at a terminal, while `script` types.
+        ///
+        /// The script has `expect(text)`, `type(text)`, `press(key, result)`, `echoes()`, `go_on()` and `ended()`.
+        private func play(
+            _ profile: MountedProfile, _ words: [String], _ script: String,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let file = "\(profile.base)/terminal.py"
+            try Files.write(Self.terminal + script + "\n", to: file)
+            let python = try #require(Machine.path("python3"))
+            let coffer = try Programs.coffer()
+            try Command(python, [file, coffer] + words + ["--home", profile.home])
+                .succeed(sourceLocation: sourceLocation)
+        }
+
+        private static let terminal = """
+            import os, pty, select, signal, sys, termios, time
+            # What becomes of the program comes by a way of its own: keys flush what a terminal has to say.
+            told, tells = os.pipe()
+            leader, master = pty.fork()
+            if leader == 0:
+                # As a shell: the program is in a process group of its own, which has the terminal.
+                signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+                child = os.fork()
+                if child == 0:
+                    os.setpgid(0, 0)
+                    os.tcsetpgrp(0, os.getpid())
+                    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+                    os.execv(sys.argv[1], sys.argv[1:])
+                # Of keys that come when the program has ended.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+                while True:
+                    _, status = os.waitpid(child, os.WUNTRACED)
+                    os.tcsetpgrp(0, os.getpgid(0))
+                    if os.WIFSTOPPED(status):
+                        os.write(tells, b"<stopped>")
+                        while sys.stdin.readline().strip() != "fg": pass
+                        os.tcsetpgrp(0, child)
+                        os.kill(-child, signal.SIGCONT)
+                        continue
+                    how = "signal" if os.WIFSIGNALED(status) else "code"
+                    number = os.WTERMSIG(status) if how == "signal" else os.WEXITSTATUS(status)
+                    os.write(tells, b"<%s %d>" % (how.encode(), number))
+                    sys.stdin.readline()
+                    os._exit(0)
+            seen = {master: b"", told: b""}
+            def look(seconds):
+                for end in select.select([master, told], [], [], seconds)[0]: seen[end] += os.read(end, 4096)
+            def expect(text, end=master, key=None):
+                limit = time.monotonic() + 120
+                while text.encode() not in seen[end]:
+                    if time.monotonic() > limit: sys.exit("no %r in %r" % (text, seen))
+                    if key: type(key)
+                    look(1)
+                seen[end] = seen[end][seen[end].index(text.encode()) + len(text.encode()):]
+            def type(text): os.write(master, text.encode())
+            # More than once, as a person does where nothing happens: readpassphrase(3) overlooks a signal
+            # that comes between its prompt and its read(2).
+            def press(key, result): expect("<%s>" % result, told, key)
+            def echoes(): return bool(termios.tcgetattr(master)[3] & termios.ECHO)
+            def go_on(): type("\\nfg\\n")
+            def ended(how): expect("<%s>" % how, told)
+
+            """
+
+        @Test func controlCEndsThePrompt() throws {
+            try withProfile(mounted: nil) { profile in
+                try play(
+                    profile, ["status"],
+                    """
+                    expect("Passphrase: ")
+                    assert not echoes()
+                    type("half of it")
+                    press("\\x03", "signal 2")
+                    assert echoes()
+                    """)
+                #expect(!Files.exists("\(profile.home)/attempts"), "nothing was tried")
+            }
+        }
+
+        @Test func controlZStopsThePrompt() throws {
+            try withProfile(mounted: nil) { profile in
+                try play(
+                    profile, ["status"],
+                    """
+                    expect("Passphrase: ")
+                    type("half of it")
+                    press("\\x1a", "stopped")
+                    assert echoes()
+                    go_on()
+                    expect("Passphrase: ")
+                    assert not echoes()
+                    type("\(MountedProfile.passphrase)\\n")
+                    expect("Personal")
+                    ended("code 0")
+                    assert echoes()
+                    """)
+            }
+        }
+
+        /// Somebody who starts learns what a passphrase is worth, and that nobody can bring it back.
+        @Test func aFirstPassphrase() throws {
+            try withProfile(mounted: nil) { profile in
+                try FileManager.default.removeItem(atPath: profile.home)
+                try play(
+                    profile, ["init", "--strength", "interactive"],
+                    """
+                    expect("Nobody can recover it")
+                    expect("New passphrase: ")
+                    type("a\\n")
+                    expect("short")
+                    expect("[y/N]")
+                    type("n\\n")
+                    ended("code 1")
+                    """)
+                #expect(!Files.exists("\(profile.home)/profile"))
+                try play(
+                    profile, ["init", "--strength", "interactive"],
+                    """
+                    expect("New passphrase: ")
+                    type("\(MountedProfile.passphrase)\\n")
+                    expect("The same again: ")
+                    type("\(MountedProfile.passphrase)\\n")
+                    expect("coffer mount --home \(profile.home) ~/Coffer")
+                    ended("code 0")
+                    """)
+            }
+        }
+    }
+}
