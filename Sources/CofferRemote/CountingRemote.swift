@@ -61,6 +61,12 @@ package final class CountingRemote: RemoteBackend {
         }
     }
 
+    package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
+        try await base.obstacles(below: prefix)
+    }
+
+    package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     private func counting<Value>(

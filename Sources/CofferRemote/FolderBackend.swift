@@ -18,9 +18,9 @@ package struct FolderBackend: RemoteBackend {
         self.init(path: path, publishing: FolderPublishing.allCases)
     }
 
-    /// Uses only some ways to publish an object, to be tried in this order.
-    package init(path: String, publishing: [FolderPublishing]) {
-        tree = FolderTree(path: path, publishing: publishing)
+    /// Uses only some ways to publish an object, to be tried in this order, and calls that may fail in odd ways.
+    package init(path: String, publishing: [FolderPublishing], calls: FolderCalls = FolderCalls()) {
+        tree = FolderTree(path: path, publishing: publishing, calls: calls)
     }
 
     package var limits: RemoteLimits {
@@ -51,6 +51,14 @@ package struct FolderBackend: RemoteBackend {
 
     package func delete(_ name: RemoteName) async throws(RemoteError) {
         try await calls.run { [tree] () throws(RemoteError) in try tree.delete(name) }
+    }
+
+    package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
+        try await calls.run { [tree] () throws(RemoteError) in try tree.obstacles(below: prefix) }
+    }
+
+    package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {
+        try await calls.run { [tree] () throws(RemoteError) in try tree.tidy(prefix) }
     }
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges {

@@ -1,4 +1,4 @@
-internal import CofferSystem
+package import CofferSystem
 
 /// Ways to give an object its name only where the name is free.
 package enum FolderPublishing: CaseIterable, Sendable {
@@ -9,6 +9,17 @@ package enum FolderPublishing: CaseIterable, Sendable {
     /// A claim on the name, made with O_EXCL, then a look, then rename(2): where there is neither of the others, as
     /// in some FUSE file systems. Keeps apart all who do the same, as long as none sleeps for hours between.
     case claim
+}
+
+/// Calls on a folder that file systems fail in ways of their own; tests make them fail.
+package struct FolderCalls: Sendable {
+    /// As link(2): from a name in a directory to a name in a directory.
+    package var link: @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void = {
+        (from, name, target, newName) throws(SystemError) in try from.link(name, to: target, newName)
+    }
+
+    /// Those of the system.
+    package init() {}
 }
 
 extension FolderTree {
@@ -26,17 +37,44 @@ extension FolderTree {
                 case .claim: return try claim(temporary, as: name, in: target)
                 }
             } catch {
-                if !error.isNotSupported || way == publishing.last { throw RemoteError(changing: error) }
+                if way == publishing.last || !isMissing(way, error, beside: temporary) {
+                    throw RemoteError(changing: error)
+                }
             }
         }
         throw .unsupported("\(path) cannot create a name only if it is absent")
+    }
+
+    /// Whether an error means that the file system does not have a call.
+    ///
+    /// Those who give names in different ways may give one twice: so nobody goes on to the next way only because the
+    /// disk, or the network behind it, failed once.
+    private func isMissing(
+        _ way: FolderPublishing, _ error: SystemError, beside temporary: FolderTemporary
+    ) -> Bool {
+        if error.isNotSupported { return true }
+        guard error.mayMeanNotSupported else { return false }
+        return way != .link || !hasLinks(beside: temporary)
+    }
+
+    /// Whether a file can have two names here, tried with a name that nobody else uses.
+    private func hasLinks(beside temporary: FolderTemporary) -> Bool {
+        let probe = temporary.name + ".probe"
+        do throws(SystemError) {
+            try calls.link(temporary.directory, temporary.name, temporary.directory, probe)
+            try temporary.directory.removeFile(probe)
+            return true
+        } catch {
+            // Anything else than that there are no links is for the next attempt to find out.
+            return !error.isNotSupported && !error.mayMeanNotSupported
+        }
     }
 
     private func link(
         _ temporary: FolderTemporary, as name: String, in target: OpenDirectory
     ) throws(SystemError) {
         do throws(SystemError) {
-            try temporary.directory.link(temporary.name, to: target, name)
+            try calls.link(temporary.directory, temporary.name, target, name)
         } catch {
             // Where the answer to the first request was lost, NFS repeats it and meets its own name: open(2), O_EXCL.
             guard error.isExisting, try temporary.file.status().linkCount > 1 else { throw error }

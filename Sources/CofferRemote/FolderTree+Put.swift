@@ -15,14 +15,15 @@ extension FolderTree {
             throw .refused("names in a folder begin with vaults/ID/")
         }
         if name != format { try checkVault(name.segments, in: root) }
-        let vault = try makeDirectories(format.parent, in: root)
-        let target = try makeDirectories(name.parent, in: root)
+        let access = FolderAccess(of: try reading { () throws(SystemError) in try root.status() })
+        let vault = try makeDirectories(format.parent, in: root, access)
+        let target = try makeDirectories(name.parent, in: root, access)
         if ifAbsent {
             // Only to spare the writing; who is first is decided below.
             let status = try reading { () throws(SystemError) in try target.status(of: name.last) }
             if status?.kind == .regular { throw .exists }
         }
-        let temporary = try FolderTemporary(in: vault)
+        let temporary = try FolderTemporary(in: vault, access)
         defer { temporary.remove() }
         try write(bytes, to: temporary.file)
         cleanNowAndThen(temporary)
@@ -55,9 +56,9 @@ extension FolderTree {
     }
 
     /// Opens the directory of a prefix, makes what is missing, and brings its names to disk.
-    private func makeDirectories(_ prefix: RemotePrefix, in root: OpenDirectory) throws(RemoteError)
-        -> OpenDirectory
-    {
+    private func makeDirectories(
+        _ prefix: RemotePrefix, in root: OpenDirectory, _ access: FolderAccess
+    ) throws(RemoteError) -> OpenDirectory {
         var directory = root
         var vault: OpenDirectory?
         for (depth, segment) in prefix.segments.enumerated() {
@@ -65,15 +66,19 @@ extension FolderTree {
             directory = try makeDirectory(String(segment), in: parent, aside: vault)
             // In front of it are "vaults" and the vault's id.
             if depth == 1 { vault = directory }
-            try bringToDisk(directory, in: parent)
+            try bringToDisk(directory, in: parent, access)
         }
         return directory
     }
 
-    /// Whoever made a directory may not have come to sync its name yet.
-    private func bringToDisk(_ directory: OpenDirectory, in parent: OpenDirectory) throws(RemoteError) {
+    /// Whoever made a directory may not have come to sync its name yet, nor to let others in.
+    private func bringToDisk(
+        _ directory: OpenDirectory, in parent: OpenDirectory, _ access: FolderAccess
+    ) throws(RemoteError) {
         let identity = try reading { () throws(SystemError) in try directory.status() }.identity
         if durable.withLock({ $0.contains(identity) }) { return }
+        // Some file systems know no permissions; who may not enter is told so when it matters.
+        try? access.apply(to: directory)
         try sync(parent)
         durable.withLock { durable in
             if durable.count >= Self.durableCountMax { durable = [] }

@@ -8,13 +8,15 @@ internal import Synchronization
 final class FolderTree: Sendable {
     let path: String
     let publishing: [FolderPublishing]
+    let calls: FolderCalls
     /// Directories whose names this process has seen to be on disk, up to some number.
     let durable = Mutex<Set<FileIdentity>>([])
     /// When what others left behind was looked for last, by the monotonic clock.
     let lastCleaning = Mutex<Int64?>(nil)
 
-    init(path: String, publishing: [FolderPublishing]) {
+    init(path: String, publishing: [FolderPublishing], calls: FolderCalls = FolderCalls()) {
         self.path = path
+        self.calls = calls
         self.publishing = publishing
     }
 

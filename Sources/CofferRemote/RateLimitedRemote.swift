@@ -55,6 +55,12 @@ package struct RateLimitedRemote: RemoteBackend {
         try await base.delete(name)
     }
 
+    package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
+        try await base.obstacles(below: prefix)
+    }
+
+    package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     private func wait(_ limit: RateLimit?, for byteCount: Int) async throws(RemoteError) {

@@ -47,6 +47,14 @@ package protocol RemoteBackend: Sendable {
     /// Removes an object; one that is not there is removed already.
     func delete(_ name: RemoteName) async throws(RemoteError)
 
+    /// Says what would keep this user from changing objects below a prefix, for people; nothing where all is well, or
+    /// where nobody can tell without trying. Changes nothing.
+    func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String]
+
+    /// Removes what is left below a prefix, of which every object was deleted; nothing where a storage has objects
+    /// alone.
+    func tidy(_ prefix: RemotePrefix) async throws(RemoteError)
+
     /// Tells when something may have changed below a prefix: at once, for what came before, and from then on.
     ///
     /// Each element names the part that may have changed; changes that nobody has asked for yet become one. It never
@@ -55,6 +63,12 @@ package protocol RemoteBackend: Sendable {
 }
 
 extension RemoteBackend {
+    /// Nobody can tell without trying.
+    package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] { [] }
+
+    /// Nothing is left.
+    package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {}
+
     /// The bytes of `get`, copied.
     package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
         BufferPart(copying: try await get(name, range).bytes)

@@ -21,9 +21,9 @@ extension RemoteError {
             }
     }
 
-    /// The same for who wanted to change something: where that is not permitted, the folder can only be read.
+    /// The same for who wanted to change something: where that is not permitted, it says whose the place is.
     init(changing error: SystemError) {
-        self = error.code == EACCES || error.code == EPERM ? .readOnly : RemoteError(error)
+        self = error.isForbidden ? .refused(error.withOwner) : RemoteError(error)
     }
 }
 

@@ -28,8 +28,13 @@ package enum RemoteURL: Hashable, Sendable {
         case badEncoding
     }
 
-    /// Reads a URL as in RFC 3986; "file:/path" and "file:///path" are the same (RFC 8089).
+    /// Reads a URL as in RFC 3986; "file:/path" and "file:///path" are the same (RFC 8089), and so is the plain path.
     package init(_ text: String) throws(Mistake) {
+        if text.hasPrefix("/") {
+            guard !text.utf8.contains(0) else { throw .badEncoding }
+            self = .folder(path: Self.withoutEnd(text))
+            return
+        }
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex,
             text[..<colon].utf8.allSatisfy(Self.isSchemeByte)
         else { throw .noScheme }
@@ -64,9 +69,43 @@ package enum RemoteURL: Hashable, Sendable {
             if !path.hasPrefix("/") { path = path.dropFirst("localhost".count) }
         }
         guard path.hasPrefix("/") else { throw .pathIsNotAbsolute }
-        var decoded = try decode(path)
-        while decoded.count > 1, decoded.hasSuffix("/") { decoded.removeLast() }
-        return decoded
+        return withoutEnd(try decode(path))
+    }
+
+    /// A path without slashes behind its last component.
+    private static func withoutEnd(_ path: String) -> String {
+        let end = path.utf8.reversed().prefix { $0 == UInt8(ascii: "/") }.count
+        return end == path.utf8.count ? "/" : String(decoding: path.utf8.dropLast(end), as: UTF8.self)
+    }
+
+    /// Whether a text begins like a URL, with a scheme and ":", rather than being a path.
+    package static func hasScheme(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex else {
+            return false
+        }
+        return text.utf8[..<colon].allSatisfy(isSchemeByte)
+    }
+
+    /// The URL in the one form in which it is kept and shown.
+    package var text: String {
+        switch self {
+        case .folder(let path): "file://\(Self.encoded(path))"
+        case .notYet(_, let text): text
+        }
+    }
+
+    /// A path with "%" and two digits for what would end it, or could not be read back.
+    private static func encoded(_ path: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in path.utf8 {
+            switch byte {
+            case 0...0x20, 0x7F, UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"):
+                let digits = String(byte, radix: 16, uppercase: true)
+                bytes += Array("%\(digits.utf8.count < 2 ? "0" : "")\(digits)".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func decode(_ text: Substring) throws(Mistake) -> String {
@@ -114,7 +153,8 @@ package enum RemoteURL: Hashable, Sendable {
 extension RemoteURL.Mistake: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .noScheme: "A remote is a URL, as in file:///mnt/nas/coffer."
+        case .noScheme:
+            "A remote is the path of a folder, as in /mnt/nas/coffer, or a URL, as in file:///mnt/nas/coffer."
         case .unknownScheme(let scheme): "\(scheme): is not a kind of remote; use file, s3, webdav or sftp."
         case .hasCredentials: "A remote's URL must not have a password or a key; coffer asks for it."
         case .hasHost: "A file: URL has no host: write file:///path, with three slashes."

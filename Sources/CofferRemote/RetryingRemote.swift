@@ -73,6 +73,12 @@ package struct RetryingRemote: RemoteBackend {
         try await repeating { _ async throws(RemoteError) in try await base.delete(name) }
     }
 
+    package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
+        try await base.obstacles(below: prefix)
+    }
+
+    package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     /// Whether the object has just these bytes.

@@ -81,6 +81,28 @@ package final class OpenDirectory: Sendable {
         return FileStatus(status)
     }
 
+    /// Gives the directory to a group, unless that is nil, and sets its permissions.
+    ///
+    /// As fchown(2), if the user may, and fchmod(2).
+    package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
+        try setFileAccess(descriptor.number, group, permissions, on: path)
+    }
+
+    /// Whether this process may make and remove names in the directory.
+    ///
+    /// As faccessat(2) with AT_EACCESS.
+    package var isWritable: Bool {
+        unsafe faccessat(descriptor.number, ".", W_OK | X_OK, AT_EACCESS) == 0
+    }
+
+    /// Removes an empty directory; false if it was missing, or has something in it.
+    @discardableResult
+    package func removeSubdirectory(_ name: String) throws(SystemError) -> Bool {
+        if unsafe unlinkat(descriptor.number, name, AT_REMOVEDIR) == 0 { return true }
+        if [ENOENT, ENOTEMPTY, EEXIST].contains(errno) { return false }
+        throw .last("rmdir", on: "\(path)/\(name)")
+    }
+
     /// Gives a file a second name, which must be free.
     ///
     /// As link(2).
@@ -173,4 +195,13 @@ package final class OpenDirectory: Sendable {
         default: .other
         }
     }
+}
+
+/// Gives what is open to a group, as far as the user may, and sets its permissions.
+func setFileAccess(
+    _ descriptor: Int32, _ group: UInt32?, _ permissions: UInt32, on path: String
+) throws(SystemError) {
+    // Only to a group that the user is in; who is not can do no better.
+    if let group { _ = fchown(descriptor, uid_t.max, group) }
+    try retryingInterrupted("chmod", on: path) { fchmod(descriptor, permissions) }
 }

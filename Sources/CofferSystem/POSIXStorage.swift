@@ -85,6 +85,13 @@ package final class POSIXStorageFile: StorageFile {
         self.subject = subject
     }
 
+    /// Gives the file to a group, unless that is nil, and sets its permissions.
+    ///
+    /// As fchown(2), if the user may, and fchmod(2).
+    package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
+        try setFileAccess(descriptor.number, group, permissions, on: subject)
+    }
+
     package func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int {
         let number = descriptor.number
         let subject = subject

@@ -6,7 +6,8 @@ import Testing
     @Test(arguments: [
         ("file:///mnt/nas", "/mnt/nas"), ("file:/mnt/nas/", "/mnt/nas"), ("FILE://localhost/a", "/a"),
         ("file:///a%20b/%C3%A4", "/a b/ä"), ("file:///", "/"), ("file:///a%2Fb", "/a/b"),
-        ("file:///a?b#c", "/a?b#c"),
+        ("file:///a?b#c", "/a?b#c"), ("/mnt/nas", "/mnt/nas"), ("/mnt/my nas//", "/mnt/my nas"), ("//", "/"),
+        ("/a%20b:c", "/a%20b:c"),
     ])
     func folders(_ text: String, _ path: String) throws {
         #expect(try RemoteURL(text) == .folder(path: path))
@@ -14,7 +15,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/mnt/nas", RemoteURL.Mistake.noScheme), ("", .noScheme), (":x", .noScheme), ("a b:c", .noScheme),
+        ("mnt/nas", RemoteURL.Mistake.noScheme), ("", .noScheme), ("/a\0b", .badEncoding), (":x", .noScheme),
+        ("a b:c", .noScheme),
         ("ftp://a/b", .unknownScheme("ftp")), ("file://nas/share", .hasHost), ("file://", .pathIsNotAbsolute),
         ("file:nas", .pathIsNotAbsolute), ("file:", .pathIsNotAbsolute), ("file:///a%2", .badEncoding),
         ("file:///a%zz", .badEncoding), ("file:///a%+1", .badEncoding), ("file:///a%00", .badEncoding),
@@ -25,6 +27,15 @@ import Testing
     func mistakes(_ text: String, _ mistake: RemoteURL.Mistake) {
         #expect(throws: mistake) { try RemoteURL(text) }
         #expect(!mistake.description.contains("secret"))
+    }
+
+    /// What is kept and shown means the same place when it is read again.
+    @Test(arguments: ["/", "/mnt/nas", "/a b", "/100%", "/a%20b", "/ä/?#", "/tab\tnewline\n"])
+    func theOneForm(path: String) throws {
+        let url = try RemoteURL(path)
+        #expect(try RemoteURL(url.text) == url)
+        #expect(url.text.hasPrefix("file:///") && !url.text.contains(where: \.isWhitespace))
+        #expect(RemoteURL.hasScheme(url.text) && !RemoteURL.hasScheme(path))
     }
 
     @Test(arguments: ["s3://host/bucket", "webdav://host/dav", "webdavs://host/a@b", "sftp://me@host/dir"])

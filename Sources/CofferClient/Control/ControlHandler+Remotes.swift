@@ -9,6 +9,7 @@ extension ControlHandler {
     ) throws(ProfileError) -> ControlResponse {
         switch request {
         case .addRemote(let name, let url): try shared.publish(name, at: url)
+        case .moveRemote(let name, let url): try shared.move(name, to: url)
         case .removeRemote(let name, let contents): try shared.giveUp(name, contents, progress)
         case .testRemote(let target): return .remoteTest(try test(target))
         case .sync(let name): return .sync(try sync(name, progress))
@@ -39,11 +40,12 @@ extension ControlHandler {
     // MARK: Trying a remote
 
     private func test(_ target: RemoteTarget) throws(ProfileError) -> RemoteTestReport {
-        let remote: any RemoteBackend
         switch target {
-        case .vault(let name): remote = try shared.named(name).remote
-        case .url(let url): remote = try SharedVault.backend(url)
+        case .vault(let name):
+            let shared = try shared.named(name)
+            let (remote, vault) = (try SharedVault.backend(shared.share.url), shared.share.vault)
+            return Waiting.run { await RemoteTest(remote, of: vault).run() }
+        case .url(let url): return try RemoteTrial.run(url)
         }
-        return Waiting.run { await RemoteTest(remote).run() }
     }
 }

@@ -3,14 +3,20 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferSystem
 
-/// Tries what a remote must be able to do, with objects of a vault that does not exist.
+/// Tries what a remote must be able to do: in the directories of a vault, or, where there is no vault yet, with objects
+/// of one that does not exist.
 struct RemoteTest {
     private let remote: any RemoteBackend
-    private let layout = RemoteLayout(VaultID(low: Random.number(), high: Random.number()))
+    private let layout: RemoteLayout
+    /// Whether the vault is there: what it has stays.
+    private let hasVault: Bool
     private static let byteCount = 4 << 20
 
-    init(_ remote: any RemoteBackend) {
+    /// - Parameter vault: A vault that the remote has; nil for none.
+    init(_ remote: any RemoteBackend, of vault: VaultID?) {
         self.remote = remote
+        hasVault = vault != nil
+        layout = RemoteLayout(vault ?? VaultID(low: Random.number(), high: Random.number()))
     }
 
     /// Tries all; what follows a step that failed is left out, but what was put is deleted.
@@ -22,6 +28,13 @@ struct RemoteTest {
             (
                 "begin",
                 { () async throws(RemoteError) in
+                    if hasVault {
+                        _ = try await remote.get(layout.format, 0..<1)
+                        let obstacles = try await remote.obstacles(below: layout.prefix)
+                        guard let first = obstacles.first else { return true }
+                        let more = obstacles.count > 1 ? "; \(obstacles.count - 1) more are like that" : ""
+                        throw .refused(first + more)
+                    }
                     try await remote.put(layout.format, .memory([1]), ifAbsent: true)
                     return true
                 }
@@ -56,7 +69,7 @@ struct RemoteTest {
             (
                 "list",
                 { () async throws(RemoteError) in
-                    try await remote.list(layout.packs, after: nil).entries.map(\.name) == [name]
+                    try await isListed(name)
                 }
             ),
         ]
@@ -66,11 +79,24 @@ struct RemoteTest {
         }
         steps.append(
             await time("delete") { () async throws(RemoteError) in
-                try await remote.delete(name)
+                // Nothing was put into a vault that cannot be reached.
+                if steps.count > 1 { try await remote.delete(name) }
+                if hasVault { return true }
                 try await remote.delete(layout.format)
+                try await remote.tidy(layout.prefix)
                 return true
             })
         return RemoteTestReport(remote: remote.describe(), steps: steps)
+    }
+
+    private func isListed(_ name: RemoteName) async throws(RemoteError) -> Bool {
+        var after: RemoteName?
+        repeat {
+            let page = try await remote.list(layout.packs, after: after)
+            if page.entries.contains(where: { $0.name == name }) { return true }
+            after = page.next
+        } while after != nil
+        return false
     }
 
     private func time(
@@ -85,5 +111,17 @@ struct RemoteTest {
         }
         let milliseconds = Double(Clock.monotonic - start) / 1_000_000
         return RemoteTestReport.Step(name: label, milliseconds: milliseconds, failure: failure)
+    }
+}
+
+/// Tries a remote that no vault has, without a profile.
+package enum RemoteTrial {
+    /// Puts, reads, lists and deletes some objects at a place, and leaves nothing there.
+    ///
+    /// - Parameter place: A URL or an absolute path.
+    /// - Throws: `.remoteURL`, `.remote` where it is no place that this version can use.
+    package static func run(_ place: String) throws(ProfileError) -> RemoteTestReport {
+        let remote = try SharedVault.backend(place)
+        return Waiting.run { await RemoteTest(remote, of: nil).run() }
     }
 }

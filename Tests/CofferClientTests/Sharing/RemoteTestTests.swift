@@ -9,24 +9,70 @@ import Testing
     @Test func aFolder() throws {
         let folder = try TemporaryDirectory()
         let remote = FolderBackend(path: folder.path)
-        let report = Waiting.run { await RemoteTest(remote).run() }
+        let report = Waiting.run { await RemoteTest(remote, of: nil).run() }
         #expect(report.isUsable, "\(report.steps)")
         #expect(
             report.steps.map(\.name) == [
                 "begin", "put 4 MiB", "refuse what exists", "get a range", "list", "delete",
             ])
-        // Nothing that has bytes is left.
-        let left = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { path in
-            var isDirectory: ObjCBool = false
-            let isThere = FileManager.default.fileExists(
-                atPath: "\(folder.path)/\(path)", isDirectory: &isDirectory)
-            return isThere && !isDirectory.boolValue
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    /// A vault's remote is tried in the vault's own directories, and nothing of the vault is touched.
+    @Test func aVault() throws {
+        let place = try MeetingPlace()
+        let (alice, _) = try place.pair()
+        /// All objects; a directory that was missing may be there.
+        func all() throws -> [String] {
+            try FileManager.default.subpathsOfDirectory(atPath: place.folder.path).filter { path in
+                let attributes = try FileManager.default.attributesOfItem(
+                    atPath: "\(place.folder.path)/\(path)")
+                return attributes[.type] as? FileAttributeType == .typeRegular
+            }.sorted()
         }
-        #expect(left.isEmpty, "\(left)")
+        let before = try all()
+        guard case .remoteTest(let report) = try alice.ask(.testRemote(.vault("Personal"))) else {
+            throw ProfileError.otherAnswer
+        }
+        #expect(report.isUsable, "\(report.steps)")
+        #expect(try all() == before)
+        #expect(try alice.sync().first?.failure == nil)
+    }
+
+    /// Directories of somebody else, as another user finds them: whose they are is told.
+    @Test func directoriesOfSomebodyElse() throws {
+        struct Obstacle: RemoteBackend {
+            let base: any RemoteBackend
+            var limits: RemoteLimits { base.limits }
+            func describe() -> String { base.describe() }
+            func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+                try await base.get(name, range)
+            }
+            func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+                Issue.record("\(name) is put all the same")
+            }
+            func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+                try await base.list(prefix, after: after)
+            }
+            func delete(_ name: RemoteName) async throws(RemoteError) {
+                Issue.record("\(name) is deleted")
+            }
+            func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
+                ["bob may not write in /x", "bob may not write in /y"]
+            }
+            func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
+        }
+        let place = try MeetingPlace()
+        let (alice, _) = try place.pair()
+        let vault = try #require(alice.profile.shares.first).vault
+        let remote = Obstacle(base: FolderBackend(path: place.folder.path))
+        let report = Waiting.run { await RemoteTest(remote, of: vault).run() }
+        #expect(!report.isUsable)
+        #expect(report.steps.first?.failure?.contains("/x; 1 more") == true)
     }
 
     @Test func noFolder() {
-        let report = Waiting.run { await RemoteTest(FolderBackend(path: "/does/not/exist")).run() }
+        let report = Waiting.run { await RemoteTest(FolderBackend(path: "/does/not/exist"), of: nil).run() }
         #expect(!report.isUsable && report.steps.first?.failure != nil)
         #expect(report.steps.map(\.name) == ["begin", "delete"])
     }

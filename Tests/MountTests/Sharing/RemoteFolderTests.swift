@@ -40,6 +40,35 @@ extension MountTests {
         }
     }
 
+    /// A folder of which somebody else is the owner.
+    @Suite(.enabled(if: Machine.isRoot && Machine.has("setpriv"), "acting as another user takes root"))
+    struct OtherUsersFolderTests {
+        /// Another user's `coffer remote test`, which needs no profile.
+        private func test(_ folder: String, _ base: String) throws -> Command.Result {
+            let setpriv = try #require(Machine.path("setpriv"))
+            let program = "\(base)/coffer"
+            if !Files.exists(program) { try Command("/bin/cp", [try Programs.coffer(), program]).succeed() }
+            return try Command(
+                setpriv,
+                ["--reuid=65534", "--regid=65534", "--clear-groups", program, "remote", "test", folder]
+            ).run()
+        }
+
+        @Test func whoseItIsIsTold() throws {
+            try withProfile(mounted: nil) { profile in
+                let folder = "\(profile.base)/folder of root"
+                try Files.makeDirectory(folder)
+                let refused = try test(folder, profile.base)
+                #expect(refused.status == 74, "\(refused.error)")
+                #expect(refused.output.contains("\(folder), which belongs to root"), "\(refused.output)")
+                #expect(chmod(folder, 0o777) == 0)
+                let taken = try test(folder, profile.base)
+                #expect(taken.status == 0, "\(taken.output)\(taken.error)")
+                #expect(try Files.names(folder).isEmpty)
+            }
+        }
+    }
+
     /// A folder on a disk that is full, read-only, or not mounted.
     @Suite(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
     struct RemoteDiskTests {

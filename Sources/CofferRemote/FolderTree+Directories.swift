@@ -1,0 +1,82 @@
+internal import CofferSystem
+
+extension FolderTree {
+    /// Directories that are looked at; more tell nothing new.
+    private static var directoryCountMax: Int { 10_000 }
+
+    /// Says which directories below a prefix, temporary ones included, this user may not change, and whose they are.
+    func obstacles(below prefix: RemotePrefix) throws(RemoteError) -> [String] {
+        guard let top = try open(prefix, in: try openRoot()) else { return [] }
+        var found: [String] = []
+        var count = 0
+        try reading { () throws(SystemError) in try Self.collect(top, &count, &found) }
+        return found
+    }
+
+    private static func collect(
+        _ directory: OpenDirectory, _ count: inout Int, _ found: inout [String]
+    ) throws(SystemError) {
+        count += 1
+        guard count <= directoryCountMax else { return }
+        if !directory.isWritable { found.append(SystemError.forbidden(in: directory).withOwner) }
+        var inner: [String] = []
+        try directory.forEach { entry throws(SystemError) in
+            if entry.kind == .directory || entry.kind == nil { inner.append(entry.name) }
+            return inner.count < directoryCountMax
+        }
+        for name in inner {
+            do throws(SystemError) {
+                try collect(try directory.subdirectory(name), &count, &found)
+            } catch {
+                if error.isMissing || error.isNotDirectory { continue }
+                found.append(error.withOwner)
+            }
+        }
+    }
+
+    /// Removes the empty directories below a prefix, that of temporary files included, then the one of the prefix
+    /// itself, and those above that are empty, but for the folder.
+    func tidy(_ prefix: RemotePrefix) throws(RemoteError) {
+        let root = try openRoot()
+        var way: [(parent: OpenDirectory, name: String)] = []
+        var directory = root
+        for segment in prefix.segments.map(String.init) {
+            guard let next = try changing({ () throws(SystemError) in try directory.existing(segment) })
+            else {
+                return
+            }
+            way.append((directory, segment))
+            directory = next
+        }
+        let top = directory
+        try changing { () throws(SystemError) in
+            try Self.removeEmpty(in: top)
+            for step in way.reversed() {
+                guard try step.parent.removeSubdirectory(step.name) else { return }
+            }
+        }
+    }
+
+    private static func removeEmpty(in directory: OpenDirectory) throws(SystemError) {
+        var inner: [String] = []
+        try directory.forEach { entry throws(SystemError) in
+            if entry.kind == .directory || entry.kind == nil { inner.append(entry.name) }
+            return inner.count < directoryCountMax
+        }
+        for name in inner {
+            guard let below = try directory.existing(name) else { continue }
+            try removeEmpty(in: below)
+            try directory.removeSubdirectory(name)
+        }
+    }
+}
+
+extension OpenDirectory {
+    /// A directory in this one; nil where there is none, or something else.
+    fileprivate func existing(_ name: String) throws(SystemError) -> OpenDirectory? {
+        do throws(SystemError) { return try subdirectory(name) } catch {
+            if error.isMissing || error.isNotDirectory { return nil }
+            throw error
+        }
+    }
+}
