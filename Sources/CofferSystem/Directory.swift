@@ -79,6 +79,17 @@ package enum Directory {
         return sum
     }
 
+    /// The path from the root: a relative one is taken to be below the working directory.
+    ///
+    /// Symbolic links, and components like “..”, stay as they are; the path need not exist.
+    package static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let working = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(working) }
+        let directory = unsafe String(cString: working)
+        return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
+    }
+
     /// The absolute path without symbolic links.
     ///
     /// As realpath(3).

@@ -32,6 +32,13 @@ package struct FileLock: ~Copyable, Sendable {
     /// The descriptor that the lock hangs on: whoever inherits it holds the lock too.
     package var number: Int32 { descriptor.number }
 
+    /// Which file it is.
+    package func identity() throws(SystemError) -> FileIdentity {
+        var status = stat()
+        try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor.number, &status) }
+        return FileIdentity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
+    }
+
     /// Leaves a note in the file for those who find it locked (who holds it, how to reach them).
     package func setNote(_ note: String) throws(SystemError) {
         let bytes = Array(note.utf8)

@@ -17,6 +17,10 @@ package struct FileStatus: Equatable, Sendable {
     package let linkCount: Int
     /// Which file it is: device and number.
     package let identity: FileIdentity
+    /// Whose it is.
+    package let owner: UInt32, group: UInt32
+    /// Who may do what with it: the lower twelve bits of st_mode.
+    package let permissions: UInt32
 
     init(_ status: stat) {
         kind =
@@ -29,6 +33,8 @@ package struct FileStatus: Equatable, Sendable {
         byteCount = Int(status.st_size)
         modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
         linkCount = Int(status.st_nlink)
+        (owner, group) = (status.st_uid, status.st_gid)
+        permissions = status.st_mode & 0o7777
         identity = FileIdentity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 }
@@ -37,4 +43,16 @@ package struct FileStatus: Equatable, Sendable {
 package struct FileIdentity: Hashable, Sendable {
     /// As st_dev and st_ino.
     package let device: UInt64, number: UInt64
+
+    init(device: UInt64, number: UInt64) {
+        self.device = device
+        self.number = number
+    }
+
+    /// The file at a path; a symbolic link is not followed.
+    package init(of path: String) throws(SystemError) {
+        var status = stat()
+        try retryingInterrupted("stat", on: path) { unsafe lstat(path, &status) }
+        self.init(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
+    }
 }

@@ -19,7 +19,9 @@ import Testing
             .addMember(vault: "v", card: "line\nline", role: "owner"), .members(vault: "v"),
             .setRole(vault: "v", member: "é", role: "admin"), .removeMember(vault: "v", member: "m"),
             .removals(vault: "v"), .leave(vault: "v", successor: nil), .leave(vault: "v", successor: "m"),
-            .join(invite: "i", name: nil, waits: true), .join(invite: "i", name: "n", waits: false),
+            .join(invite: "i", name: nil, waits: true),
+            .join(invite: "i", name: "n", remote: "/r", waits: false),
+            .moveRemote(vault: "v", url: "/r"),
             .cancelJoin("Shared"), .removeRemote(vault: "v", contents: .fetch), .identity, .rollIdentity,
             .setCacheLimit(vault: "v", nil), .setCacheLimit(vault: "v", .max),
             .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
@@ -157,10 +159,9 @@ import Testing
         let test = try TestProfile()
         let vaults = try test.open()
         defer { vaults.close() }
-        let socket = RuntimeDirectory.socket(
-            of: try Profile.id(at: test.location), in: test.location.path)
         let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in }
-        let server = try ControlServer(at: socket, handler)
+        let server = try ControlServer(of: try vaults.profile.place(), in: test.location.path, handler)
+        let socket = server.path
         try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: socket))
         try server.start()
         defer { server.stop() }
@@ -224,6 +225,45 @@ import Testing
                 #expect(error?.caseName == "control", "\(other)")
             }
         }
+    }
+
+    /// A request for one profile never reaches another, whatever the paths of sockets lead to.
+    @Test func aMountOfAnotherProfileHearsNothing() throws {
+        try withServer { served, socket in
+            let other = try TestProfile()
+            let held = try other.unlock()
+            let path = RuntimeDirectory.socket(of: try held.place(), in: other.location.path)
+            #expect(path.split(separator: "/").last != socket.split(separator: "/").last)
+            #expect(symlink(socket, path) == 0)
+            try held.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: path))
+            let access = try access(other)
+            let error = profileError { () throws(ProfileError) in
+                try access.perform(.createVault(name: "Astray"))
+            }
+            #expect(error?.caseName == "control")
+            guard case .status(let status) = try self.access(served).perform(.status) else {
+                Issue.record("no status")
+                return
+            }
+            #expect(status.vaults.map(\.name) == ["Personal"])
+        }
+    }
+
+    /// A copy has the same id; its mount has a socket of its own.
+    @Test func aCopyHasASocketOfItsOwn() throws {
+        let test = try TestProfile()
+        let directory = try TemporaryDirectory()
+        let copy = ProfileLocation(path: "\(directory.path)/copy")
+        _ = try test.unlock()
+        try FileManager.default.copyItem(atPath: test.location.path, toPath: copy.path)
+        let (one, two) = (try ProfilePlace(of: test.location), try ProfilePlace(of: copy))
+        #expect(one.id == two.id && one.socketName != two.socketName)
+        // Another way to the same profile leads to the same socket, and so does its new name.
+        let link = "\(directory.path)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: test.location.path)
+        #expect(try ProfilePlace(of: ProfileLocation(path: link)) == one)
+        try FileManager.default.moveItem(atPath: copy.path, toPath: "\(directory.path)/moved")
+        #expect(try ProfilePlace(of: ProfileLocation(path: "\(directory.path)/moved")) == two)
     }
 
     /// What is sent reaches this user and root only.

@@ -30,7 +30,10 @@ import Testing
         (.store(.format(.truncated, place: "a page")), 65), (.store(.noSpace), 74),
         (.store(.system(failed)), 74), (.vault(.damaged(place: "a page")), 65), (.vault(.noSpace), 74),
         (.control("text"), 76), (.noRemote(vault: "v"), 66), (.hasRemote(vault: "v", url: "file:///r"), 73),
-        (.otherRemote(vault: "v", url: "file:///r"), 73), (.vaultBusy(name: "v"), 75),
+        (.otherRemote(vault: "v", url: "file:///r"), 73),
+        (.invalidName("n"), 64), (.hintTellsPassphrase, 64), (.noTerminal, 64), (.passphrasesDiffer, 64),
+        (.incompleteRemote(vault: "v", url: "file:///r"), 73),
+        (.vaultBusy(name: "v"), 75),
         (.hasVault(name: "v"), 73),
         (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
         (.notJoined(.refused(.withdrawn)), 77), (.notJoined(.cancelled), 77), (.noSuchJoin(name: "v"), 66),
@@ -46,7 +49,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 40)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 45)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

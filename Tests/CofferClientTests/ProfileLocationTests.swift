@@ -19,6 +19,14 @@ import Testing
         #expect(standard([:]) == nil)
     }
 
+    /// A mount in the background has another working directory than the command that started it.
+    @Test func relativePaths() {
+        let working = FileManager.default.currentDirectoryPath
+        #expect(standard(["COFFER_HOME": "c/d"]) == "\(working)/c/d")
+        #expect(ProfileLocation(path: "profile").path == "\(working)/profile")
+        #expect(standard(["HOME": "h"]) == "\(working)/h/.local/share/coffer")
+    }
+
     @Test func secondOpenerIsLockedOut() throws {
         let test = try TestProfile()
         do {

@@ -33,6 +33,31 @@ extension MountTests {
             }
         }
 
+        /// A copy of a profile, mounted beside the original: each command acts on the profile that it names.
+        @Test func aCopyOfAProfile() throws {
+            try withMountedProfile { profile in
+                try profile.unmount()
+                let (home, point) = ("\(profile.base)/copy", "\(profile.base)/mount of the copy")
+                try Command("/bin/cp", ["-a", profile.home, home]).succeed()
+                try profile.mount()
+                func copy(_ words: String...) throws -> Command {
+                    Command(
+                        try Programs.coffer(),
+                        words + ["--home", home, "--passphrase-file", profile.passphraseFile])
+                }
+                try copy("mount", point).succeed()
+                defer { _ = try? copy("unmount", point).run() }
+                try copy("vault", "create", "Of the copy").succeed()
+                try profile.command("vault", "create", "Of the original").succeed()
+                #expect(try Files.names(point) == ["Of the copy", "Personal"])
+                #expect(try Files.names(profile.point) == ["Of the original", "Personal"])
+                try copy("vault", "delete", "--yes", "Personal").succeed()
+                #expect(Files.exists(profile.vault))
+                try copy("unmount", point).succeed()
+                #expect(try profile.status().vaults.count == 2, "the original answers")
+            }
+        }
+
         /// One that connects and says nothing keeps nobody else waiting.
         @Test func silentClient() throws {
             try withMountedProfile { profile in

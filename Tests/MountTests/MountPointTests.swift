@@ -29,6 +29,25 @@ extension MountTests {
             }
         }
 
+        /// The process in the background has another working directory.
+        @Test(arguments: [false, true])
+        func relativeHome(byEnvironment: Bool) throws {
+            try withProfile(mounted: nil) { profile in
+                let script =
+                    byEnvironment
+                    ? #"cd "$1" && COFFER_HOME=profile exec "$2" mount mount --passphrase-file "$3""#
+                    : #"cd "$1" && exec "$2" mount mount --home profile --passphrase-file "$3""#
+                try Command(
+                    "/bin/sh",
+                    ["-c", script, "sh", profile.base, try Programs.coffer(), profile.passphraseFile]
+                ).succeed()
+                try profile.noteMounted()
+                try Files.makeDirectory("\(profile.point)/New")
+                try Files.write("x", to: "\(profile.point)/New/file")
+                #expect(try profile.status().vaults.allSatisfy { $0.storeBytes > 0 })
+            }
+        }
+
         @Test func fileIsRefused() throws {
             try withProfile(mounted: nil) { profile in
                 try Files.write("mine", to: profile.point)

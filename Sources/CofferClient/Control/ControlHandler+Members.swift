@@ -22,8 +22,9 @@ extension ControlHandler {
         case .cancelMemberChange(let name, let member): try shared.named(name).cancelChange(of: member)
         case .removals(let name): return .removals(try shared.named(name).removalReports())
         case .leave(let name, let successor): try shared.named(name).leave(successor: successor)
-        case .join(let invite, let name, let waits):
-            return .joined(try shared.join(invite, as: name, waits: waits, isHeard: isHeard, progress))
+        case .join(let invite, let name, let remote, let waits):
+            return .joined(
+                try shared.join(invite, as: name, at: remote, waits: waits, isHeard: isHeard, progress))
         case .cancelJoin(let text): try shared.cancelJoin(text)
         default: throw .otherAnswer
         }

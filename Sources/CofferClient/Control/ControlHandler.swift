@@ -72,7 +72,7 @@ final class ControlHandler: Sendable {
             try vaults.profile.changePassphrase(
                 from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength
             )
-        case .addRemote, .removeRemote, .testRemote, .sync:
+        case .addRemote, .moveRemote, .removeRemote, .testRemote, .sync:
             return try answerOnRemotes(request, progress: progress)
         case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .cancelMemberChange,
             .removals, .leave, .join, .cancelJoin:
@@ -114,7 +114,7 @@ final class ControlHandler: Sendable {
             vaults: reports,
             joins: profile.joins.map { join in
                 AskedJoin(
-                    vault: join.name, remote: join.invite.url, role: "\(join.invite.role)",
+                    vault: join.name, remote: join.url, role: "\(join.invite.role)",
                     expires: join.invite.expires / 1_000_000_000)
             },
             disk: disk,

@@ -13,6 +13,8 @@ package enum ControlRequest: Codable, Sendable {
     case changePassphrase(old: [UInt8], new: [UInt8], hint: String?, passes: UInt32, memory: UInt32)
     /// Publishes a vault at a place that others, or other devices, can reach.
     case addRemote(vault: String, url: String)
+    /// Goes on syncing a vault at another place, to which all that the present one has was copied.
+    case moveRemote(vault: String, url: String)
     /// Stops syncing a vault; what is at the remote stays there.
     case removeRemote(vault: String, contents: RemoteOnly = .refuse)
     /// Bounds what stays here of contents that are at the vault's remote, too, in bytes; nil to keep all.
@@ -33,8 +35,9 @@ package enum ControlRequest: Codable, Sendable {
     /// Who was removed, and what they can still read.
     case removals(vault: String)
     case leave(vault: String, successor: String?)
-    /// Asks for membership by an invite, which is a secret, and waits for it, as long as somebody waits here.
-    case join(invite: String, name: String?, waits: Bool)
+    /// Asks for membership by an invite, which is a secret, and waits for it, as long as somebody waits here; at the
+    /// remote that the invite names, or at another way to it.
+    case join(invite: String, name: String?, remote: String? = nil, waits: Bool)
     /// Gives up a vault that is to be joined: by what it was to be called, or by the invite.
     case cancelJoin(String)
     case identity
@@ -53,7 +56,7 @@ package enum ControlRequest: Codable, Sendable {
             .conflicts:
             false
         case .createVault, .renameVault, .deleteVault, .setCacheLimit, .rollIdentity, .addRemote,
-            .removeRemote, .sync, .invite,
+            .moveRemote, .removeRemote, .sync, .invite,
             .withdrawInvite, .addMember, .setRole, .removeMember, .cancelMemberChange, .leave, .join,
             .cancelJoin,
             .resolveConflict:

@@ -4,19 +4,24 @@ internal import Glibc
 
 /// The socket through which commands reach a mount: lines of JSON, one request for each connection.
 ///
-/// Lies in a directory of the user's own, with mode 0600; whoever connects must be this user or root.
+/// Lies in a directory of the user's own, with mode 0600; whoever connects must be this user or root. A client says
+/// first which profile it means, and hears which one this is, so that no request reaches another profile.
 final class ControlServer: Sendable {
     let path: String
+    private let place: ProfilePlace
     private let socket: Descriptor
     private let handler: ControlHandler
     private static let requestByteCountMax = 1 << 20
 
-    init(at path: String, _ handler: ControlHandler) throws(SystemError) {
+    /// Makes the socket of a profile in a directory of sockets; one that a dead mount left is replaced.
+    init(of place: ProfilePlace, in directory: String, _ handler: ControlHandler) throws(SystemError) {
+        let path = RuntimeDirectory.socket(of: place, in: directory)
         try Directory.removeFile(path)
         let number = unsafe coffer_listen(path)
         guard number >= 0 else { throw SystemError("bind", code: -number, on: path) }
         socket = Descriptor(owning: number)
         self.path = path
+        self.place = place
         self.handler = handler
     }
 
@@ -50,15 +55,25 @@ final class ControlServer: Sendable {
         let client = ControlClient(number)
         defer { client.end() }
         do throws(ProfileError) {
-            let line = try systemCalls { () throws(SystemError) in
-                try LineReader.read(from: number, limit: Self.requestByteCountMax)
+            guard let greeting = try line(from: number) else { return }
+            guard try ControlCoding.decode(ProfilePlace.self, greeting) == place else {
+                throw .control("The mount that answers serves another profile; nothing was done.")
             }
-            guard let line else { return }
+            client.send(place)
+            guard let line = try line(from: number) else { return }
             let request = try ControlCoding.decode(ControlRequest.self, line)
             client.send(
                 try handler.answer(request, isHeard: { client.isHearing }) { client.send(.progress($0)) })
         } catch {
             client.send(.failure(code: error.exitCode, message: "\(error)"))
+        }
+    }
+}
+
+extension ControlServer {
+    private func line(from descriptor: Int32) throws(ProfileError) -> [UInt8]? {
+        try systemCalls { () throws(SystemError) in
+            try LineReader.read(from: descriptor, limit: Self.requestByteCountMax)
         }
     }
 }
@@ -78,8 +93,13 @@ final class ControlClient: Sendable {
     var isHearing: Bool { hearing.withLock { $0 } }
 
     /// Sends a message; nothing to a client that is gone, or was let go.
-    func send(_ response: ControlResponse) {
-        guard let bytes = try? ControlCoding.encode(response) else { return }
+    func send(_ response: ControlResponse) { send(message: response) }
+
+    /// Says which profile answers.
+    func send(_ place: ProfilePlace) { send(message: place) }
+
+    private func send(message: some Encodable) {
+        guard let bytes = try? ControlCoding.encode(message) else { return }
         hearing.withLock { isHearing in
             guard isHearing else { return }
             do throws(SystemError) {
@@ -139,7 +159,7 @@ enum RuntimeDirectory {
     }
 
     /// The socket of a profile's mount.
-    static func socket(of profile: String, in directory: String) -> String {
-        "\(directory)/\(profile.prefix(16)).socket"
+    static func socket(of profile: ProfilePlace, in directory: String) -> String {
+        "\(directory)/\(profile.socketName)"
     }
 }

@@ -7,7 +7,7 @@ internal import Glibc
 /// A profile as commands use it: through its mount if there is one, else opened for the command alone.
 package final class ProfileAccess: Sendable {
     private enum Way: Sendable {
-        case mount(socket: String)
+        case mount(socket: String, ProfilePlace)
         case alone(ControlHandler, OpenVaults)
     }
 
@@ -28,20 +28,25 @@ package final class ProfileAccess: Sendable {
             return ProfileAccess(.alone(handler, vaults))
         } catch {
             guard case .locked(let note) = error, let note, !note.socket.isEmpty else { throw error }
-            try checkSocket(note.socket, of: location)
-            return ProfileAccess(.mount(socket: note.socket))
+            return ProfileAccess(.mount(socket: note.socket, try checkSocket(note.socket, of: location)))
         }
     }
 
     /// Checks that a lock's note names a socket as a mount of this profile makes it, in a directory of
     /// this user's own: whoever can write the note could else choose who hears the passphrase.
-    static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError) {
+    ///
+    /// - Returns: Which profile has to answer there.
+    static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError)
+        -> ProfilePlace
+    {
         let directory = Directory.parent(of: socket)
+        let place = try ProfilePlace(of: location)
         guard RuntimeDirectory.isPrivate(directory),
-            socket == RuntimeDirectory.socket(of: try Profile.id(at: location), in: directory)
+            socket == RuntimeDirectory.socket(of: place, in: directory)
         else {
             throw .control("The lock of the profile names a socket that no mount of it makes: \(socket)")
         }
+        return place
     }
 
     /// Checks who answers before anything is said: only this user or root holds the user's profiles.
@@ -68,7 +73,7 @@ package final class ProfileAccess: Sendable {
     ) throws(ProfileError) -> ControlResponse {
         switch way {
         case .alone(let handler, _): return try handler.answer(request, progress: progress)
-        case .mount(let socket): return try Self.ask(socket, request, progress)
+        case .mount(let socket, let place): return try Self.ask(socket, of: place, request, progress)
         }
     }
 
@@ -77,29 +82,60 @@ package final class ProfileAccess: Sendable {
         if case .alone(_, let vaults) = way { vaults.close() }
     }
 
-    /// Sends a request to a mount, and waits for the answer.
+    /// Sends a request to the mount of a profile, and waits for the answer.
+    ///
+    /// Says first which profile is meant; the request follows once the mount has said that it is this one's.
     static func ask(
-        _ socket: String, _ request: ControlRequest, _ progress: (Progress) -> Void
+        _ socket: String, of place: ProfilePlace, _ request: ControlRequest, _ progress: (Progress) -> Void
     ) throws(ProfileError) -> ControlResponse {
         let number = unsafe coffer_connect(socket)
         guard number >= 0 else {
             throw .control(
-                "The mount of this profile does not answer (\(SystemError("connect", code: -number)).")
+                "The mount of this profile does not answer (\(SystemError("connect", code: -number))). Wait, or end it: coffer unmount"
+            )
         }
         let connection = Descriptor(owning: number)
         try checkPeer(coffer_peer_user(connection.number))
-        let bytes = try ControlCoding.encode(request)
-        try systemCalls { () throws(SystemError) in
-            try WholeFile.writeAll(bytes, to: connection.number, subject: "control socket")
-        }
+        try send(place, to: connection)
+        try checkGreeting(try answer(from: connection), from: place)
+        try send(request, to: connection)
         while true {
-            let line = try systemCalls { () throws(SystemError) in
-                try LineReader.read(from: connection.number, limit: 64 << 20)
-            }
-            guard let line else { throw .control("The mount ended before it answered.") }
-            let response = try ControlCoding.decode(ControlResponse.self, line)
+            let response = try ControlCoding.decode(ControlResponse.self, try answer(from: connection))
             guard case .progress(let state) = response else { return response }
             progress(state)
         }
+    }
+
+    /// Checks that who answers has the profile that is meant.
+    private static func checkGreeting(_ line: [UInt8], from place: ProfilePlace) throws(ProfileError) {
+        if let other = try? ControlCoding.decode(ProfilePlace.self, line) {
+            guard other == place else {
+                throw .control("The mount that answers serves another profile; nothing was sent to it.")
+            }
+            return
+        }
+        if case .failure(_, let message) = try ControlCoding.decode(ControlResponse.self, line) {
+            throw .control(message)
+        }
+        throw .otherAnswer
+    }
+
+    private static func send(
+        _ message: some Encodable, to connection: borrowing Descriptor
+    ) throws(ProfileError) {
+        let (bytes, number) = (try ControlCoding.encode(message), connection.number)
+        try systemCalls { () throws(SystemError) in
+            try WholeFile.writeAll(bytes, to: number, subject: "control socket")
+        }
+    }
+
+    /// The next line that the mount says.
+    private static func answer(from connection: borrowing Descriptor) throws(ProfileError) -> [UInt8] {
+        let number = connection.number
+        let line = try systemCalls { () throws(SystemError) in
+            try LineReader.read(from: number, limit: 64 << 20)
+        }
+        guard let line else { throw .control("The mount ended before it answered.") }
+        return line
     }
 }

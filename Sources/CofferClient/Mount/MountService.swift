@@ -98,10 +98,12 @@ package final class MountService: Sendable {
         let handler = ControlHandler(vaults, shared, mountPoint: point.path, end: end) { name in
             session.forgetRootEntry(Array(name.utf8))
         }
-        let socket = RuntimeDirectory.socket(
-            of: vaults.profile.id, in: try RuntimeDirectory.make(environment))
-        server = try systemCalls { () throws(SystemError) in try ControlServer(at: socket, handler) }
-        try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: point.path, socket: socket))
+        let (place, sockets) = (try vaults.profile.place(), try RuntimeDirectory.make(environment))
+        server = try systemCalls { () throws(SystemError) in
+            try ControlServer(of: place, in: sockets, handler)
+        }
+        try vaults.profile.setLockNote(
+            LockNote(process: getpid(), mountPoint: point.path, socket: server.path))
         // Where an automount waits, nobody gets at the directory below.
         let directory: BareDirectory? =
             point.isAutomount

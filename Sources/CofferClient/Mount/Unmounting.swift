@@ -92,8 +92,8 @@ package enum Unmounting {
         MountPoint.sync(resolved)
         let response: ControlResponse
         do throws(ProfileError) {
-            try ProfileAccess.checkSocket(note.socket, of: location)
-            response = try ProfileAccess.ask(note.socket, .store) { _ in }
+            let place = try ProfileAccess.checkSocket(note.socket, of: location)
+            response = try ProfileAccess.ask(note.socket, of: place, .store) { _ in }
         } catch {
             // Who does not answer can still be unmounted, and stores then what can be stored.
             return

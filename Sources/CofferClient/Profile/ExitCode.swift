@@ -13,7 +13,8 @@ extension ProfileError {
         case .noProfile, .noSuchVault: 66  // EX_NOINPUT
         case .profileExists, .notPrivate, .vaultExists, .vaultNotEmpty: 73  // EX_CANTCREAT
         case .damagedProfile, .newerProfile: 65  // EX_DATAERR
-        case .invalidVaultName: 64  // EX_USAGE
+        case .invalidVaultName, .invalidName: 64  // EX_USAGE
+        case .noTerminal, .passphrasesDiffer, .hintTellsPassphrase: 64  // EX_USAGE
         case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL
         case .mountPoint(_, .busyElsewhere), .mountPoint(_, .detached): 75  // EX_TEMPFAIL
         case .mountPoint, .notMounted: 72  // EX_OSFILE
@@ -26,7 +27,7 @@ extension ProfileError {
         case .remoteURL: 64  // EX_USAGE
         case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin: 66  // EX_NOINPUT
         case .ambiguousMember: 64  // EX_USAGE
-        case .hasRemote, .otherRemote, .hasVault, .remoteOnly: 73  // EX_CANTCREAT
+        case .hasRemote, .otherRemote, .incompleteRemote, .hasVault, .remoteOnly: 73  // EX_CANTCREAT
         case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL
         case .notJoined(.remote): 74  // EX_IOERR
         case .notJoined(.noVault): 66  // EX_NOINPUT

@@ -16,6 +16,14 @@ package enum ProfileError: Error {
     case wrongPassphrase(hint: String?)
     case tooManyAttempts(seconds: Int64)
     case emptyPassphrase
+    /// Two passphrases that should be the same are not.
+    case passphrasesDiffer
+    /// The hint has the passphrase in it.
+    case hintTellsPassphrase
+    /// A name of a person or a machine that others could not be shown.
+    case invalidName(String)
+    /// Nobody can be asked for a passphrase.
+    case noTerminal
     case noMemory
     case locked(LockNote?)
     case noSuchVault(name: String)
@@ -44,6 +52,8 @@ package enum ProfileError: Error {
     case hasRemote(vault: String, url: String)
     /// The vault was at another remote, and this one does not have it.
     case otherRemote(vault: String, url: String)
+    /// The vault is at that place, but not all of it.
+    case incompleteRemote(vault: String, url: String)
     /// Contents of a vault are at its remote only.
     case remoteOnly(vault: String, items: Int, bytes: Int64)
     /// Another command gives the vault a remote, or takes it away.
@@ -100,6 +110,22 @@ extension ProfileError: CustomStringConvertible {
         case .tooManyAttempts(let seconds):
             "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
         case .emptyPassphrase: "The passphrase is empty."
+        case .passphrasesDiffer: "The two passphrases differ. Nothing was changed; try again."
+        case .hintTellsPassphrase:
+            """
+            The hint has the passphrase in it, and whoever has the profile's file can read hints. Choose a hint that \
+            only you understand, or none.
+            """
+        case .invalidName(let name):
+            """
+            “\(name)” cannot be the name of a person or a machine: use 1 to 255 bytes without control characters, and \
+            without characters that turn the direction of writing. Say another with --name or --device.
+            """
+        case .noTerminal:
+            """
+            There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, or the \
+            credential “coffer.passphrase” of a systemd unit.
+            """
         case .noMemory: "There is not enough memory to check the passphrase."
         case .locked(let note):
             if let note {
@@ -136,6 +162,11 @@ extension ProfileError: CustomStringConvertible {
             """
             “\(vault)” was synced to another remote, and \(url) does not have it. To move it, copy all that the other \
             remote has of it there first.
+            """
+        case .incompleteRemote(let vault, let url):
+            """
+            \(url) has “\(vault)”, but not what was changed about its members lately. Copy all that the present \
+            remote has of it there, and try again.
             """
         case .remoteOnly(let vault, let items, let bytes):
             """

@@ -3,11 +3,12 @@ internal import Glibc
 
 /// Where a profile lies, and the files in it.
 package struct ProfileLocation: Sendable {
-    /// The profile's directory.
+    /// The profile's directory; always absolute, as a mount in the background has another working directory.
     package let path: String
 
+    /// - Parameter path: The directory; a relative path is below the working directory.
     package init(path: String) {
-        self.path = path
+        self.path = Directory.absolute(path)
     }
 
     /// The place that the environment or the system's convention gives: COFFER_HOME, else

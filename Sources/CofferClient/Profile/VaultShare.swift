@@ -55,22 +55,30 @@ struct PendingJoin: Sendable {
     let invite: Invite
     /// What the vault is to be called here.
     let name: String
+    /// Where the remote is for this person; others may reach it in another way.
+    let url: String
 
-    init(_ invite: Invite, name: String) {
+    /// - Parameter url: This person's own way to the remote; nil for the one that the invite names.
+    init(_ invite: Invite, name: String, url: String? = nil) {
         self.invite = invite
         self.name = name
+        self.url = url ?? invite.url
     }
 
     func write(into writer: inout ByteWriter) {
         writer.text(name)
         writer.text(invite.text)
+        if !url.hasSameBytes(as: invite.url) { writer.text(url) }
     }
 
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         name = try cursor.text("name", from: bytes)
         let text = try cursor.text("invite", from: bytes)
-        try cursor.expectEnd(of: bytes)
+        let invite: Invite
         do throws(TrustError) { invite = try Invite(text: text) } catch { throw .invalid(field: "invite") }
+        self.invite = invite
+        url = cursor.offset < bytes.byteCount ? try cursor.text("URL", from: bytes) : invite.url
+        try cursor.expectEnd(of: bytes)
     }
 }

@@ -73,38 +73,13 @@ final class SharedVault: Sendable {
 
     /// The backend of a URL.
     static func backend(_ url: String) throws(ProfileError) -> any RemoteBackend {
-        let parsed: RemoteURL
-        do throws(RemoteURL.Mistake) { parsed = try RemoteURL(url) } catch { throw .remoteURL(error) }
+        let parsed = try Self.url(url)
         do throws(RemoteError) { return try parsed.open() } catch { throw .remote(error) }
     }
 
-    /// Checks that the remote can be reached.
-    func reach() throws(ProfileError) {
-        let (remote, name) = (try Self.backend(share.url), RemoteLayout(share.vault).format)
-        do throws(RemoteError) {
-            _ = try Waiting.run { () async throws(RemoteError) in try await remote.get(name, 0..<1) }
-        } catch {
-            // A remote that has nothing of this vault yet says so.
-            if case .absent = error { return }
-            throw .remote(error)
-        }
-    }
-
-    /// Checks that the remote has this vault's beginning: one that was elsewhere before is not sent anew.
-    ///
-    /// - Throws: `.otherRemote`.
-    func checkFirstLink() throws(ProfileError) {
-        let (remote, name) = (remote, RemoteLayout(share.vault).member(0))
-        let known = try asking { engine async throws(SyncError) in await engine.chain.links.first?.bytes }
-        var found: [UInt8]?
-        do throws(RemoteError) {
-            found = try Waiting.run { () async throws(RemoteError) in
-                try await remote.get(name, 0..<LinkRecord.byteCountMax).bytes
-            }
-        } catch {
-            guard case .absent = error else { throw .remote(error) }
-        }
-        guard let known, found == known else { throw .otherRemote(vault: self.name, url: share.url) }
+    /// A URL or path, as people write it.
+    static func url(_ text: String) throws(ProfileError) -> RemoteURL {
+        do throws(RemoteURL.Mistake) { return try RemoteURL(text) } catch { throw .remoteURL(error) }
     }
 
     /// What the vault is called now.

@@ -16,11 +16,13 @@ extension SharedVaults {
     ///
     /// - Parameters:
     ///   - name: What the vault is to be called here; nil for a name that is free.
+    ///   - remote: This person's own way to the remote; nil for the one that the invite names.
     ///   - waits: Whether to return only once one is a member.
     ///   - isHeard: Whether somebody waits still; else one's mount goes on asking.
     ///   - progress: Called now and then; tells that somebody waits.
     func join(
-        _ text: String, as name: String?, waits: Bool, isHeard: () -> Bool = { true },
+        _ text: String, as name: String?, at remote: String? = nil, waits: Bool,
+        isHeard: () -> Bool = { true },
         _ progress: (Progress) -> Void
     ) throws(ProfileError) -> JoinReport {
         let invite: Invite
@@ -28,7 +30,10 @@ extension SharedVaults {
         if let record = profile.vaults.first(where: { $0.id == invite.vault }) {
             throw .hasVault(name: record.name)
         }
-        let join = PendingJoin(invite, name: try freeName(name, for: invite.vault, called: invite.name))
+        var url: String?
+        if let remote { url = try SharedVault.url(remote).text }
+        let join = PendingJoin(
+            invite, name: try freeName(name, for: invite.vault, called: invite.name), url: url)
         let joining = try joining(join)
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in
@@ -136,7 +141,7 @@ extension SharedVaults {
         Joining(
             join.invite, card: try profile.identityCard(),
             keys: try ProfileKeys(of: join.invite.vault, in: profile) { _ in },
-            remote: SharedVault.patient(try SharedVault.backend(join.invite.url)),
+            remote: SharedVault.patient(try SharedVault.backend(join.url)),
             milliseconds: SharedVault.milliseconds)
     }
 
@@ -203,7 +208,7 @@ extension SharedVaults {
         let vault = join.invite.vault
         guard !isEnding, profile.joins.contains(where: { $0.invite.vault == vault }) else { return nil }
         let log = LogID(low: Random.number(), high: Random.number())
-        let share = VaultShare(vault: vault, url: join.invite.url, log: log)
+        let share = VaultShare(vault: vault, url: join.url, log: log)
         try profile.changeUse(of: vault) { $0.isForReading = !joined.role.may(.write) }
         // The name may have been taken since.
         let name = try freeName(nil, for: vault)

@@ -128,13 +128,14 @@ final class SharedVaults: Sendable {
         let id = mounted.vault.id
         try alone(id, name) { () throws(ProfileError) in
             if let shared = self[mounted.slot] { throw .hasRemote(vault: name, url: shared.share.url) }
-            _ = try SharedVault.backend(url)
+            let url = try SharedVault.url(url).text
             let log = LogID(low: Random.number(), high: Random.number())
             var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
             share.url = url
             let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
             // Before the vault begins to remember changes for a remote that is not there.
             try shared.reach()
+            try shared.checkKnownLinks()
             do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
             let key = shared.firstKey
             try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
@@ -143,6 +144,30 @@ final class SharedVaults: Sendable {
             mounted.vault.setCacheLimit(profile.use(of: id).cacheLimit)
             _ = try open(mounted, share)
             Waiting.run { await shared.heedRole() }
+        }
+    }
+
+    /// Goes on syncing a vault at another place, which has what the present one has.
+    ///
+    /// Where the other place is not fit, the vault stays at the present one.
+    func move(_ name: String, to url: String) throws(ProfileError) {
+        let old = try named(name)
+        let mounted = old.mounted
+        try alone(old.share.vault, name) { () throws(ProfileError) in
+            var share = old.share
+            share.url = try SharedVault.url(url).text
+            if share.url == old.share.url { return }
+            let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+            try new.reach()
+            try new.checkKnownLinks()
+            forget(mounted.slot)
+            // Invites may have come since the sync began.
+            if let kept = profile.share(of: share.vault) { share.invites = kept.invites }
+            do throws(ProfileError) { try profile.setShare(share) } catch {
+                _ = try? open(mounted, old.share)
+                throw error
+            }
+            _ = try open(mounted, share)
         }
     }
 

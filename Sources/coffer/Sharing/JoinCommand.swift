@@ -16,6 +16,13 @@ struct JoinCommand: ParsableCommand {
     @Option(name: .customLong("as"), help: ArgumentHelp("What to call the vault here.", valueName: "name"))
     var name: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Your own way to the vault's remote, as where a folder is mounted elsewhere here than the invite says.",
+            valueName: "path or url"),
+        completion: .directory)
+    var remote: RemoteArgument?
+
     @Flag(help: "Do not wait for the answer.")
     var noWait = false
 
@@ -32,7 +39,8 @@ struct JoinCommand: ParsableCommand {
             try Requests.perform(.cancelJoin(text), profile)
             return
         }
-        let request = ControlRequest.join(invite: text, name: name, waits: !noWait)
+        let request = ControlRequest.join(
+            invite: text, name: name, remote: remote?.url, waits: !noWait)
         guard case .joined(let report) = try Requests.perform(request, profile, label: "Waiting") else {
             throw ProfileError.otherAnswer
         }

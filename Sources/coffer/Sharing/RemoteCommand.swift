@@ -1,26 +1,51 @@
 internal import ArgumentParser
 internal import CofferClient
+internal import CofferRemote
+internal import CofferSystem
 
 struct RemoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote", abstract: "Say where a vault is synced to.",
         discussion: """
             A remote is a place that you, your other devices, and other members can reach, and that nobody has to \
-            trust: all that is put there is sealed. It is given as a URL without a password, as in \
-            file:///mnt/nas/coffer for a folder.
+            trust: all that is put there is sealed. A folder is given by its path, as in /mnt/nas/coffer; anything else \
+            by a URL without a password. Each member has a path of their own: the folder may be mounted anywhere.
             """,
-        subcommands: [Add.self, List.self, Remove.self, Test.self])
+        subcommands: [Add.self, List.self, Move.self, Remove.self, Test.self])
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Publish a vault at a remote, and sync it.")
         @OptionGroup var profile: ProfileOptions
         @Argument(help: "The vault.") var vault: String
-        @Argument(help: ArgumentHelp("Where, as in file:///mnt/nas/coffer.", valueName: "url")) var url:
-            String
+        @Argument(
+            help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
+            completion: .directory)
+        var place: RemoteArgument
 
         func run() throws {
-            try Requests.perform(.addRemote(vault: vault, url: url), profile, label: vault)
-            Output.error("“\(vault)” is synced to \(url). A mount keeps it so; else: coffer sync")
+            try Requests.perform(.addRemote(vault: vault, url: place.url), profile, label: vault)
+            Output.error("“\(vault)” is synced to \(place.url). A mount keeps it so; else: coffer sync")
+        }
+    }
+
+    struct Move: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Go on syncing a vault at another place.",
+            discussion: """
+                For a folder that is mounted elsewhere now, or that was copied, with all that is in it, to another \
+                storage. If the other place does not have the vault, everything stays as it is. Other members say \
+                it for themselves.
+                """)
+        @OptionGroup var profile: ProfileOptions
+        @Argument(help: "The vault.") var vault: String
+        @Argument(
+            help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
+            completion: .directory)
+        var place: RemoteArgument
+
+        func run() throws {
+            try Requests.perform(.moveRemote(vault: vault, url: place.url), profile, label: vault)
+            Output.error("“\(vault)” is synced to \(place.url) from now on.")
         }
     }
 
@@ -65,15 +90,24 @@ struct RemoteCommand: ParsableCommand {
             abstract: "Try whether a remote does what it must; leaves nothing there.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "A vault that has a remote, or a URL.") var target: String
+        @Argument(
+            help: ArgumentHelp(
+                "A vault that has a remote, or a path, or a URL.", valueName: "vault or place"),
+            completion: .directory)
+        var target: String
 
         func run() throws {
-            let remote: RemoteTarget = target.contains(":/") ? .url(target) : .vault(target)
-            guard case .remoteTest(let report) = try Requests.perform(.testRemote(remote), profile) else {
-                throw ProfileError.otherAnswer
-            }
+            let report = try Self.report(on: target, profile)
             if json { try Output.json(report) } else { Self.show(report) }
             if !report.isUsable { throw ExitCode(74) }
+        }
+
+        private static func report(on target: String, _ profile: ProfileOptions) throws -> RemoteTestReport {
+            // The name of a vault has no slash. A place needs no profile, and so no passphrase.
+            if target.contains("/") { return try RemoteTrial.run(RemoteArgument(target).url) }
+            let response = try Requests.perform(.testRemote(.vault(target)), profile)
+            guard case .remoteTest(let report) = response else { throw ProfileError.otherAnswer }
+            return report
         }
 
         private static func show(_ report: RemoteTestReport) {
@@ -84,5 +118,20 @@ struct RemoteCommand: ParsableCommand {
                     [step.name, "\(Output.figure(step.milliseconds)) ms", step.failure ?? "ok"]
                 })
         }
+    }
+}
+
+/// A remote as it is written: a path, also a relative one, or a URL.
+struct RemoteArgument: ExpressibleByArgument {
+    /// A URL or an absolute path: a mount has another working directory.
+    let url: String
+
+    init(_ text: String) {
+        url = RemoteURL.hasScheme(text) ? text : Directory.absolute(text)
+    }
+
+    init?(argument: String) {
+        if argument.isEmpty { return nil }
+        self.init(argument)
     }
 }

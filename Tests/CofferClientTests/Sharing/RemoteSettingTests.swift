@@ -41,6 +41,57 @@ import Testing
         #expect(try alice.sync().first?.failure == nil)
     }
 
+    @Test func aRemoteIsMoved() throws {
+        let (alice, bob) = try place.pair()
+        let other = try TemporaryDirectory()
+        let moved = "\(other.path)/moved to"
+        // Nothing is put into a folder that is not the vault's, and the vault stays where it was.
+        #expect(
+            alice.error(.moveRemote(vault: "Personal", url: other.path))?.caseName == "otherRemote")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.path).isEmpty)
+        #expect(alice.error(.moveRemote(vault: "Personal", url: moved))?.caseName == "remote")
+        #expect(try alice.sync().first?.remote == place.url)
+        try FileManager.default.copyItem(atPath: place.folder.path, toPath: moved)
+        try alice.write("x", to: "after", in: "Personal")
+        _ = try alice.ask(.moveRemote(vault: "Personal", url: moved))
+        _ = try bob.ask(.moveRemote(vault: "Ours", url: moved))
+        for person in [alice, bob] { #expect(try person.sync().first?.failure == nil) }
+        #expect(try bob.has("after", in: "Ours"))
+        #expect(alice.profile.shares.map(\.url) == ["file://\(other.path)/moved%20to"])
+    }
+
+    /// A copy that was made before the members changed would have this device believe that they did not.
+    @Test func aRemoteIsMovedToAnOldCopy() throws {
+        let (alice, _) = try place.pair()
+        let other = try TemporaryDirectory()
+        let copy = "\(other.path)/copy"
+        try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
+        let bob = try #require(try alice.members().members.first { !$0.isThis })
+        _ = try alice.ask(.setRole(vault: "Personal", member: bob.identity, role: "reader"))
+        #expect(alice.error(.moveRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        #expect(try alice.sync().first?.remote == place.url)
+    }
+
+    /// Everybody reaches the remote in a way of their own.
+    @Test func whoJoinsHasAnotherWay() throws {
+        let (alice, _) = try place.pair()
+        let other = try TemporaryDirectory()
+        let way = "\(other.path)/way"
+        try FileManager.default.createSymbolicLink(atPath: way, withDestinationPath: place.folder.path)
+        let test = try TestProfile()
+        do {
+            let carol = try OpenProfile(test)
+            _ = try carol.ask(
+                .join(invite: try alice.invite(), name: "Ours", remote: way, waits: false))
+        }
+        // Kept until the vault is joined, and then for good.
+        let carol = try OpenProfile(test)
+        #expect(carol.profile.joins.map(\.url) == ["file://\(way)"])
+        _ = try alice.sync()
+        #expect(try carol.sync().first?.remote == nil)
+        #expect(try carol.sync("Ours").first?.remote == "file://\(way)")
+    }
+
     @Test func aProfileIsOpenedAgain() throws {
         let test = try TestProfile()
         var invite = ""
