@@ -18,6 +18,10 @@ package struct RemoteCounts: Equatable, Sendable {
 package final class CountingRemote: RemoteBackend {
     private let base: any RemoteBackend
     private let state = Mutex(RemoteCounts())
+    /// When bytes came or went lately, by the monotonic clock, and how many.
+    private let recent = Mutex<[(time: Int64, byteCount: Int)]>([])
+    /// How long a rate goes back, in nanoseconds.
+    private static let rateTime: Int64 = 5_000_000_000
 
     /// Begins at 0.
     package init(_ base: any RemoteBackend) {
@@ -26,6 +30,24 @@ package final class CountingRemote: RemoteBackend {
 
     /// What was asked so far.
     package var counts: RemoteCounts { state.withLock { $0 } }
+
+    /// Bytes that went and came in each of the last five seconds, on the average.
+    package var bytesPerSecond: Int {
+        let start = Clock.monotonic - Self.rateTime
+        return recent.withLock { recent in
+            recent.removeAll { $0.time < start }
+            return recent.reduce(0) { $0 + $1.byteCount } / Int(Self.rateTime / 1_000_000_000)
+        }
+    }
+
+    private func note(_ byteCount: Int) {
+        guard byteCount > 0 else { return }
+        let now = Clock.monotonic
+        recent.withLock { recent in
+            recent.append((now, byteCount))
+            if recent.count > 4096 { recent.removeAll { $0.time < now - Self.rateTime } }
+        }
+    }
 
     package var limits: RemoteLimits { base.limits }
 
@@ -67,6 +89,8 @@ package final class CountingRemote: RemoteBackend {
 
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
 
+    package func needsLooks() async -> Bool { await base.needsLooks() }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     private func counting<Value>(
@@ -80,6 +104,7 @@ package final class CountingRemote: RemoteBackend {
             let value = try await body()
             let count = byteCount(value)
             state.withLock { $0[keyPath: sum] += count }
+            note(count)
             return value
         } catch {
             state.withLock { $0.failures += 1 }

@@ -61,6 +61,11 @@ package struct FolderBackend: RemoteBackend {
         try await calls.run { [tree] () throws(RemoteError) in try tree.tidy(prefix) }
     }
 
+    package func needsLooks() async -> Bool {
+        let answer = try? await calls.run { [tree] () throws(RemoteError) in tree.needsLooks }
+        return answer ?? true
+    }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges {
         FolderWatch.changes(of: tree, below: prefix, polling: .standard)
     }

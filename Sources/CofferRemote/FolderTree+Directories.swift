@@ -1,6 +1,12 @@
 internal import CofferSystem
 
 extension FolderTree {
+    /// Whether the folder is on a file system that others may change without this machine's kernel.
+    var needsLooks: Bool {
+        guard let type = try? OpenDirectory.open(path).fileSystemType() else { return true }
+        return WatchedDirectories.isShared(type)
+    }
+
     /// Directories that are looked at; more tell nothing new.
     private static var directoryCountMax: Int { 10_000 }
 

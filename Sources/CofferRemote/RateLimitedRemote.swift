@@ -61,6 +61,8 @@ package struct RateLimitedRemote: RemoteBackend {
 
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
 
+    package func needsLooks() async -> Bool { await base.needsLooks() }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     private func wait(_ limit: RateLimit?, for byteCount: Int) async throws(RemoteError) {

@@ -55,6 +55,9 @@ package protocol RemoteBackend: Sendable {
     /// alone.
     func tidy(_ prefix: RemotePrefix) async throws(RemoteError)
 
+    /// Whether others may change it without `changes` telling at once: then who wants to know soon has to look.
+    func needsLooks() async -> Bool
+
     /// Tells when something may have changed below a prefix: at once, for what came before, and from then on.
     ///
     /// Each element names the part that may have changed; changes that nobody has asked for yet become one. It never
@@ -63,6 +66,9 @@ package protocol RemoteBackend: Sendable {
 }
 
 extension RemoteBackend {
+    /// Nobody tells.
+    package func needsLooks() async -> Bool { true }
+
     /// Nobody can tell without trying.
     package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] { [] }
 

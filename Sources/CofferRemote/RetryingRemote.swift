@@ -79,6 +79,8 @@ package struct RetryingRemote: RemoteBackend {
 
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
 
+    package func needsLooks() async -> Bool { await base.needsLooks() }
+
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
     /// Whether the object has just these bytes.

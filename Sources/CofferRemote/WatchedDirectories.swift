@@ -133,7 +133,7 @@ struct WatchedDirectories {
     }
 
     /// Whether a file system may be changed without this machine's kernel: statfs(2), linux/magic.h.
-    private static func isShared(_ type: Int64) -> Bool {
+    static func isShared(_ type: Int64) -> Bool {
         let shared: [Int64] = [
             0x6969 /* NFS */, 0x517B /* SMB */, 0xFF53_4D42 /* CIFS */, 0xFE53_4D42 /* SMB2 */,
             0x6573_5546 /* FUSE */, 0x00C3_6400 /* Ceph */, 0x0102_1997 /* 9P */, 0x5346_414F /* AFS */,

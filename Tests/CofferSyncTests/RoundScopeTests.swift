@@ -64,6 +64,24 @@ struct RoundScopeTests {
         }
     }
 
+    /// Where nobody tells of changes, names that come next do: one question for each log, one for the members.
+    @Test func namesThatComeNext() async throws {
+        let pair = try await Pair()
+        let before = pair.remote.counts
+        #expect(await pair.will.engine.nextNames() == nil)
+        let after = pair.remote.counts
+        #expect(after.gets - before.gets == 2 && after.lists == before.lists && after.puts == before.puts)
+        try await pair.olga.writes("b.txt", "1")
+        try await pair.olga.engine.round(.changes)
+        let scope = try #require(await pair.will.engine.nextNames())
+        #expect(scope == RoundScope(logs: [pair.olga.log]))
+        try await pair.will.engine.round(scope)
+        #expect(await pair.will.files()["b.txt"] == "1")
+        #expect(await pair.will.engine.nextNames() == nil)
+        // This device's own commits are no news to it.
+        #expect(await pair.olga.engine.nextNames() == nil)
+    }
+
     @Test func requestsOfAChangeAreFew() async throws {
         let pair = try await Pair()
         try await pair.olga.writes("a.txt", "1")

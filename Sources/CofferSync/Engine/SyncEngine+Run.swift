@@ -84,6 +84,7 @@ extension SyncEngine {
                 }
             }
             group.addTask { await self.poll(clock) }
+            group.addTask { await self.pollNames(clock) }
             while true {
                 await wakes.sleep()
                 if Task.isCancelled { break }

@@ -1,0 +1,21 @@
+// Whether what the remote shows can be all there is.
+extension SyncEngine {
+    /// Whether the remote shows less than it did, but has not done so often enough to be told: another round will tell.
+    package var isDoubtful: Bool { staleRounds.values.contains { $0 < setup.staleRoundsMax } }
+
+    /// How many rounds it takes at most until a doubt is told or gone.
+    package nonisolated var doubtfulRoundsMax: Int { setup.staleRoundsMax }
+}
+
+extension SyncFinding {
+    /// Whether it means that the remote has less than it had, or something else than others say: who relies on what
+    /// is shown should know.
+    package var isDoubt: Bool {
+        switch self {
+        case .stopped, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink, .staleMembers:
+            true
+        case .membership(.fork): true
+        case .tooManyLogs, .complaint, .clockAhead, .checkpoint, .membership: false
+        }
+    }
+}
