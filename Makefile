@@ -46,7 +46,8 @@ help: ## This list
 deps: ## Install what this machine lacks (needs root; says what to install otherwise)
 	@sh .ci/dependencies.sh
 
-build: deps ## The coffer binary, optimized, with its manual page and shell completions
+build: ## The coffer binary, optimized, with its manual page and shell completions
+	@sh .ci/dependencies.sh build
 	$(SWIFT) build --scratch-path $(BUILD) -c release --product coffer --static-swift-stdlib
 	@mkdir -p $(MADE)
 	@$(BINARY) --generate-completion-script bash > $(MADE)/coffer.bash
@@ -61,7 +62,7 @@ build: deps ## The coffer binary, optimized, with its manual page and shell comp
 $(STAMP): $(INPUTS)
 	@$(MAKE) --no-print-directory build
 
-demo: build ## Show the main job on real files, from an empty profile to a comparison
+demo: deps build ## Show the main job on real files, from an empty profile to a comparison
 	Tests/demo.sh $(BINARY)
 	Tests/demo-sharing.sh $(BINARY)
 	Tests/foreign-reader.sh $(BINARY)

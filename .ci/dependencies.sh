@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what building, testing and showing Coffer needs and this machine lacks (Debian, Ubuntu).
 # Says nothing and takes no time where all is there. Installs as root only; says what to install otherwise.
+# With “build”: only what the compiler needs.
 set -u
 
 missing=
@@ -20,6 +21,7 @@ have_library sqlite3 || need libsqlite3-dev
 have_library 'libcrypto >= 3' || need libssl-dev
 have_command strip || need binutils
 
+if [ "${1:-}" != build ]; then
 # What mounts, and what the demonstration and the tests call.
 have_command fusermount3 || need fuse3
 have_command setfattr || need attr
@@ -35,6 +37,7 @@ have_command systemd-analyze || need systemd
 # What checks the shell scripts.
 have_command shellcheck || need shellcheck
 have_command sqlite3 || need sqlite3
+fi
 
 if ! have_command swift; then
     echo "note: there is no swift in PATH; Swift 6.3 or later is needed to build: https://www.swift.org/install" >&2

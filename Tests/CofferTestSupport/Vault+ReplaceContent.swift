@@ -1,3 +1,5 @@
+// Release builds have no access to what is internal, and no tests that need it.
+#if DEBUG
 internal import CofferFormat
 internal import CofferStore
 @testable package import CofferVault
@@ -41,3 +43,4 @@ extension Vault {
         }
     }
 }
+#endif
