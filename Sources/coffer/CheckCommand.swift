@@ -16,7 +16,7 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "A vault's name; all vaults without it.")
+    @Argument(help: "A vault's name; all vaults without it.", completion: Completions.vaults)
     var vault: String?
 
     func run() throws {
@@ -34,7 +34,7 @@ struct CheckCommand: ParsableCommand {
                 let range =
                     damage.from.flatMap { from in damage.to.map { " bytes \(from) to \($0 - 1)" } } ?? ""
                 let path = Output.visible(damage.path.map { "/\($0)" } ?? "")
-                Output.line("\(check.vault)\(path)\(range): \(Output.visible(damage.text))")
+                Output.line("\(Output.visible(check.vault))\(path)\(range): \(Output.visible(damage.text))")
             }
             func count(_ number: Int, _ noun: String) -> String {
                 "\(number) \(noun)\(number == 1 ? "" : "s")"
@@ -44,7 +44,7 @@ struct CheckCommand: ParsableCommand {
                 verdict += "; not compared with commits, as changes wait to be sent"
             }
             Output.line(
-                "\(check.vault): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"
+                "\(Output.visible(check.vault)): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"
             )
         }
     }

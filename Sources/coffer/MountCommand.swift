@@ -41,6 +41,7 @@ struct MountCommand: ParsableCommand {
         guard Directory.exists("/dev/fuse") else {
             throw ProfileError.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse"))
         }
+        try refusePlaceInProfile(location)
         let lock = try location.takeLock()
         let (point, notes) = try MountPoint.prepare(mountPoint)
         for note in notes { Output.error(note) }
@@ -57,6 +58,17 @@ struct MountCommand: ParsableCommand {
             try BackgroundMount.start(opened, location, point, self.options)
             if let protection { Output.error(protection) }
         }
+    }
+
+    /// A mount in the profile would hide a part of it from whoever opens it next.
+    private func refusePlaceInProfile(_ location: ProfileLocation) throws(ProfileError) {
+        let place = Directory.absolute(mountPoint)
+        let parent = try? Directory.resolve(Directory.parent(of: place))
+        let name = place.split(separator: "/").last ?? ""
+        let resolved = (try? Directory.resolve(place)) ?? "\(parent ?? "")/\(name)"
+        let home = (try? Directory.resolve(location.path)) ?? location.path
+        guard resolved == home || resolved.hasPrefix(home + "/") else { return }
+        throw .mountPoint(path: mountPoint, .inProfile)
     }
 
     /// The second half of a mount in the background: serves with the key and the lock that the first half

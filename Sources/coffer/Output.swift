@@ -1,10 +1,17 @@
+internal import CofferClient
+internal import CofferSystem
 internal import FoundationEssentials
 internal import Glibc
 
 /// What is printed: results to standard output, all else to standard error.
 enum Output {
+    /// Prints a line of the result; ends the program where that cannot be written, as what was asked for is lost.
     static func line(_ text: String) {
-        write(text + "\n", to: STDOUT_FILENO)
+        if write(text + "\n", to: STDOUT_FILENO) { return }
+        error(
+            "coffer: The output could not be written: \(SystemError("write", code: errno, on: "standard output"))."
+        )
+        Glibc.exit(74)
     }
 
     /// Prints one line; others may have chosen the names in it.
@@ -12,23 +19,27 @@ enum Output {
         write(visible(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Prints a value as JSON.
-    static func json(_ value: some Encodable) throws {
+    /// Prints a value as JSON; on one line where others follow.
+    static func json(_ value: some Encodable, onOneLine: Bool = false) throws {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if !onOneLine { encoder.outputFormatting.insert(.prettyPrinted) }
         line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    static func write(_ text: String, to descriptor: Int32) {
+    /// Writes all of a text; false where that cannot be, with errno as write(2) left it.
+    @discardableResult
+    static func write(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 
     /// A word as a shell takes it for one.
@@ -47,17 +58,7 @@ enum Output {
     }
 
     /// Bytes for people: “12.3 MB”.
-    static func bytes(_ count: Int64) -> String {
-        var value = Double(count)
-        for unit in ["B", "kB", "MB", "GB", "TB"] {
-            if value < 1000 || unit == "TB" {
-                let tenths = Int((value * 10).rounded())
-                return unit == "B" ? "\(count) B" : "\(tenths / 10).\(tenths % 10) \(unit)"
-            }
-            value /= 1000
-        }
-        return "\(count) B"
-    }
+    static func bytes(_ count: Int64) -> String { ByteText.of(count) }
 
     /// The day of a time in seconds since 1970, in UTC: “2026-03-01”.
     static func day(_ seconds: Int64) -> String {
@@ -100,13 +101,13 @@ enum Output {
     static func table(_ headings: [String], _ rows: [[String]]) {
         let rows = rows.map { $0.map(visible) }
         let widths = headings.indices.map { column in
-            ([headings] + rows).map { $0[column].count }.max() ?? 0
+            ([headings] + rows).map { TextWidth.of($0[column]) }.max() ?? 0
         }
         for row in [headings] + rows {
             let cells = row.indices.map { column in
                 column == row.count - 1
                     ? row[column]
-                    : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
+                    : row[column] + String(repeating: " ", count: widths[column] - TextWidth.of(row[column]))
             }
             var line = cells.joined(separator: "  ")
             while line.hasSuffix(" ") { line.removeLast() }

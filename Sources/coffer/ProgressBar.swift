@@ -4,14 +4,29 @@ internal import CofferSystem
 internal import Glibc
 internal import Synchronization
 
-/// A bar on standard error for work that takes longer than a second; silent where that is no terminal.
+private let second: Int64 = 1_000_000_000
+
+/// A line on standard error for work that takes longer than a second; silent where that is no terminal.
 final class ProgressBar: Sendable {
-    private static let second: Int64 = 1_000_000_000
     private let label: String
     private let started = Clock.monotonic
-    /// When it was last drawn; 0 if it never was.
-    private let drawn = Mutex<Int64>(0)
+    private let drawing = Mutex(Drawing())
     private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    private struct Drawing {
+        /// When it was last drawn; 0 if it never was.
+        var drawn: Int64 = 0
+        /// How many bytes there were lately, for the speed.
+        var samples: [(time: Int64, bytes: Int64)] = []
+
+        /// Bytes for each second, over the last three.
+        mutating func speed(at now: Int64, _ bytes: Int64) -> Int64 {
+            samples.append((now, bytes))
+            while samples.count > 2, now - samples[1].time > 3 * second { samples.removeFirst() }
+            let time = now - samples[0].time
+            return time < second / 2 ? 0 : (bytes - samples[0].bytes) * 1000 / max(time / 1_000_000, 1)
+        }
+    }
 
     init(_ label: String) {
         self.label = label
@@ -19,23 +34,42 @@ final class ProgressBar: Sendable {
 
     func show(_ progress: Progress) {
         let now = Clock.monotonic
-        guard isTerminal, now - started > Self.second, progress.total > 0 else { return }
-        let isDue = drawn.withLock { drawn in
-            guard now - drawn > Self.second / 10 else { return false }
-            drawn = now
-            return true
+        guard isTerminal, now - started > second else { return }
+        let speed: Int64? = drawing.withLock { drawing in
+            guard now - drawing.drawn > second / 10 else { return nil }
+            drawing.drawn = now
+            guard let transfer = progress.transfer else { return 0 }
+            return drawing.speed(at: now, transfer.sent + transfer.received)
         }
-        guard isDue else { return }
+        guard let speed else { return }
         let columns = max(20, Int(coffer_terminal_columns(STDERR_FILENO)))
+        let text = Self.text(progress, label, speed: speed, columns: columns)
+        Output.write("\r\(text.prefix(columns - 1))\u{1b}[K", to: STDERR_FILENO)
+    }
+
+    /// What stands in the line.
+    static func text(_ progress: Progress, _ label: String, speed: Int64, columns: Int) -> String {
+        if let transfer = progress.transfer {
+            let parts = [
+                transfer.sent > 0 ? "\(Output.bytes(transfer.sent)) sent" : nil,
+                transfer.received > 0 ? "\(Output.bytes(transfer.received)) fetched" : nil,
+                speed > 0 ? "\(Output.bytes(speed))/s" : nil,
+                transfer.items > 0 ? "\(transfer.items) item\(transfer.items == 1 ? "" : "s") to send" : nil,
+                transfer.commits > 0
+                    ? "\(transfer.commits) commit\(transfer.commits == 1 ? "" : "s") to apply" : nil,
+            ].compactMap { $0 }
+            return parts.isEmpty ? "\(label) …" : "\(label): \(parts.joined(separator: ", "))"
+        }
+        guard progress.total > 0 else { return "\(label) …" }
         let share = min(1, Double(progress.done) / Double(progress.total))
         let width = max(10, min(40, columns - label.count - 10))
         let full = Int(share * Double(width))
         let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
-        Output.write("\r\(label) [\(bar)] \(Int(share * 100)) %", to: STDERR_FILENO)
+        return "\(label) [\(bar)] \(Int(share * 100)) %"
     }
 
     /// Clears the line.
     func end() {
-        if drawn.withLock({ $0 }) > 0 { Output.write("\r\u{1b}[K", to: STDERR_FILENO) }
+        if drawing.withLock({ $0.drawn }) > 0 { Output.write("\r\u{1b}[K", to: STDERR_FILENO) }
     }
 }

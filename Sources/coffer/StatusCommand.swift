@@ -11,11 +11,25 @@ struct StatusCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    @Flag(
+        help:
+            "End with 74 where a vault cannot be opened, written or synced, with 65 where something is damaged or in doubt."
+    )
+    var exitCode = false
+
     func run() throws {
         let report = try Reports.status(profile)
-        if json { return try Output.json(report) }
-        Output.line("Profile  \(report.profile) (\(report.name), \(report.device))")
-        Output.line("Mounted  \(report.mountPoint ?? "no")")
+        if json { try Output.json(report) } else { show(report) }
+        guard exitCode else { return }
+        let hasFailed = report.vaults.contains { !$0.isOpen || $0.stopped != nil || $0.sync?.failure != nil }
+        if hasFailed { throw ExitCode(74) }
+        let isDoubtful = report.vaults.contains { $0.sync?.doubts.isEmpty == false }
+        if isDoubtful || !report.problems.isEmpty { throw ExitCode(65) }
+    }
+
+    private func show(_ report: StatusReport) {
+        Output.line("Profile  \(Output.visible("\(report.profile) (\(report.name), \(report.device))"))")
+        Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
         if let disk = report.disk {
             Output.line(
                 "Disk     \(Output.bytes(Int64(disk.available))) free of \(Output.bytes(Int64(disk.total)))")
@@ -30,7 +44,8 @@ struct StatusCommand: ParsableCommand {
             }
         }
         for join in report.joins {
-            Output.line("\n\(join.vault) — \(join.remote), asked to join as \(join.role)")
+            Output.line(
+                "\n\(Output.visible("\(join.vault) — \(join.remote)")), asked to join as \(join.role)")
             Output.line("  nobody has answered; the invite ends \(Output.day(join.expires))")
         }
         if report.problems.isEmpty { return }
@@ -65,11 +80,19 @@ enum Reports {
 
     /// What there is to say of a vault's sync, but that all is well.
     static func show(_ sync: SyncReport) {
-        Output.line("\n\(sync.vault) — \(sync.remote)\(sync.role.map { ", you are \($0)" } ?? "")")
+        Output.line(
+            "\n\(Output.visible("\(sync.vault) — \(sync.remote)"))\(sync.role.map { ", you are \($0)" } ?? "")"
+        )
         if let failure = sync.failure {
             let since = sync.offlineSince.map { ", offline since \(Output.moment($0))" } ?? ""
             Output.line("  not synced\(since): \(Output.visible(failure))")
         }
+        if sync.sentBytes + sync.receivedBytes > 0 {
+            Output.line(
+                "  \(Output.bytes(sync.sentBytes)) sent and \(Output.bytes(sync.receivedBytes)) fetched since the start"
+            )
+        }
+        if let arrival = sync.arrival { Output.line("  \(arrival)") }
         if let reason = sync.rotationOwed {
             Output.line("  an owner's or admin's device will change the keys: \(reason)")
         }
@@ -95,8 +118,9 @@ enum Reports {
         guard let sync = vault.sync else { return "" }
         if let failure = sync.failure { return "not synced: \(failure)" }
         let count = sync.unsentItems
-        if count > 0 { return "\(count) item\(count == 1 ? "" : "s") to send" }
-        return sync.phase == "idle" ? "synced" : sync.phase
+        let speed = sync.bytesPerSecond > 0 ? ", \(Output.bytes(sync.bytesPerSecond))/s" : ""
+        if count > 0 { return "\(count) item\(count == 1 ? "" : "s") to send\(speed)" }
+        return sync.phase == "idle" ? "synced" : "\(sync.phase)\(speed)"
     }
 }
 

@@ -25,7 +25,7 @@ struct VaultCommand: ParsableCommand {
         func run() throws {
             let vaults = try Reports.status(profile).vaults
             if json { return try Output.json(vaults) }
-            for vault in vaults { Output.line(vault.name) }
+            for vault in vaults { Output.line(Output.visible(vault.name)) }
         }
     }
 
@@ -33,7 +33,7 @@ struct VaultCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Tell about a vault.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "Its name.") var vault: String
+        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             guard
@@ -44,7 +44,7 @@ struct VaultCommand: ParsableCommand {
                 throw ProfileError.noSuchVault(name: vault)
             }
             if json { return try Output.json(report) }
-            Output.line("Name     \(report.name)")
+            Output.line("Name     \(Output.visible(report.name))")
             Output.line("Id       \(report.id)")
             Output.line("Epoch    \(report.epoch)")
             Output.line("Items    \(report.items)")
@@ -65,8 +65,8 @@ struct VaultCommand: ParsableCommand {
                 not sent yet stays, and does not count. It holds for this device, until it is set anew.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "How much stays: as 500M, 2G (powers of 1000), or “all”.") var cache: CacheSize
-        @Argument(help: "Its name.") var vault: String
+        @Option(help: "How much stays: as 500M, 2G (powers of 1000), 2GiB, or “all”.") var cache: CacheSize
+        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             try Requests.perform(.setCacheLimit(vault: vault, cache.byteCount), profile)
@@ -76,7 +76,7 @@ struct VaultCommand: ParsableCommand {
     struct Rename: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Give a vault another name.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "Its name.") var vault: String
+        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
         @Argument(help: "Its new name.") var newName: String
 
         func run() throws {
@@ -86,24 +86,55 @@ struct VaultCommand: ParsableCommand {
 
     struct Delete: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a vault with all that is in it, for good.")
+            abstract: "Delete a vault with all that is in it, for good.",
+            discussion: """
+                What lies at the vault's remote stays there, and other members keep the vault. With --at-remote it goes there, \
+                too; an owner can do that once nobody else is a member.
+                """)
         @OptionGroup var profile: ProfileOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
-        @Argument(help: "Its name.") var vault: String
+        @Flag(help: "Delete what lies at its remote, too.") var atRemote = false
+        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            if !yes {
-                guard isatty(STDIN_FILENO) == 1 else {
-                    throw ValidationError("Nobody can be asked whether to delete “\(vault)”; say --yes.")
-                }
-                Output.error(
-                    "All that is in the vault “\(vault)” will be gone for good. Type its name to go on:")
-                guard readLine()?.hasSameBytes(as: vault) == true else {
-                    Output.error("Nothing was done.")
-                    throw ExitCode(1)
-                }
+            let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
+                try Passphrase(options: profile).ask()
             }
-            try Requests.perform(.deleteVault(name: vault), profile)
+            defer { access.close() }
+            let remote = try remote(access)
+            if !yes { try ask(remote) }
+            _ = try Requests.perform(
+                .deleteVault(name: vault, atRemote: atRemote), on: access, label: "Deleting")
+            if let remote, !atRemote { Output.error("\(remote) keeps its sealed copy.") }
+        }
+
+        /// Where the vault is synced to, if it is.
+        private func remote(_ access: ProfileAccess) throws -> String? {
+            guard case .status(let status) = try Requests.perform(.status, on: access) else {
+                throw ProfileError.otherAnswer
+            }
+            guard let report = status.vaults.first(where: { $0.name.hasSameBytes(as: vault) }) else {
+                throw ProfileError.noSuchVault(name: vault)
+            }
+            return report.sync?.remote
+        }
+
+        private func ask(_ remote: String?) throws {
+            guard isatty(STDIN_FILENO) == 1 else {
+                throw ValidationError("Nobody can be asked whether to delete “\(vault)”; say --yes.")
+            }
+            var scope = "All that is in the vault “\(vault)” will be gone for good"
+            if let remote {
+                scope +=
+                    atRemote
+                    ? ", at \(remote), too"
+                    : " from this device. \(remote) keeps what lies there, sealed (--at-remote deletes that, too)"
+            }
+            Output.error("\(scope). Type its name to go on:")
+            guard readLine()?.hasSameBytes(as: vault) == true else {
+                Output.error("Nothing was done.")
+                throw ExitCode(1)
+            }
         }
     }
 }

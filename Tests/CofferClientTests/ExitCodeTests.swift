@@ -32,6 +32,10 @@ import Testing
         (.control("text"), 76), (.noRemote(vault: "v"), 66), (.hasRemote(vault: "v", url: "file:///r"), 73),
         (.otherRemote(vault: "v", url: "file:///r"), 73),
         (.invalidName("n"), 64), (.hintTellsPassphrase, 64), (.noTerminal, 64), (.passphrasesDiffer, 64),
+        (.noSuchInvite(id: "0"), 66), (.othersAreMembers(vault: "v", count: 1), 77),
+        (.notOwner(vault: "v"), 77),
+        (.sync(vault: "v", .membership(.refused(.lastOwner))), 77), (.sync(vault: "v", .notMember), 77),
+        (.sync(vault: "v", .membership(.contended)), 74), (.mountPoint(path: "/m", .inProfile), 72),
         (.incompleteRemote(vault: "v", url: "file:///r"), 73),
         (.vaultBusy(name: "v"), 75),
         (.hasVault(name: "v"), 73),
@@ -49,7 +53,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 45)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 48)
     }
 
     /// What is no error is never told by the code of one, and codes of shells are left alone.

@@ -29,6 +29,7 @@ import Testing
         body.joins = [PendingJoin(try invite(VaultID(low: 1, high: 2)), name: "Ünï “x”")]
         let identity = body.publicIdentity
         body.verified = [try #require(identity).id]
+        body.verifiedNames = [try #require(identity).id: "Ünï"]
         body.nextSlot = 2
         return body
     }
@@ -45,6 +46,8 @@ import Testing
         #expect(joins.map(\.name) == ["Ünï “x”"] && joins.map(\.invite.text) == keptJoins.map(\.invite.text))
         let verified = (read.verified, body.verified)
         #expect(verified.0 == verified.1)
+        let names = (read.verifiedNames, body.verifiedNames)
+        #expect(names.0 == names.1 && names.0.count == 1)
         let identities = (body.publicIdentity, read.publicIdentity)
         let (old, new) = (try #require(identities.0), try #require(identities.1))
         #expect(new.id == old.id && new.user == old.user && new.transient.key == old.transient.key)

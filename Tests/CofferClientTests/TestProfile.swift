@@ -149,6 +149,9 @@ extension ProfileError {
         case .ambiguousMember: "ambiguousMember"
         case .otherWords: "otherWords"
         case .noSuchConflict: "noSuchConflict"
+        case .noSuchInvite: "noSuchInvite"
+        case .othersAreMembers: "othersAreMembers"
+        case .notOwner: "notOwner"
         }
     }
 }

@@ -22,10 +22,10 @@ extension ControlHandler {
     }
 
     private func verify(_ target: IdentityTarget, _ words: String?) throws(ProfileError) -> IdentityReport {
-        let (identity, name) = try identity(of: target)
+        let (identity, name, claimed) = try identity(of: target)
         if let words {
             switch Fingerprint(of: identity).compare(with: words) {
-            case .same: try vaults.profile.noteVerified(identity)
+            case .same: try vaults.profile.noteVerified(identity, called: claimed)
             case .differs(let word): throw .otherWords(first: word)
             case .wrongCount: throw .otherWords(first: nil)
             }
@@ -33,16 +33,20 @@ extension ControlHandler {
         return report(of: identity, name, card: nil)
     }
 
-    private func identity(of target: IdentityTarget) throws(ProfileError) -> (IdentityID, String) {
+    /// Whose identity is meant, what that is called here, and what it says to be called.
+    private func identity(
+        of target: IdentityTarget
+    ) throws(ProfileError) -> (IdentityID, String, claimed: String?) {
         switch target {
         case .member(let vault, let member):
-            let found = try shared.named(vault).member(member)
-            return (found.identity, found.name)
+            let shared = try shared.named(vault)
+            let found = try shared.member(member)
+            return (found.identity, found.name, try shared.claimedName(of: found.identity))
         case .card(let text):
             do throws(TrustError) {
                 let card = try IdentityCard(text: text)
                 guard let identity = card.identity.identity else { throw .wrongPlace }
-                return (identity, card.name)
+                return (identity, card.name, card.name)
             } catch {
                 throw .trust(error)
             }

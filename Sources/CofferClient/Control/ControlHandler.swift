@@ -54,8 +54,9 @@ final class ControlHandler: Sendable {
             try vaults.rename(name, to: newName)
             rootChanged(name)
             rootChanged(newName)
-        case .deleteVault(let name):
-            // Who is a member stays one; only this device forgets the vault.
+        case .deleteVault(let name, let atRemote):
+            // Without the remote who is a member stays one; only this device forgets the vault.
+            if atRemote { try shared.deleteAtRemote(name, progress) }
             try shared.delete(name)
             rootChanged(name)
         case .setCacheLimit(let name, let limit):
@@ -97,13 +98,15 @@ final class ControlHandler: Sendable {
         var reports: [VaultReport] = []
         for record in profile.vaults {
             let mounted = open.first { $0.slot == record.slot }
+            // What was written just now counts, too.
+            if !vaults.isReadOnly { try? mounted?.vault.commit() }
             let size = try? mounted?.vault.size()
             let store = try? Directory.allocatedByteCount(profile.directory(of: record))
             reports.append(
                 VaultReport(
                     name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
-                    items: size?.items ?? 0, contentBytes: size?.content ?? 0,
+                    items: max(0, (size?.items ?? 0) - 1), contentBytes: size?.content ?? 0,
                     storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason,
                     cacheLimit: profile.use(of: record.id).cacheLimit,
                     sync: shared[record.slot]?.report))

@@ -7,7 +7,8 @@ package enum ControlRequest: Codable, Sendable {
     case end
     case createVault(name: String)
     case renameVault(name: String, newName: String)
-    case deleteVault(name: String)
+    /// Deletes a vault on this device, and at its remote as well, if that is wanted.
+    case deleteVault(name: String, atRemote: Bool = false)
     case check(vault: String?)
     /// Passphrases cross the socket, which only this user can reach, and no disk.
     case changePassphrase(old: [UInt8], new: [UInt8], hint: String?, passes: UInt32, memory: UInt32)
@@ -119,11 +120,33 @@ package enum ControlResponse: Codable, Sendable {
 package struct Progress: Codable, Sendable {
     /// How much is done, in the unit of `total`: for a check, bytes of content.
     package let done: Int
-    /// How much there is to do; may grow meanwhile.
+    /// How much there is to do.
+    ///
+    /// May grow meanwhile; 0 where it is not known, as where somebody is waited for.
     package let total: Int
+    /// What goes to a remote and comes from it; absent for other work.
+    package let transfer: Transfer?
 
-    package init(done: Int, total: Int) {
+    package init(done: Int, total: Int, transfer: Transfer? = nil) {
         self.done = done
         self.total = total
+        self.transfer = transfer
+    }
+
+    /// What went to a remote and came from it since a command asked, and what is left.
+    package struct Transfer: Codable, Sendable, Equatable {
+        /// Bytes of objects that were sent, and that were fetched.
+        package let sent: Int64, received: Int64
+        /// Items and names with changes that are still to be sent, as far as they are known.
+        package let items: Int
+        /// Commits of others that are known and not applied.
+        package let commits: Int
+
+        package init(sent: Int64, received: Int64, items: Int, commits: Int) {
+            self.sent = sent
+            self.received = received
+            self.items = items
+            self.commits = commits
+        }
     }
 }

@@ -14,10 +14,18 @@ package struct SyncReport: Codable, Sendable {
     package let offlineSince: Int64?
     /// What is not as it should be; the rest of the vault goes on.
     package let findings: [String]
+    /// Those of them by which the remote has less than it had, or something else than others say.
+    package var doubts: [String] = []
     /// Items and names with changes that the remote does not have.
     package let unsentItems: Int
     /// Commits of others that are known and not applied.
     package let commitsLeft: Int
+    /// Bytes of objects that were sent, and that were fetched, since the profile was opened or mounted.
+    package var sentBytes: Int64 = 0, receivedBytes: Int64 = 0
+    /// Bytes that went and came in each of the last five seconds, on the average.
+    package var bytesPerSecond: Int64 = 0
+    /// When changes of others show, for people; absent where that is not known.
+    package var arrival: String?
     /// When a round last got through, seconds since 1970; absent if none has since the start.
     package let lastRound: Int64?
     /// Why an owner's or admin's device is to change the keys; absent if nothing makes it.
@@ -80,6 +88,8 @@ package struct MembersReport: Codable, Sendable {
     package struct Member: Codable, Sendable {
         /// What the member is called; not proven.
         package let name: String
+        /// What the member says to be called, if that is another name than the one whose words were compared.
+        package var claims: String?
         /// owner, admin, writer or reader.
         package let role: String
         /// The identity's id: 64 hexadecimal digits.

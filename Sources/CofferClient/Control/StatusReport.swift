@@ -30,7 +30,7 @@ package struct VaultReport: Codable, Sendable {
     package let epoch: UInt32
     /// Whether it could be opened.
     package let isOpen: Bool
-    /// Items, the root included.
+    /// Items, the root not included.
     package let items: Int64
     /// Bytes of content.
     package let contentBytes: Int64

@@ -67,8 +67,8 @@ package enum Unmounting {
         _ path: String, _ note: LockNote, force: Bool, _ location: ProfileLocation, _ tell: (String) -> Void
     ) throws(ProfileError) {
         do throws(ProfileError) {
-            try ProfileAccess.checkSocket(note.socket, of: location)
-            _ = try ProfileAccess.ask(note.socket, .end) { _ in }
+            let place = try ProfileAccess.checkSocket(note.socket, of: location)
+            _ = try ProfileAccess.ask(note.socket, of: place, .end) { _ in }
         } catch {
             // Ended already, or about to.
         }

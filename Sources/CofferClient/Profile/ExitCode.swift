@@ -23,9 +23,13 @@ extension ProfileError {
         case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
         case .system, .store, .vault, .notStored: 74  // EX_IOERR
         case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
+        case .sync(_, .membership(.refused)), .sync(_, .membership(.removed)), .sync(_, .membership(.left)),
+            .sync(_, .membership(.revoked)), .sync(_, .notMember):
+            77  // EX_NOPERM
         case .sync, .remote, .requestStays: 74  // EX_IOERR
+        case .othersAreMembers, .notOwner: 77  // EX_NOPERM
         case .remoteURL: 64  // EX_USAGE
-        case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin: 66  // EX_NOINPUT
+        case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin, .noSuchInvite: 66  // EX_NOINPUT
         case .ambiguousMember: 64  // EX_USAGE
         case .hasRemote, .otherRemote, .incompleteRemote, .hasVault, .remoteOnly: 73  // EX_CANTCREAT
         case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL

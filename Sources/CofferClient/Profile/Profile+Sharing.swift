@@ -150,9 +150,17 @@ extension Profile {
     /// All of them.
     var verified: Set<IdentityID> { state.withLock { Set($0.body.verified) } }
 
-    /// Remembers that the words of an identity were compared, and the same.
-    func noteVerified(_ identity: IdentityID) throws(ProfileError) {
-        if hasVerified(identity) { return }
-        try change { state throws(ProfileError) in state.body.verified.append(identity) }
+    /// What somebody was called when the words were compared; nil for who was not compared, or had no name.
+    func verifiedName(of identity: IdentityID) -> String? {
+        state.withLock { $0.body.verifiedNames[identity] }
+    }
+
+    /// Remembers that the words of an identity were compared, and the same, and the name that it had.
+    func noteVerified(_ identity: IdentityID, called name: String?) throws(ProfileError) {
+        if hasVerified(identity), verifiedName(of: identity) == name { return }
+        try change { state throws(ProfileError) in
+            if !state.body.verified.contains(identity) { state.body.verified.append(identity) }
+            state.body.verifiedNames[identity] = name
+        }
     }
 }

@@ -250,6 +250,7 @@ package final class Profile: Sendable {
             let nextSlot = state.body.nextSlot
             let (publicIdentity, shares) = (state.body.publicIdentity, state.body.shares)
             let (joins, verified, uses) = (state.body.joins, state.body.verified, state.body.uses)
+            let verifiedNames = state.body.verifiedNames
             let record = state.record
             do throws(ProfileError) {
                 try edit(state)
@@ -259,6 +260,7 @@ package final class Profile: Sendable {
                 state.body.nextSlot = nextSlot
                 (state.body.publicIdentity, state.body.shares) = (publicIdentity, shares)
                 (state.body.joins, state.body.verified, state.body.uses) = (joins, verified, uses)
+                state.body.verifiedNames = verifiedNames
                 state.record = record
                 throw error
             }

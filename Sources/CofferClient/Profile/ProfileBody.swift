@@ -16,6 +16,8 @@ struct ProfileBody: ~Copyable {
     var joins: [PendingJoin]
     /// Identities whose words were compared, and the same.
     var verified: [IdentityID]
+    /// What those were called then, as far as they had a name.
+    var verifiedNames: [IdentityID: String] = [:]
     /// How vaults are used on this device, where that is not as usual.
     var uses: [VaultUse] = []
     /// The slot that the next vault gets.
@@ -42,7 +44,7 @@ struct ProfileBody: ~Copyable {
         let keys = vaults.reduce(0) { $0 + 2048 + 64 * ($1.keys.count + $1.lost.count) }
         let fixed =
             8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096
-            + (verified.count + uses.count) * 64
+            + (verified.count * 2 + uses.count) * 256
         var writer = ByteWriter(capacity: fixed + secrets + keys)
         Self.write(.identity, into: &writer) { identity.write(into: &$0) }
         Self.write(.device, into: &writer) { device.write(into: &$0) }
@@ -64,7 +66,10 @@ struct ProfileBody: ~Copyable {
         }
         for join in joins { Self.write(.join, into: &writer) { join.write(into: &$0) } }
         for identity in verified {
-            Self.write(.verified, into: &writer) { $0.append(identity.bytes) }
+            Self.write(.verified, into: &writer) {
+                $0.append(identity.bytes)
+                if let name = verifiedNames[identity] { $0.text(name) }
+            }
         }
         for use in uses { Self.write(.use, into: &writer) { use.write(into: &$0) } }
         return writer.finish()
@@ -97,6 +102,7 @@ struct ProfileBody: ~Copyable {
         var shares: [VaultShare] = []
         var joins: [PendingJoin] = []
         var verified: [IdentityID] = []
+        var verifiedNames: [IdentityID: String] = [:]
         var uses: [VaultUse] = []
         while cursor.offset < bytes.byteCount {
             let kind = try cursor.number(UInt16.self, from: bytes)
@@ -126,7 +132,11 @@ struct ProfileBody: ~Copyable {
             case .join: joins.append(try PendingJoin(record))
             case .verified:
                 var inner = ByteCursor()
-                verified.append(try inner.bytes32(IdentityID.self, from: record))
+                let identity = try inner.bytes32(IdentityID.self, from: record)
+                verified.append(identity)
+                if inner.offset < record.byteCount {
+                    verifiedNames[identity] = try inner.text("name", from: record)
+                }
                 try inner.expectEnd(of: record)
             case .use:
                 let use = try VaultUse(record)
@@ -150,6 +160,7 @@ struct ProfileBody: ~Copyable {
         self.shares = shares
         self.joins = joins
         self.verified = verified
+        self.verifiedNames = verifiedNames
         self.uses = uses
     }
 

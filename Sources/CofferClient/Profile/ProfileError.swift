@@ -56,6 +56,9 @@ package enum ProfileError: Error {
     case incompleteRemote(vault: String, url: String)
     /// Contents of a vault are at its remote only.
     case remoteOnly(vault: String, items: Int, bytes: Int64)
+    /// A vault is not deleted at its remote while others use it there, nor by somebody who may not.
+    case othersAreMembers(vault: String, count: Int)
+    case notOwner(vault: String)
     /// Another command gives the vault a remote, or takes it away.
     case vaultBusy(name: String)
     /// The vault that is to be joined is there.
@@ -73,6 +76,8 @@ package enum ProfileError: Error {
     case ambiguousMember(name: String, vault: String)
     /// The words are not those of the identity; says which is the first that differs, if the number is right.
     case otherWords(first: Int?)
+    /// No open invite of this person's is meant, or several are.
+    case noSuchInvite(id: String)
     case noSuchConflict(path: String)
 
     /// The mount's answer is of another kind than was asked for.
@@ -92,6 +97,7 @@ package enum ProfileError: Error {
         case busyElsewhere(String)
         /// It was unmounted lazily, and its process serves those who still use it.
         case detached(process: Int32)
+        case inProfile
     }
 }
 
@@ -107,6 +113,7 @@ extension ProfileError: CustomStringConvertible {
             "The profile file \(path) has format \(found); this coffer reads up to \(supported). Update coffer."
         case .wrongPassphrase(let hint):
             "The passphrase is wrong." + (hint.map { " Your hint: \($0)" } ?? "")
+                + " If you are sure of it, the profile's file may be damaged: try with a backup of it."
         case .tooManyAttempts(let seconds):
             "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
         case .emptyPassphrase: "The passphrase is empty."
@@ -153,6 +160,7 @@ extension ProfileError: CustomStringConvertible {
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
         case .control(let text): text
+        case .sync(let vault, .membership(let error)): "“\(vault)”: \(error)."
         case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
         case .remote(let error): "The remote: \(error)."
         case .remoteURL(let mistake): "\(mistake)"
@@ -170,9 +178,16 @@ extension ProfileError: CustomStringConvertible {
             """
         case .remoteOnly(let vault, let items, let bytes):
             """
-            \(bytes) bytes of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are at the remote only, and could not be \
+            \(ByteText.of(bytes)) of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are at the remote only, and could not be \
             read any more. Fetch them first, with --fetch, or give them up, with --force.
             """
+        case .othersAreMembers(let vault, let count):
+            """
+            “\(vault)” has \(count) other member\(count == 1 ? "" : "s"), who would lose it. Remove them first, with \
+            coffer member remove, or delete it on this device only.
+            """
+        case .notOwner(let vault):
+            "Only an owner may delete “\(vault)” at its remote. Without --at-remote it goes from this device only."
         case .vaultBusy(let name):
             "Another command works on the remote of “\(name)”. Try again when it is done."
         case .hasVault(let name): "You have this vault already: it is “\(name)” here."
@@ -190,6 +205,8 @@ extension ProfileError: CustomStringConvertible {
             "Several members of “\(vault)” are called “\(name)”; name one by the beginning of its identity."
         case .otherWords(let first?): "The words are not the same: the first that differs is number \(first)."
         case .otherWords(nil): "The words are not the same: an identity has ten."
+        case .noSuchInvite(let id):
+            "No open invite begins with “\(id)”, or several do. List them with: coffer member list"
         case .noSuchConflict(let path): "“\(path)” is no conflict copy. List them with: coffer conflicts"
         }
     }
@@ -203,6 +220,8 @@ extension ProfileError.MountPointProblem {
         case .notEmpty: "the mount point is not empty; what is in it would be hidden. Move it away first."
         case .notOurs: "the mount point belongs to another user."
         case .inUse: "something is mounted here already."
+        case .inProfile:
+            "the mount point is in the profile, of which the mount would hide a part. Choose a folder elsewhere."
         case .busy: "the mount is in use; close what is open in it and try again."
         case .busyElsewhere(let users):
             """

@@ -29,14 +29,19 @@ extension SharedVault {
     /// - Throws: `.noSuchMember`, `.ambiguousMember`.
     func member(_ text: String) throws(ProfileError) -> (identity: IdentityID, name: String) {
         let members = try roster().members
-        switch MemberChoice(text, among: members.map { ($0.identity, $0.name) }) {
+        let names = members.map { profile.verifiedName(of: $0.identity) ?? $0.name }
+        switch MemberChoice(text, among: zip(members, names).map { ($0.identity, $1) }) {
         case .none: throw .noSuchMember(name: text, vault: name)
         case .several: throw .ambiguousMember(name: text, vault: name)
-        case .one(let index): return (members[index].identity, Self.name(members[index]))
+        case .one(let index):
+            return (members[index].identity, Self.name(of: members[index].identity, names[index]))
         }
     }
 
-    private static func name(_ member: Roster.Member) -> String { name(of: member.identity, in: [member]) }
+    /// What a member says to be called.
+    func claimedName(of identity: IdentityID) throws(ProfileError) -> String? {
+        try roster().members.first { $0.identity == identity }?.name
+    }
 
     /// What somebody is called, member or not.
     private static func name(of identity: IdentityID, in members: [Roster.Member]) -> String {
@@ -54,8 +59,10 @@ extension SharedVault {
         return MembersReport(
             members: roster.members.map { member in
                 let keys = Self.standing(member.keys)
+                let name = shownName(of: member.identity, member.name)
                 return MembersReport.Member(
-                    name: Self.name(member), role: "\(member.role)", identity: member.identity.description,
+                    name: name, claims: member.name.flatMap { $0.hasSameBytes(as: name) ? nil : $0 },
+                    role: "\(member.role)", identity: member.identity.description,
                     fingerprint: member.fingerprint.description, isVerified: member.isVerified,
                     keys: keys.text, keysUntil: keys.until,
                     since: member.joined / Self.second,
@@ -110,11 +117,9 @@ extension SharedVault {
     /// Withdraws an invite, by the beginning of its id.
     func withdrawInvite(_ text: String) throws(ProfileError) {
         let found = try roster().pending.filter {
-            text.utf8.count >= 4 && $0.invite.description.hasPrefix(text.lowercased())
+            !text.isEmpty && $0.invite.description.hasPrefix(text.lowercased())
         }
-        guard let invite = found.first?.invite, found.count == 1 else {
-            throw .trust(.noSuchInvite)
-        }
+        guard let invite = found.first?.invite, found.count == 1 else { throw .noSuchInvite(id: text) }
         try asking { engine async throws(SyncError) in try await engine.withdraw(invite) }
     }
 

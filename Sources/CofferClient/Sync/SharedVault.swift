@@ -17,6 +17,8 @@ final class SharedVault: Sendable {
     /// What the profile keeps of it.
     let share: VaultShare
     let remote: any RemoteBackend
+    /// The same, for who asks what went through it.
+    let traffic: CountingRemote
     let replica: VaultReplica
     let engine: SyncEngine
     /// The key of epoch 1, which a vault has from its beginning.
@@ -34,7 +36,8 @@ final class SharedVault: Sendable {
         self.profile = profile
         self.problems = problems
         let vault = mounted.vault
-        remote = Self.patient(try Self.backend(share.url))
+        traffic = CountingRemote(Self.patient(try Self.backend(share.url)))
+        remote = traffic
         let keys = try ProfileKeys(of: share.vault, in: profile) { try? vault.adopt($0) }
         guard let record = profile.vaults.first(where: { $0.id == share.vault }),
             let first = record.keys.first(where: { $0.epoch == .first })
@@ -162,6 +165,17 @@ final class SharedVault: Sendable {
         }
     }
 
+    /// Runs a round, and more where the remote shows less than it did: one listing may just be old.
+    ///
+    /// A mount runs more rounds anyway; a command that runs without one has to tell now.
+    private func roundsUntilSure() async throws(SyncError) {
+        try await engine.round()
+        for _ in 1..<max(engine.doubtfulRoundsMax, 1) where await engine.isDoubtful {
+            do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
+            try await engine.round()
+        }
+    }
+
     /// Sends and fetches all there is.
     ///
     /// - Parameter progress: Told of what is done, and what there is to do, in commits; on this thread.
@@ -182,7 +196,7 @@ final class SharedVault: Sendable {
         let round = Task.detached { [self] in
             replica.sendEverything(true)
             let result: Result<Void, SyncError>
-            do throws(SyncError) { result = .success(try await engine.round()) } catch {
+            do throws(SyncError) { result = .success(try await roundsUntilSure()) } catch {
                 result = .failure(error)
             }
             replica.sendEverything(false)
@@ -192,16 +206,33 @@ final class SharedVault: Sendable {
         let number = ObjectIdentifier(news)
         rounds.withLock { $0[number] = round }
         defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
+        let before = traffic.counts
+        var commits = Progress(done: 0, total: 0)
         while true {
-            let (step, result) = news.wait { news in
-                guard news.progress != nil || news.result != nil else { return nil as SyncNews.Step? }
+            let next = news.wait(nanoseconds: Self.tellingPause) { news -> SyncNews.Step? in
+                guard news.progress != nil || news.result != nil else { return nil }
                 defer { news.progress = nil }
                 return (news.progress, news.result)
             }
-            if let step { progress(step) }
-            guard let result else { continue }
+            if let known = next?.0 { commits = known }
+            progress(telling(commits, since: before))
+            guard let result = next?.1 else { continue }
             do throws(SyncError) { return try result.get() } catch { throw .sync(vault: name, error) }
         }
+    }
+
+    /// How often somebody who waits hears how far it is, in nanoseconds.
+    private static let tellingPause: Int64 = 500_000_000
+
+    /// Commits that are done and left, and what went through the remote meanwhile.
+    private func telling(_ commits: Progress, since before: RemoteCounts) -> Progress {
+        let now = traffic.counts
+        return Progress(
+            done: commits.done, total: commits.total,
+            transfer: Progress.Transfer(
+                sent: Int64(now.bytesSent - before.bytesSent),
+                received: Int64(now.bytesReceived - before.bytesReceived),
+                items: (try? mounted.vault.unsentCount()) ?? 0, commits: commits.total - commits.done))
     }
 }
 

@@ -50,12 +50,12 @@ extension SharedVaults {
         beginJoining()
         var pause = Self.pause
         while true {
-            if let report = try finish(join) { return report }
+            if let report = try finish(join, progress) { return report }
             if isEnding { throw .joinInterrupted }
             guard waits, isHeard() else {
                 return JoinReport(vault: join.name, isMember: false, role: "\(invite.role)")
             }
-            progress(Progress(done: 0, total: 1))
+            progress(Progress(done: 0, total: 0))
             _ = Condition(()).wait(nanoseconds: pause) { _ in nil as Void? }
             pause = min(pause * 2, Self.pauseMax)
         }
@@ -83,7 +83,7 @@ extension SharedVaults {
     /// Looks whether one was admitted to vaults that were asked for, and opens them.
     func tryJoins() {
         for join in profile.joins where !isEnding {
-            do throws(ProfileError) { _ = try finish(join) } catch {
+            do throws(ProfileError) { _ = try finish(join) { _ in } } catch {
                 noteNotJoined(join, error)
             }
         }
@@ -148,7 +148,9 @@ extension SharedVaults {
     /// Opens the vault if one was admitted.
     ///
     /// - Returns: Nil if one was not yet.
-    private func finish(_ join: PendingJoin) throws(ProfileError) -> JoinReport? {
+    private func finish(
+        _ join: PendingJoin, _ progress: (Progress) -> Void
+    ) throws(ProfileError) -> JoinReport? {
         let vault = join.invite.vault
         guard let joining = try pending(join) else {
             let record = profile.vaults.first { $0.id == vault }
@@ -167,7 +169,7 @@ extension SharedVaults {
         guard let shared else { return nil }
         rootChanged(shared.name)
         // The vault is there; what it holds may come later.
-        do throws(ProfileError) { try shared.sync { _ in } } catch { problems.add("\(error)") }
+        do throws(ProfileError) { try shared.sync(progress) } catch { problems.add("\(error)") }
         return JoinReport(vault: shared.name, isMember: true, role: "\(joined.role)")
     }
 

@@ -239,7 +239,7 @@ final class SharedVaults: Sendable {
     }
 
     /// Ends the sync of a vault, so that it can be closed.
-    private func forget(_ slot: UInt16) {
+    func forget(_ slot: UInt16) {
         state.withLock { $0.shared.removeValue(forKey: slot) }?.stop()
     }
 

@@ -12,10 +12,11 @@ extension SyncFinding {
     /// is shown should know.
     package var isDoubt: Bool {
         switch self {
-        case .stopped, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink, .staleMembers:
+        case .stopped, .intruder, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink, .staleMembers:
             true
-        case .membership(.fork): true
-        case .tooManyLogs, .complaint, .clockAhead, .checkpoint, .membership: false
+        case .membership(.fork), .membership(.linkMissing): true
+        // What was in the way, or lost, is mended.
+        case .obstacle, .tooManyLogs, .complaint, .clockAhead, .checkpoint, .membership: false
         }
     }
 }

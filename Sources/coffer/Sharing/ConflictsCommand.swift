@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferClient
+internal import CofferSystem
 
 struct ConflictsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct ConflictsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List conflict copies.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "The vault (default: all).") var vault: String?
+        @Argument(help: "The vault (default: all).", completion: Completions.vaults) var vault: String?
 
         func run() throws {
             let response = try Requests.perform(.conflicts(vault: vault), profile)
@@ -34,11 +35,30 @@ struct ConflictsCommand: ParsableCommand {
             abstract: "Keep one of two versions; the other one is gone.")
         @OptionGroup var profile: ProfileOptions
         @Option(help: "original (the copy goes) or copy (it takes the name).") var keep: ConflictChoice
-        @Argument(help: "The vault.") var vault: String
-        @Argument(help: "The copy, as “coffer conflicts” shows it.") var path: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
+        @Argument(
+            help: "The copy, as “coffer conflicts” shows it, or its path in the mount.", completion: .file())
+        var path: String
 
         func run() throws {
+            let path = try pathInVault
             try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keep), profile)
+        }
+
+        /// The path below the vault's root: a shell completes the one in the mount.
+        private var pathInVault: String {
+            get throws {
+                let whole = Directory.absolute(path)
+                if let point = try profile.location().lockNote?.mountPoint, !point.isEmpty {
+                    let directory = try? Directory.resolve(Directory.parent(of: whole))
+                    let name = whole.split(separator: "/").last ?? ""
+                    for place in [whole, "\(directory ?? "")/\(name)"]
+                    where place.hasPrefix("\(point)/\(vault)/") {
+                        return String(place.dropFirst(point.count + vault.count + 2))
+                    }
+                }
+                return path.hasPrefix("/") ? String(path.drop { $0 == "/" }) : path
+            }
         }
     }
 }

@@ -18,7 +18,10 @@ struct IdentityCommand: ParsableCommand {
                 throw ProfileError.otherAnswer
             }
             if json { return try Output.json(report) }
-            if card { return Output.write(report.card ?? "", to: 1) }
+            if card {
+                let text = report.card ?? ""
+                return Output.line(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+            }
             Output.line(report.name)
             Output.line(report.fingerprint)
         }
@@ -54,8 +57,8 @@ struct IdentityCommand: ParsableCommand {
             completion: .file())
         var card: String?
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "The vault.") var vault: String?
-        @Argument(help: "The member.") var member: String?
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String?
+        @Argument(help: "The member.", completion: Completions.members) var member: String?
 
         func run() throws {
             let target: IdentityTarget

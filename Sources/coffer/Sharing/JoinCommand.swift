@@ -41,7 +41,7 @@ struct JoinCommand: ParsableCommand {
         }
         let request = ControlRequest.join(
             invite: text, name: name, remote: remote?.url, waits: !noWait)
-        guard case .joined(let report) = try Requests.perform(request, profile, label: "Waiting") else {
+        guard case .joined(let report) = try Requests.perform(request, profile, label: "Joining") else {
             throw ProfileError.otherAnswer
         }
         if report.isMember {

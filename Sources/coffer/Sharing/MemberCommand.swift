@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferClient
+internal import CofferSystem
 internal import FoundationEssentials
 internal import Glibc
 
@@ -32,7 +33,7 @@ struct MemberCommand: ParsableCommand {
         @OptionGroup var profile: ProfileOptions
         @Option(help: "What the invited become.") var role = RoleArgument.writer
         @Option(help: "For how many hours the invite can be used.") var hours = 168
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func validate() throws {
             guard (1...8760).contains(hours) else {
@@ -46,14 +47,20 @@ struct MemberCommand: ParsableCommand {
             guard case .text(let invite) = try Requests.perform(request, profile) else {
                 throw ProfileError.otherAnswer
             }
-            Output.line(invite)
+            guard Output.write(invite + "\n", to: STDOUT_FILENO) else {
+                let reason = SystemError("write", code: errno, on: "standard output")
+                Output.error(
+                    "coffer: The invite is made, but it could not be written: \(reason). Nobody has it. Withdraw it: coffer member list, coffer member withdraw"
+                )
+                throw ExitCode(74)
+            }
         }
     }
 
     struct Withdraw: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Withdraw an invite that nobody has used.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(help: "The beginning of the invite's id, as “coffer member list” shows it.") var invite:
             String
 
@@ -73,7 +80,7 @@ struct MemberCommand: ParsableCommand {
         @Option(help: "What they become.") var role = RoleArgument.writer
         @Option(help: ArgumentHelp("The card (“-”: standard input).", valueName: "file"), completion: .file())
         var with: String
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             let request = ControlRequest.addMember(
@@ -89,7 +96,7 @@ struct MemberCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the members of a vault.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             guard case .members(let report) = try Requests.perform(.members(vault: vault), profile) else {
@@ -102,7 +109,7 @@ struct MemberCommand: ParsableCommand {
                     [
                         member.name + (member.isThis ? " (you)" : ""), member.role, Output.day(member.since),
                         String(member.identity.prefix(16)),
-                        member.isThis ? "" : member.isVerified ? "yes" : "no", Self.keyProblem(member),
+                        member.isThis ? "" : member.isVerified ? "yes" : "no", Self.remark(on: member),
                     ]
                 })
             if let reason = report.rotationOwed {
@@ -112,14 +119,30 @@ struct MemberCommand: ParsableCommand {
             Output.line("\nInvites that nobody has used")
             Output.table(
                 ["ID", "ROLE", "UNTIL"],
-                report.invites.map { [String($0.id.prefix(16)), $0.role, Output.day($0.expires)] })
+                report.invites.map {
+                    [Self.short($0.id, report.invites.map(\.id)), $0.role, Output.day($0.expires)]
+                })
+        }
+
+        /// As much of an id as tells it from the others, and no less than a person would take for one.
+        private static func short(_ id: String, _ all: [String]) -> String {
+            for count in stride(from: 8, to: id.count, by: 4) {
+                let beginning = id.prefix(count)
+                if all.count(where: { $0.hasPrefix(beginning) }) == 1 { return String(beginning) }
+            }
+            return id
+        }
+
+        /// What there is to know of a member.
+        private static func remark(on member: MembersReport.Member) -> String {
+            let name = member.claims.map { "now says to be “\($0)”" }
+            return [name, keyProblem(member)].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
         }
 
         /// What is not well with the keys of a member; nothing if all is.
         private static func keyProblem(_ member: MembersReport.Member) -> String {
             switch member.keys {
             case "expired": "not online since its key ended, \(Output.day(member.keysUntil ?? 0))"
-            case "unseen": "no transient key of it was seen"
             case "rolled": "has newer identity keys than the vault knows"
             case "revoked": "its identity is revoked"
             default: ""
@@ -131,8 +154,8 @@ struct MemberCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "role", abstract: "Give a member another role.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.") var vault: String
-        @Argument(help: "The member.") var member: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
+        @Argument(help: "The member.", completion: Completions.members) var member: String
         @Argument(help: "The new role.") var role: RoleArgument
 
         func run() throws {
@@ -149,8 +172,8 @@ struct MemberCommand: ParsableCommand {
                 """)
         @OptionGroup var profile: ProfileOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
-        @Argument(help: "The vault.") var vault: String
-        @Argument(help: "The member.") var member: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
+        @Argument(help: "The member.", completion: Completions.members) var member: String
 
         func run() throws {
             try Question.ask(
@@ -180,7 +203,7 @@ struct MemberCommand: ParsableCommand {
             abstract: "Say who was removed, and what they can still read.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             guard case .removals(let reports) = try Requests.perform(.removals(vault: vault), profile) else {
@@ -195,14 +218,14 @@ struct MemberCommand: ParsableCommand {
         }
 
         private static func show(_ report: RemovalReport) {
-            Output.line("Removed   \(report.name) (\(report.identity.prefix(16)))")
-            Output.line("By        \(report.removedBy), \(Output.day(report.time))")
+            Output.line("Removed   \(Output.visible(report.name)) (\(report.identity.prefix(16)))")
+            Output.line("By        \(Output.visible(report.removedBy)), \(Output.day(report.time))")
             Output.line("Epoch     had the keys up to \(report.lastEpoch)")
             for revision in report.readable {
-                Output.line("Can read  \(revision.device), up to commit \(revision.commit)")
+                Output.line("Can read  \(Output.visible(revision.device)), up to commit \(revision.commit)")
             }
             for revision in report.accepted {
-                Output.line("Counts    \(revision.device), up to commit \(revision.commit)")
+                Output.line("Counts    \(Output.visible(revision.device)), up to commit \(revision.commit)")
             }
             let all = report.newBytes + report.oldBytes
             let share = all == 0 ? 100 : Int(report.newBytes * 100 / all)
@@ -221,8 +244,10 @@ struct MemberCommand: ParsableCommand {
                 """)
         @OptionGroup var profile: ProfileOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
-        @Option(help: ArgumentHelp("Who becomes owner.", valueName: "member")) var successor: String?
-        @Argument(help: "The vault.") var vault: String
+        @Option(
+            help: ArgumentHelp("Who becomes owner.", valueName: "member"), completion: Completions.members)
+        var successor: String?
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             try Question.ask("You will not be a member of “\(vault)” any more. Go on?", yes)

@@ -16,7 +16,7 @@ struct RemoteCommand: ParsableCommand {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Publish a vault at a remote, and sync it.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(
             help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
             completion: .directory)
@@ -37,7 +37,7 @@ struct RemoteCommand: ParsableCommand {
                 it for themselves.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(
             help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
             completion: .directory)
@@ -72,7 +72,7 @@ struct RemoteCommand: ParsableCommand {
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Fetch all contents first.") var fetch = false
         @Flag(help: "Contents that are at the remote only cannot be read any more.") var force = false
-        @Argument(help: "The vault.") var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func validate() throws {
             if fetch, force { throw ValidationError("Say either --fetch or --force.") }

@@ -7,7 +7,7 @@ struct SyncCommand: ParsableCommand {
         commandName: "sync", abstract: "Send and fetch all there is, and return when that is done.",
         discussion: """
             A mount syncs by itself; this waits for it, or does it once without a mount. Contents are fetched when \
-            they are read.
+            they are read. Ends with 65 where the remote has less than it had, or something else than others say.
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -18,7 +18,7 @@ struct SyncCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "The vault (default: all that have a remote).")
+    @Argument(help: "The vault (default: all that have a remote).", completion: Completions.vaults)
     var vault: String?
 
     func run() throws {
@@ -32,20 +32,29 @@ struct SyncCommand: ParsableCommand {
             guard case .sync(let reports) = try Requests.perform(request, on: access, label: "Syncing") else {
                 throw ProfileError.otherAnswer
             }
-            if json, !watch { return try Output.json(reports) }
-            for report in reports {
+            if json, !watch { try Output.json(reports) }
+            for report in reports where watch || !json {
                 let text = Self.text(report)
-                if shown.updateValue(text, forKey: report.vault) != text || !watch { Output.line(text) }
+                guard shown.updateValue(text, forKey: report.vault) != text || !watch else { continue }
+                if json { try Output.json(report, onOneLine: true) } else { Output.line(text) }
             }
-            guard watch else {
-                if reports.contains(where: { $0.failure != nil }) { throw ExitCode(74) }
-                return
-            }
+            guard watch else { return try Self.end(reports) }
             sleep(1)
         }
     }
 
+    /// Ends with what a script should know: that something was not done, or cannot be trusted to be all.
+    private static func end(_ reports: [SyncReport]) throws {
+        if reports.contains(where: { $0.failure != nil }) { throw ExitCode(74) }
+        if reports.contains(where: { !$0.doubts.isEmpty }) { throw ExitCode(65) }
+    }
+
     private static func text(_ report: SyncReport) -> String {
+        ([line(report)] + report.doubts.map { "\(report.vault): \($0)" }).map(Output.visible)
+            .joined(separator: "\n")
+    }
+
+    private static func line(_ report: SyncReport) -> String {
         if let failure = report.failure { return "\(report.vault): not synced: \(failure)" }
         if report.unsentItems > 0 {
             return "\(report.vault): \(report.unsentItems) item\(report.unsentItems == 1 ? "" : "s") not sent"
@@ -54,6 +63,7 @@ struct SyncCommand: ParsableCommand {
             let count = report.commitsLeft
             return "\(report.vault): \(count) commit\(count == 1 ? "" : "s") not applied; see: coffer status"
         }
+        if !report.doubts.isEmpty { return "\(report.vault): synced, as far as the remote can be trusted" }
         return "\(report.vault): synced"
     }
 }

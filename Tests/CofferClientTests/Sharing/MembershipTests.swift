@@ -48,4 +48,48 @@ import Testing
         #expect(try alice.members().members.first { $0.identity == own.identity }?.isVerified == true)
         #expect(alice.error(.verify(.card("nonsense"), words: nil))?.caseName == "trust")
     }
+
+    /// Who compared somebody's words knows that person by the name of that day.
+    @Test func aNameThatWasVerifiedStays() throws {
+        let place = try MeetingPlace()
+        let (alice, other) = try place.pair()
+        try other.write("x", to: "file", in: "Ours")
+        _ = try other.sync("Ours")
+        let bob = try #require(try alice.members().members.first { !$0.isThis })
+        #expect(bob.claims == nil)
+        _ = try alice.ask(
+            .verify(.member(vault: "Personal", member: bob.identity), words: bob.fingerprint))
+        let identity = try #require(alice.profile.verified.first)
+        #expect(alice.profile.verifiedName(of: identity) == bob.name)
+        // As if another name had been verified, which is not the one that commits have now.
+        try alice.profile.noteVerified(identity, called: "Robert")
+        let renamed = try #require(try alice.members().members.first { !$0.isThis })
+        #expect(renamed.name == "Robert" && renamed.claims == bob.name && renamed.isVerified)
+        let report = try #require(try alice.sync("Personal").first)
+        #expect(report.findings.contains { $0.contains("Robert") && $0.contains("“\(bob.name)”") })
+        _ = try alice.ask(.setRole(vault: "Personal", member: "Robert", role: "reader"))
+    }
+
+    /// What a role does not allow is a matter of rights.
+    @Test func aReaderMayNotInvite() throws {
+        let place = try MeetingPlace()
+        let (alice, bob) = try place.pair()
+        let member = try #require(try alice.members().members.first { !$0.isThis })
+        _ = try alice.ask(.setRole(vault: "Personal", member: member.identity, role: "reader"))
+        _ = try bob.sync()
+        let error = try #require(bob.error(.invite(vault: "Ours", role: "reader", seconds: 60)))
+        #expect(
+            error.exitCode == 77 && "\(error)".contains("your role may not") && !"\(error)".contains("sync"))
+    }
+
+    /// As few digits as name one.
+    @Test func anInviteIsWithdrawnByItsFirstDigits() throws {
+        let place = try MeetingPlace()
+        let (alice, _) = try place.pair()
+        _ = try alice.invite()
+        let id = try #require(try alice.members().invites.first).id
+        #expect(alice.error(.withdrawInvite(vault: "Personal", id: ""))?.caseName == "noSuchInvite")
+        _ = try alice.ask(.withdrawInvite(vault: "Personal", id: String(id.prefix(1))))
+        #expect(try alice.members().invites.isEmpty)
+    }
 }

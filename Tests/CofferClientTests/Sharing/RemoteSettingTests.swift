@@ -92,6 +92,28 @@ import Testing
         #expect(try carol.sync("Ours").first?.remote == "file://\(way)")
     }
 
+    /// Only where nobody else loses it; then nothing is left, of it or of the folder.
+    @Test func aVaultIsDeletedAtItsRemote() throws {
+        let (alice, bob) = try place.pair()
+        #expect(bob.error(.deleteVault(name: "Ours", atRemote: true))?.caseName == "notOwner")
+        #expect(alice.error(.deleteVault(name: "Personal", atRemote: true))?.caseName == "othersAreMembers")
+        #expect(alice.names() == ["Personal"] && bob.names() == ["Personal", "Ours"])
+        _ = try alice.ask(
+            .removeMember(
+                vault: "Personal", member: try #require(alice.members().members.first { !$0.isThis }).identity
+            ))
+        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
+    }
+
+    /// What lies at the remote is others' as well, and stays unless somebody says otherwise.
+    @Test func aVaultIsDeletedHereOnly() throws {
+        let (alice, bob) = try place.pair()
+        _ = try alice.ask(.deleteVault(name: "Personal"))
+        #expect(try bob.sync().first?.failure == nil)
+    }
+
     @Test func aProfileIsOpenedAgain() throws {
         let test = try TestProfile()
         var invite = ""

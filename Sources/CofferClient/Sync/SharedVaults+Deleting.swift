@@ -1,0 +1,63 @@
+internal import CofferFUSE
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferSync
+internal import CofferSystem
+internal import CofferTrust
+
+// Vaults that are to be gone at their remote, too.
+extension SharedVaults {
+    /// Deletes all objects of a vault at its remote, and syncs it no more.
+    ///
+    /// - Parameter progress: Told how many objects are gone, and how many there are.
+    /// - Throws: `.noRemote`, `.notOwner`; `.othersAreMembers`, as long as anybody else would lose the vault.
+    func deleteAtRemote(_ name: String, _ progress: (Progress) -> Void) throws(ProfileError) {
+        let shared = try named(name)
+        // Who is a member may have changed.
+        try shared.sync { _ in }
+        let members = try shared.membersReport().members
+        guard members.contains(where: { $0.isThis && $0.role == "\(Role.owner)" }) else {
+            throw .notOwner(vault: name)
+        }
+        guard members.count == 1 else { throw .othersAreMembers(vault: name, count: members.count - 1) }
+        try alone(shared.share.vault, name) { () throws(ProfileError) in
+            forget(shared.mounted.slot)
+            try shared.deleteObjects(progress)
+            try profile.giveUpShare(of: shared.share.vault)
+        }
+    }
+}
+
+extension SharedVault {
+    /// Deletes all objects of the vault at its remote: the one that says that it is there last.
+    fileprivate func deleteObjects(_ progress: (Progress) -> Void) throws(ProfileError) {
+        let (remote, layout) = (remote, RemoteLayout(share.vault))
+        do throws(RemoteError) {
+            let names = try Waiting.run { () async throws(RemoteError) in
+                try await remote.names(below: layout.prefix).filter { $0 != layout.format }
+            }
+            for (index, name) in names.enumerated() {
+                try Waiting.run { () async throws(RemoteError) in try await remote.delete(name) }
+                progress(Progress(done: index + 1, total: names.count))
+            }
+            try Waiting.run { () async throws(RemoteError) in
+                try await remote.delete(layout.format)
+                try await remote.tidy(layout.prefix)
+            }
+        } catch {
+            throw .remote(error)
+        }
+    }
+}
+
+extension RemoteBackend {
+    fileprivate func names(below prefix: RemotePrefix) async throws(RemoteError) -> [RemoteName] {
+        var (names, after): ([RemoteName], RemoteName?) = ([], nil)
+        repeat {
+            let page = try await list(prefix, after: after)
+            names += page.entries.map(\.name)
+            after = page.next
+        } while after != nil
+        return names
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+extension MountTests {
+    /// What commands take, and how they say what they have to say.
+    @Suite struct CommandLineTests {
+        @Test func sizesAsPeopleWriteThem() throws {
+            try withProfile(mounted: nil) { profile in
+                for (text, said) in [
+                    ("2GiB", "2.1 GB"), ("500M", "500.0 MB"), ("1kB", "1.0 kB"), ("7", "7 B"),
+                ] {
+                    try profile.command("vault", "set", "--cache", text, "Personal").succeed()
+                    let info = try profile.command("vault", "info", "Personal").succeed()
+                    #expect(info.output.contains("at most \(said)"), "\(text): \(info.output)")
+                }
+                for text in ["2iB", "GiB", "1.5G", "9999999TiB", "9223372036854775808"] {
+                    try profile.command("vault", "set", "--cache", text, "Personal").fail(with: 64)
+                }
+            }
+        }
+
+        /// What was asked for must not be lost without a word.
+        @Test func outputThatCannotBeWritten() throws {
+            try withMountedProfile { profile in
+                let script = #""$1" vault list --home "$2" >/dev/full"#
+                let result = try Command(
+                    "/bin/sh", ["-c", script, "sh", try Programs.coffer(), profile.home]
+                )
+                .fail(with: 74)
+                #expect(result.error.contains("standard output"), "\(result.error)")
+            }
+        }
+
+        @Test func namesWithNewlinesTakeOneLine() throws {
+            try withMountedProfile { profile in
+                try Files.makeDirectory("\(profile.point)/two\nlines\u{1b}[2J")
+                let list = try profile.command("vault", "list").succeed()
+                #expect(list.lines == ["Personal", #"two\u{a}lines\u{1b}[2J"#])
+                let error = try profile.command("vault", "info", "no\nsuch\u{1b}[2J").fail(with: 66).error
+                #expect(error.split(separator: "\n").count == 1 && !error.contains("\u{1b}"), "\(error)")
+            }
+        }
+
+        /// Columns of a terminal, not characters: each of these names is two columns wide for a letter.
+        @Test func columnsOfWideNames() throws {
+            try withMountedProfile { profile in
+                try Files.makeDirectory("\(profile.point)/日本語の金庫")
+                let rows = try profile.command("status").succeed().lines
+                let wide = try #require(rows.first { $0.hasPrefix("日本語の金庫") })
+                let narrow = try #require(rows.first { $0.hasPrefix("Personal") })
+                // Six letters of two columns, and eight of one, with spaces up to the same column.
+                let after = wide.dropFirst(6).prefix { $0 == " " }.count
+                let plain = narrow.dropFirst(8).prefix { $0 == " " }.count
+                #expect(after + 12 == plain + 8, "\(rows)")
+            }
+        }
+
+        /// What was written just now counts; the root of an empty vault is no item.
+        @Test func itemsAreCountedAtOnce() throws {
+            try withMountedProfile { profile in
+                #expect(
+                    try profile.command("vault", "info", "Personal").succeed().output.contains("Items    0\n")
+                )
+                for number in 0..<33 { try Files.write("x", to: profile.path("file-\(number)")) }
+                #expect(
+                    try profile.command("vault", "info", "Personal").succeed().output.contains(
+                        "Items    33\n"))
+                try profile.command("status", "--exit-code").succeed()
+            }
+        }
+
+        @Test func aMountPointInTheProfileIsRefused() throws {
+            try withProfile(mounted: nil) { profile in
+                for point in ["\(profile.home)/mount", "\(profile.home)/vaults/../in", profile.home] {
+                    let result = try profile.command("mount", point).fail(with: 72)
+                    #expect(result.error.contains("in the profile"), "\(result.error)")
+                }
+                #expect(try Files.names(profile.home).allSatisfy { $0 != "mount" && $0 != "in" })
+            }
+        }
+
+        @Test(.enabled(if: Machine.has("bash"), "completes as bash does"))
+        func completions() throws {
+            try withMountedProfile { profile in
+                try profile.command("vault", "create", "Plans").succeed()
+                let script = #"""
+                    eval "$("$1" --generate-completion-script bash)"
+                    COMP_WORDS=("$1" vault info --home "$2" P)
+                    COMP_CWORD=5
+                    COMP_LINE="${COMP_WORDS[*]}"
+                    COMP_POINT=${#COMP_LINE}
+                    _coffer
+                    printf '%s\n' "${COMPREPLY[@]}"
+                    """#
+                let bash = try #require(Machine.path("bash"))
+                let result = try Command(bash, ["-c", script, "bash", try Programs.coffer(), profile.home])
+                    .run()
+                #expect(
+                    Set(result.lines.map { $0.trimmingCharacters(in: .whitespaces) }) == [
+                        "Personal", "Plans",
+                    ],
+                    "\(result.output)\(result.error)")
+            }
+        }
+    }
+}
