@@ -56,6 +56,9 @@ package actor SyncEngine {
     /// What was saved of the two.
     var keptCheckpoints: [SyncRow.Key: [UInt8]] = [:]
     var isLoaded = false
+    /// Whether something failed since all was looked at: what stopped then may be forgotten here, and holds all the
+    /// same.
+    private var needsFullRound = true
     var isRebuildWanted = false
     /// Whether commits are made that are put only once they name nothing of a lost side of a fork.
     var isLeavingLostSide = false
@@ -92,7 +95,9 @@ package actor SyncEngine {
     package func round(_ scope: RoundScope = .all) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
             do throws(SyncError) {
-                try await steps(isLoaded ? scope : .all)
+                let all = needsFullRound || !isLoaded
+                try await steps(all ? .all : scope)
+                if all || scope == .all { needsFullRound = false }
                 status.succeeded(at: setup.milliseconds())
             } catch {
                 status.failed(error, at: setup.milliseconds())
@@ -118,6 +123,7 @@ package actor SyncEngine {
         do throws(SyncError) { return try await body() } catch {
             // What is in memory may be ahead of what was saved.
             isLoaded = false
+            needsFullRound = true
             throw error
         }
     }
@@ -163,6 +169,13 @@ package actor SyncEngine {
         queue = CausalQueue(applied: versions, byteCountMax: setup.waitingByteCountMax)
         for (log, stop) in stops { _ = queue.end(log, at: stop.dot.sequence - 1) }
         isLoaded = true
+    }
+
+    /// Takes up what was saved once more, where an error is passed over: what is in memory may be ahead of it.
+    func reload() async throws(SyncError) {
+        isLoaded = false
+        needsFullRound = true
+        try await load()
     }
 
     private func take(_ rows: [SyncRow]) throws(SyncError) {

@@ -16,16 +16,22 @@ extension SyncEngine {
     func pullMembers() async throws(SyncError) {
         notes.removeAll { if case .memberLink = $0 { true } else { false } }
         var rows: [SyncRow] = []
-        while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
-            let sequence = chain.nextSequence
-            guard try await appendMember(bytes) else { break }
-            rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes))
-            // What waited for want of a link may be right now.
-            stops = stops.filter { $0.value.problem.isFinal }
-            forgetRestoredForks()
-            guard rows.count >= Self.linkBatchCountMax else { continue }
+        do throws(SyncError) {
+            while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
+                let sequence = chain.nextSequence
+                guard try await appendMember(bytes) else { break }
+                rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes))
+                // What waited for want of a link may be right now.
+                stops = stops.filter { $0.value.problem.isFinal }
+                forgetRestoredForks()
+                guard rows.count >= Self.linkBatchCountMax else { continue }
+                try await save(rows)
+                rows = []
+            }
+        } catch {
+            // What was taken is saved: with a gap in what was saved, nothing could be taken up any more.
             try await save(rows)
-            rows = []
+            throw error
         }
         try await save(rows)
         guard chain.nextSequence > 0 else { throw .noMembers }

@@ -24,6 +24,9 @@ extension SyncEngine {
 
     /// Gives up the change of the members that waits for the remote.
     ///
+    /// Nothing is deleted at the remote: a put that failed may have had its effect, or may have it later. The set of
+    /// wraps that it put stays, and is named if no link names it.
+    ///
     /// - Throws: `.membership`: `.nothingPending`; `.tookPlace` if the remote has it already.
     package func cancelPendingChange() async throws(SyncError) {
         try await alone { () async throws(SyncError) in
@@ -33,18 +36,17 @@ extension SyncEngine {
             // The remote may have taken what it said to have refused.
             do throws(SyncError) { try await pullMembers() } catch {
                 guard case .remote = error else { throw error }
+                try await reload()
             }
+            // An earlier form of the link, with other bounds, has the same set of wraps.
+            let set = pending.wraps.flatMap { try? WrapSet($0) }
+            let tookPlace =
+                chain.links.contains { $0.bytes == pending.link }
+                || chain.state.grants.contains { $0.wraps == set?.hash }
+            if let set { try await keepWraps([set]) }
             try await asking { () async throws(ReplicaError) in try await replica.save(PendingLink.noRows) }
             duties.pending = nil
-            guard !chain.links.contains(where: { $0.bytes == pending.link }) else {
-                throw .membership(.tookPlace)
-            }
-            // Its keys are of no use to anybody; where they cannot be deleted now, they are named later.
-            if let name = wrapsName(pending) {
-                do throws(RemoteError) { try await remote.delete(name) } catch {
-                    if error == .cancelled { throw .cancelled }
-                }
-            }
+            guard !tookPlace else { throw .membership(.tookPlace) }
         }
         wakes.wake(.all)
     }

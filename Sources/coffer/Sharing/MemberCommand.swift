@@ -187,7 +187,8 @@ struct MemberCommand: ParsableCommand {
             abstract: "Withdraw a change of a member that the remote could not take yet.",
             discussion: """
                 What “coffer member” could not bring to the remote is kept, and done once the remote takes it; “coffer \
-                status” shows it.
+                status” shows it. While the remote cannot be asked whether it has taken the change all the same, the \
+                change may still happen.
                 """)
         @OptionGroup var profile: ProfileOptions
         @Argument(help: "The vault.") var vault: String
