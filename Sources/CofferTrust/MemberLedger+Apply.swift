@@ -59,6 +59,8 @@ extension MemberLedger: Ledger {
         _ link: LinkRecord, _ context: KnownIdentities
     ) throws(TrustError) {
         guard members[identity] == nil else { throw .alreadyMember(identity) }
+        // With its bounds, it would write on in the logs that it had.
+        guard left[identity] == nil else { throw .leftUnbounded(identity) }
         guard members.count < TrustLimits.memberCountMax else { throw .tooManyMembers }
         if let invite, !usedInvites.insert(invite).inserted { throw .inviteUsed }
         guard let keys = try context.keys(of: identity, at: head) else { throw .identityRevoked }
@@ -71,7 +73,6 @@ extension MemberLedger: Ledger {
             Member(
                 identity: identity, role: role, head: head, keys: keys, joined: link.sequence,
                 granted: link.sequence))
-        left[identity] = nil
         note(identity, link)
         grants.append(
             Grant(sequence: link.sequence, wraps: wraps, signer: link.signer, identities: [identity]))

@@ -51,6 +51,7 @@ extension TrustError: CustomStringConvertible {
         case .missingRight(let permission): "the role does not have the right: \(permission.rawValue)"
         case .notMember(let identity): "\(identity) is no member"
         case .alreadyMember(let identity): "\(identity) is a member already"
+        case .leftUnbounded(let identity): "\(identity) has left, and is to be removed before it comes back"
         case .keyInUse: "another member signs with this key"
         case .tooManyMembers: "the vault has as many members as it can have"
         case .nothingNew: "nothing would change"

@@ -52,6 +52,8 @@ package enum TrustError: Error, Equatable {
     case notMember(IdentityID)
     /// The identity is a member already.
     case alreadyMember(IdentityID)
+    /// Who is to come back has left, and nobody has said yet which of its commits count.
+    case leftUnbounded(IdentityID)
     /// Another member signs with this key.
     case keyInUse
     /// The invite was used before.

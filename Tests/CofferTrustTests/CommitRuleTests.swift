@@ -62,6 +62,7 @@ import Testing
     @Test func whoCameBackGoesOn() throws {
         let before = head
         try vault.leave(bob, [bound(1, 10)])
+        try vault.remove(bob, by: alice, [bound(1, 10)])
         try vault.add(bob, .writer, by: alice)
         #expect(try signer(bob, 11, head) == key(bob))
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before) }

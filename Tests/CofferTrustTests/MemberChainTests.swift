@@ -178,12 +178,14 @@ import Testing
 
     @Test func whoCameBackIsAMemberAgain() throws {
         try vault.add(bob, .writer, by: alice)
-        try vault.leave(bob)
+        try vault.leave(bob, [bound(1, 1 << 62, 0)])
+        // Its own bounds would hold in the logs that it had.
+        #expect(throws: TrustError.leftUnbounded(bob.id)) { try vault.add(bob, .reader, by: alice) }
+        try vault.remove(bob, by: alice)
         try vault.add(bob, .reader, by: alice)
         #expect(role(bob) == .reader)
-        // It left, so the next epoch is still owed; it has the present one by its new wrap.
-        #expect(vault.state.owed == [.left(bob.id)])
-        #expect(WrapAudit.findings(vault.chain, sets: vault.stored) == [.rotationOwed(.left(bob.id))])
+        #expect(vault.state.owed.isEmpty && vault.state.left.isEmpty)
+        #expect(WrapAudit.findings(vault.chain, sets: vault.stored).isEmpty)
     }
 
     @Test func whoComesBackDoesNotBringOlderKeys() throws {
@@ -191,6 +193,7 @@ import Testing
         try bob.roll()
         try vault.add(bob, .writer, by: alice)
         try vault.leave(bob)
+        try vault.remove(bob, by: alice)
         let head = try old.head.orThrow()
         #expect(throws: TrustError.usedBefore) {
             try vault.take(

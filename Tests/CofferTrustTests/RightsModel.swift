@@ -74,12 +74,11 @@ struct RightsModel {
         switch act {
         case .record: return false
         case .add(let who, let role, let invite):
-            guard rank >= rankNeeded(for: role), members[who] == nil, !chains[who].isRevoked else {
-                return false
-            }
+            guard rank >= rankNeeded(for: role), members[who] == nil, left[who] == nil,
+                !chains[who].isRevoked
+            else { return false }
             if let invite, !invites.insert(invite).inserted { return false }
             members[who] = Member(role: role, known: chains[who].length)
-            left[who] = nil
             lastKnown[who] = chains[who].length
         case .change(let who, let role):
             guard let member = members[who], !member.isRevoked, member.role != role else { return false }

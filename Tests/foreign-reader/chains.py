@@ -140,11 +140,11 @@ class Members:
             member = self.read_member(fields, None)
             member.role = fields.u8()
             require(member.identity.id not in self.members, "who is added is a member already")
+            require(member.identity.id not in self.left, "who is added has left, and nobody has bounded it")
             require(member.keys, "who is added is revoked")
             self.check_right(signer, OWNER if member.role <= ADMIN else ADMIN)
             fields.identifier()
             self.members[member.identity.id] = member
-            self.left.pop(member.identity.id, None)
             self.wrap_sets.append((self.epoch, fields.take(32), link.signer))
         elif operation == 3:  # ChangeRole
             member, role = self.members[fields.take(32)], fields.u8()

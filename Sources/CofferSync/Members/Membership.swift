@@ -97,6 +97,8 @@ extension MembershipError: CustomStringConvertible {
         case .missingRight(let permission): "your role may not \(permission.rawValue)"
         case .notMember: "there is no such member"
         case .alreadyMember: "that identity is a member already"
+        case .leftUnbounded:
+            "that identity has left, and an owner's or admin's device has yet to say what counts of it"
         case .nothingNew: "nothing would change"
         case .lastOwner: "the vault would have no owner: name a successor"
         case .wrongSuccessor: "no successor is needed, or that one cannot be it"

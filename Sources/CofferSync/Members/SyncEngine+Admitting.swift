@@ -77,7 +77,10 @@ extension SyncEngine {
     }
 
     /// Makes a member of somebody whose identity lies beside the vault.
+    ///
+    /// Who has left is bounded before that: nobody comes back into logs whose end nobody has named.
     func addMember(_ identity: IdentityID, _ role: Role, by invite: InviteID? = nil) async throws(SyncError) {
+        if chain.state.left[identity] != nil { try await removeMember(identity, onlyIfLeft: true) }
         try await link { () async throws(SyncError) in
             guard chain.state.members[identity] == nil else { return nil }
             guard let known = identities[identity] else {

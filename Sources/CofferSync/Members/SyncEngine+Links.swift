@@ -134,6 +134,7 @@ extension SyncEngine {
         guard let pending = duties.pending else { return }
         guard let record = try? LinkRecord(pending.link) else { return try await dropPending() }
         if record.sequence < chain.nextSequence, chain.links[Int(record.sequence)].bytes == pending.link {
+            if let set = pending.wraps.flatMap({ try? WrapSet($0) }) { try await keepWraps([set]) }
             try await asking { () async throws(ReplicaError) in try await replica.save(PendingLink.noRows) }
             duties.pending = nil
             return
@@ -181,7 +182,10 @@ extension SyncEngine {
             return
         }
         switch operation {
-        case .removeMember(let identity, _, _): try await removeMember(identity)
+        case .removeMember(let identity, _, _):
+            // Nor is one removed again who came back meanwhile; one who has left is bounded all the same.
+            let hasComeBack = chain.state.members[identity].map { $0.joined >= record.sequence } ?? false
+            try await removeMember(identity, onlyIfLeft: hasComeBack)
         case .changeRole(let identity, let role, _): try await changeRole(of: identity, to: role)
         case .leave(let successor, _): try await leaveVault(successor)
         case .addMember(let identity, _, let role, nil, _):

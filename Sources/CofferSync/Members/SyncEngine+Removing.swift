@@ -64,13 +64,13 @@ extension SyncEngine {
 
     // MARK: Steps
 
-    func removeMember(_ identity: IdentityID) async throws(SyncError) {
+    /// - Parameter onlyIfLeft: Whether to do nothing for who is a member: it may have come back meanwhile.
+    func removeMember(_ identity: IdentityID, onlyIfLeft: Bool = false) async throws(SyncError) {
         try await recordNewKeys(without: identity)
         try await link { () async throws(SyncError) in
             try await pullAllLogs()
-            guard chain.state.members[identity] != nil || chain.state.left[identity] != nil else {
-                return nil
-            }
+            let isMember = chain.state.members[identity] != nil
+            guard isMember ? !onlyIfLeft : chain.state.left[identity] != nil else { return nil }
             let recipients = try await recipients(without: identity)
             let (bounds, keyring) = (try bounds(of: identity), try openedKeyring())
             return try ruling { () throws(TrustError) in
@@ -85,10 +85,13 @@ extension SyncEngine {
     /// Says of those who have left by themselves which of their commits count, as for a removal: what they said of that
     /// themselves could let them write on.
     func boundThoseWhoLeft() async throws(SyncError) {
+        // What is applied here of a lost side of a fork is no bound.
+        guard !hasLostCommits else { return }
         for identity in chain.state.left.keys.sorted() where chain.state.may(ownIdentity, remove: identity) {
-            do throws(SyncError) { try await removeMember(identity) } catch {
+            do throws(SyncError) { try await removeMember(identity, onlyIfLeft: true) } catch {
                 // The round goes on as far as it can, and says itself what is wrong with the remote.
                 guard case .remote = error else { throw error }
+                return try await reload()
             }
         }
     }
