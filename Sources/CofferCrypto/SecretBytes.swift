@@ -9,30 +9,29 @@ internal import CofferSystem
 // which as it cannot be copied need it alone; all others read. Hence it may be shared and handed on.
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
-    private let slab: SecretSlab?
+    // Counted by init and deinit alone: the optimizer has miscompiled references in types that cannot be copied.
+    private let slab: Unmanaged<SecretSlab>?
     /// Bytes in it.
     package let count: Int
 
     /// Makes `count` secret bytes and lets `fill` write them.
-    package init<Failure: Error>(
-        count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
-    ) throws(Failure) {
+    package init(count: Int, _ fill: (inout MutableRawSpan) -> Void) {
         Sodium.ensureInitialised()
         if count <= SecretSlab.placeByteCount {
             let place = SecretSlab.place()
-            slab = place.slab
+            unsafe slab = Unmanaged.passRetained(place.slab)
             unsafe self.start = unsafe place.slab.start(of: place.offset)
         } else {
             guard let start = unsafe sodium_malloc(count) else {
                 preconditionFailure("no locked memory for \(count) secret bytes")
             }
-            slab = nil
+            unsafe slab = nil
             unsafe self.start = unsafe start
         }
         self.count = count
         // SAFETY: `count` bytes were allocated just now and nobody else has them.
         var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
-        try fill(&span)
+        fill(&span)
     }
 
     /// Fresh random bytes.
@@ -56,10 +55,12 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        if slab == nil {
-            unsafe sodium_free(start)
-        } else {
+        if let slab = unsafe slab {
             unsafe sodium_memzero(start, count)
+            // Only now: with the last one the memory goes.
+            unsafe slab.release()
+        } else {
+            unsafe sodium_free(start)
         }
     }
 

@@ -96,17 +96,6 @@ import Testing
         #expect(SecretBytes.random(count: 0).array.isEmpty)
     }
 
-    /// The error of `fill` comes out, and the memory goes back once.
-    @Test func failedFill() {
-        for _ in 0..<100 {
-            #expect(throws: Refusal.self) {
-                _ = try SecretBytes(count: 32) { (_: inout MutableRawSpan) throws(Refusal) in
-                    throw Refusal()
-                }
-            }
-        }
-    }
-
     /// Errors and results of `withBytes` come through.
     @Test func lending() {
         let secret = SecretBytes(copying: pattern(8, 67).span.bytes)
