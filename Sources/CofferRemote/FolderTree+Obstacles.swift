@@ -15,8 +15,11 @@ extension FolderTree {
     ) throws(RemoteError) -> Bool {
         let status = try reading { () throws(SystemError) in try target.status(of: name) }
         guard let status else { return true }
-        guard status.kind != .regular else { return false }
-        try moveAside(name, in: target, aside: incoming, unless: .regular)
+        switch status.kind {
+        case .regular: return false
+        case .directory: try moveDirectoryAside(name, in: target, aside: incoming)
+        default: try moveSpecialAside(name, in: target, aside: incoming)
+        }
         return true
     }
 
@@ -41,7 +44,7 @@ extension FolderTree {
                 try vault.makeSubdirectory(FolderTemporary.directoryName)
                 return try vault.subdirectory(FolderTemporary.directoryName)
             }
-            try moveAside(name, in: parent, aside: incoming, unless: .directory)
+            try moveFileAside(name, in: parent, aside: incoming)
             return try changing { () throws(SystemError) in
                 try parent.makeSubdirectory(name)
                 return try parent.subdirectory(name)
@@ -49,21 +52,59 @@ extension FolderTree {
         }
     }
 
-    /// Moves something into `.incoming`, whole: whoever made it may want it.
-    ///
-    /// - Parameter kind: What belongs there.
-    private func moveAside(
-        _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory, unless kind: FileStatus.Kind
+    /// Moves a directory in an object's place into `.incoming`, whole: whoever made it may want it.
+    private func moveDirectoryAside(
+        _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory
     ) throws(RemoteError) {
-        let aside = Self.asidePrefix + String(UInt64.random(in: 0 ... .max), radix: 16)
-        do throws(SystemError) { try target.rename(name, to: incoming, aside) } catch {
+        do throws(SystemError) {
+            // With "/" behind it, nothing else is moved: no object that has come meanwhile.
+            try target.rename(name + "/", to: incoming, Self.asideName())
+        } catch {
             // Somebody else was first.
+            guard error.isMissing || error.isNotDirectory else { throw RemoteError(changing: error) }
+        }
+    }
+
+    /// Moves what is no directory out of a directory's place into `.incoming`.
+    private func moveFileAside(
+        _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory
+    ) throws(RemoteError) {
+        do throws(SystemError) {
+            try target.link(name, to: incoming, Self.asideName())
+            // This never removes a directory.
+            try target.removeFile(name)
+        } catch {
+            let kind = (try? target.status(of: name))?.kind
+            // Somebody else was first.
+            guard error.isMissing || kind == nil || kind == .directory else {
+                throw RemoteError(changing: error)
+            }
+        }
+    }
+
+    /// Moves a pipe, a device or a symbolic link out of an object's place into `.incoming`.
+    private func moveSpecialAside(
+        _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory
+    ) throws(RemoteError) {
+        let aside = Self.asideName()
+        do throws(SystemError) { try target.rename(name, to: incoming, aside) } catch {
             guard error.isMissing else { throw RemoteError(changing: error) }
             return
         }
-        // What belongs there may have come meanwhile.
+        // An object may have come meanwhile: it goes back, unless another one has taken its place.
         let moved = try reading { () throws(SystemError) in try incoming.status(of: aside) }
-        guard moved?.kind == kind else { return }
-        try changing { () throws(SystemError) in try incoming.renameExclusively(aside, to: target, name) }
+        guard moved?.kind == .regular else { return }
+        do throws(SystemError) {
+            try incoming.link(aside, to: target, name)
+            try incoming.removeFile(aside)
+        } catch {
+            if error.isExisting { return }
+            guard error.isNotSupported else { throw RemoteError(changing: error) }
+            try changing { () throws(SystemError) in try incoming.renameExclusively(aside, to: target, name) }
+        }
+    }
+
+    private static func asideName() -> String {
+        asidePrefix + String(UInt64.random(in: 0 ... .max), radix: 16)
     }
 }
