@@ -34,7 +34,7 @@ extension SyncEngine {
     /// place at which the two histories differ.
     func lookForFork() async throws(SyncError) {
         guard let head = chain.links.last else { return }
-        var other: (sequence: UInt64, bytes: [UInt8])?
+        var others: [(known: LinkRecord, bytes: [UInt8])] = []
         var lost: [LinkRecord] = []
         for known in chain.links.reversed() {
             let bytes = try await fetchLink(layout.member(known.sequence))
@@ -45,22 +45,57 @@ extension SyncEngine {
                 lost.append(known)
                 continue
             }
-            other = (known.sequence, bytes)
+            others.append((known, bytes))
         }
-        guard let other else {
-            // What there was of another history is gone.
-            duties.forks = []
-            notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
-            return try await putLinksAgain(lost.reversed())
-        }
-        do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
-            if case .identityMissing(let identity) = error { try await pullIdentity(of: identity) }
-        }
-        do throws(TrustError) { try chain.append(other.bytes, knowing: identities) } catch {
-            guard case .fork(let fork) = error else {
-                return note(.memberLink(sequence: other.sequence, error))
+        // The first one at which the histories differ; what stands in front of it and could never be there, anybody
+        // may have signed.
+        for other in others.reversed() {
+            switch try await problem(of: other.bytes) {
+            case nil: continue
+            case .fork(let fork): return try await settle(fork)
+            case .identityMissing(let identity) where addsMember(other.bytes):
+                return note(.memberLink(sequence: other.known.sequence, .identityMissing(identity)))
+            default:
+                lost.append(other.known)
+                guard lost.count < Self.lostLinkCountMax else { return }
             }
-            try await settle(fork)
+        }
+        // What there was of another history is gone.
+        duties.forks = []
+        notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
+        try await putLinksAgain(lost.sorted { $0.sequence < $1.sequence })
+    }
+
+    /// Whether some bytes in a known link's place are of another history; not what nobody entitled has signed.
+    func isOfOtherHistory(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
+        switch try await problem(of: bytes) {
+        case .fork: true
+        case .identityMissing: addsMember(bytes)
+        default: false
+        }
+    }
+
+    /// Whether a link adds a member: only there the signer is checked before who it names.
+    private func addsMember(_ bytes: [UInt8]) -> Bool {
+        if case .addMember? = MemberOperation(ofLink: bytes) { true } else { false }
+    }
+
+    /// What the chain says of a link in a place that is taken; nil if it has that link.
+    private func problem(of bytes: [UInt8]) async throws(SyncError) -> TrustError? {
+        var copy = chain
+        do throws(TrustError) {
+            try copy.append(bytes, knowing: identities)
+            return nil
+        } catch {
+            guard case .identityMissing(let identity) = error else { return error }
+            try await pullIdentity(of: identity)
+        }
+        copy = chain
+        do throws(TrustError) {
+            try copy.append(bytes, knowing: identities)
+            return nil
+        } catch {
+            return error
         }
     }
 

@@ -34,7 +34,9 @@ extension SyncEngine {
             let found = try await fetchLink(name)
             guard found != link.bytes else { continue }
             // Another link of this vault is a fork, and for others to decide.
-            if let found, chain.isLink(found, at: link.sequence) { continue }
+            if let found, chain.isLink(found, at: link.sequence), try await isOfOtherHistory(found) {
+                continue
+            }
             guard try await putAgain(name, link.bytes, ifAbsent: found == nil) else { return }
             note(.membership(.putAgain("link \(link.sequence) of the members")))
         }
