@@ -14,12 +14,23 @@ enum Completions {
         guard let vault = named.first, case .members(let report)? = ask(.members(vault: vault), words) else {
             return []
         }
-        return report.members.filter { !$0.isThis }.map(\.name)
+        return report.members.filter { !$0.isThis }.map(\.name).filter(isPlain)
     }
 
     private static func vaultNames(_ words: [String]) -> [String] {
         guard case .status(let status)? = ask(.status, words) else { return [] }
-        return status.vaults.map(\.name)
+        return status.vaults.map(\.name).filter(isPlain)
+    }
+
+    /// Whether a shell takes a name for nothing but words.
+    ///
+    /// bash expands what is completed, commands in it included, and others choose names.
+    private static func isPlain(_ name: String) -> Bool {
+        !name.hasPrefix("-")
+            && name.unicodeScalars.allSatisfy { scalar in
+                scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                    || " _-.,@+".unicodeScalars.contains(scalar)
+            }
     }
 
     private static func ask(_ request: ControlRequest, _ words: [String]) -> ControlResponse? {

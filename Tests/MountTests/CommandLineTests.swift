@@ -83,6 +83,10 @@ extension MountTests {
         func completions() throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Plans").succeed()
+                // Names that would run a command, were they handed to the shell.
+                for name in ["P$(echo injected >&2)", "P`echo injected >&2`"] {
+                    try Files.makeDirectory("\(profile.point)/\(name)")
+                }
                 let script = #"""
                     eval "$("$1" --generate-completion-script bash)"
                     COMP_WORDS=("$1" vault info --home "$2" P)
@@ -100,6 +104,7 @@ extension MountTests {
                         "Personal", "Plans",
                     ],
                     "\(result.output)\(result.error)")
+                #expect(!result.error.contains("injected"), "\(result.error)")
             }
         }
     }
