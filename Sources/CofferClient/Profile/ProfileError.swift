@@ -173,8 +173,8 @@ extension ProfileError: CustomStringConvertible {
             """
         case .incompleteRemote(let vault, let url):
             """
-            \(url) has “\(vault)”, but not what was changed about its members lately. Copy all that the present \
-            remote has of it there, and try again.
+            \(url) has “\(vault)”, but not all that was synced: commits, contents or changes of its members are \
+            missing. Copy all that the present remote has of it there, while no device syncs it, and try again.
             """
         case .remoteOnly(let vault, let items, let bytes):
             """

@@ -1,8 +1,10 @@
+internal import CofferFUSE
 internal import CofferFormat
 internal import CofferRemote
 internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust
+internal import CofferVault
 
 // Whether a place is the one at which a vault is to be synced.
 extension SharedVault {
@@ -45,6 +47,33 @@ extension SharedVault {
         guard try has(last) else { throw .incompleteRemote(vault: name, url: share.url) }
     }
 
+    /// Checks that the remote has the last commits that this device knows, and the packs that contents refer to.
+    ///
+    /// A copy without them would have a gap in a log, before which everybody else stops for good.
+    ///
+    /// - Throws: `.incompleteRemote`.
+    func checkKnownCommits() throws(ProfileError) {
+        let commits = try asking { engine async throws(SyncError) in try await engine.lastCommits() }
+        let packs: [PackID]
+        do throws(FileSystemError) { packs = try mounted.vault.remotePacks() } catch { throw .vault(error) }
+        let (remote, layout) = (remote, layout)
+        let isComplete: Bool
+        do throws(RemoteError) {
+            isComplete = try Waiting.run { () async throws(RemoteError) in
+                for commit in commits where try await !remote.hasObject(commit) { return false }
+                if packs.isEmpty { return true }
+                let listed = Set(try await remote.names(below: layout.packs))
+                for pack in packs.map(layout.pack) where !listed.contains(pack) {
+                    guard try await remote.hasObject(pack) else { return false }
+                }
+                return true
+            }
+        } catch {
+            throw .remote(error)
+        }
+        guard isComplete else { throw .incompleteRemote(vault: name, url: share.url) }
+    }
+
     /// The bytes of an object, as many as a link has; nil where there is none.
     private func start(
         of name: RemoteName, at remote: any RemoteBackend
@@ -56,6 +85,19 @@ extension SharedVault {
         } catch {
             if case .absent = error { return nil }
             throw .remote(error)
+        }
+    }
+}
+
+extension RemoteBackend {
+    /// Whether an object is there.
+    fileprivate func hasObject(_ name: RemoteName) async throws(RemoteError) -> Bool {
+        do throws(RemoteError) {
+            _ = try await get(name, 0..<1)
+            return true
+        } catch {
+            guard case .absent = error else { throw error }
+            return false
         }
     }
 }

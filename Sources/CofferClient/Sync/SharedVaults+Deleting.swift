@@ -51,7 +51,8 @@ extension SharedVault {
 }
 
 extension RemoteBackend {
-    fileprivate func names(below prefix: RemotePrefix) async throws(RemoteError) -> [RemoteName] {
+    /// All names below a prefix.
+    func names(below prefix: RemotePrefix) async throws(RemoteError) -> [RemoteName] {
         var (names, after): ([RemoteName], RemoteName?) = ([], nil)
         repeat {
             let page = try await list(prefix, after: after)

@@ -157,13 +157,18 @@ final class SharedVaults: Sendable {
             var share = old.share
             share.url = try SharedVault.url(url).text
             if share.url == old.share.url { return }
-            let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
-            try new.reach()
-            try new.checkKnownLinks()
+            // Before the checks: nothing is to come to the present place after them, and reads go to one place.
             forget(mounted.slot)
-            // Invites may have come since the sync began.
-            if let kept = profile.share(of: share.vault) { share.invites = kept.invites }
-            do throws(ProfileError) { try profile.setShare(share) } catch {
+            do throws(ProfileError) {
+                let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+                try new.reach()
+                try new.checkKnownLinks()
+                try new.checkKnownCommits()
+                // Invites may have come since the sync began.
+                if let kept = profile.share(of: share.vault) { share.invites = kept.invites }
+                try profile.setShare(share)
+            } catch {
+                // Contents are read from the present place again, too.
                 _ = try? open(mounted, old.share)
                 throw error
             }

@@ -1,5 +1,5 @@
 internal import CofferCrypto
-internal import CofferFormat
+package import CofferFormat
 internal import CofferSystem
 
 /// The index as of one commit, for checks that take their time; others go on changing it.
@@ -36,6 +36,20 @@ package final class IndexReader {
             SELECT count(DISTINCT item), coalesce(sum(length), 0) FROM extents WHERE pack = 0 AND position = 0
             """
         ).first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+    }
+
+    /// Packs on a remote that contents refer to, or will refer to when they are sent anew.
+    package func remotePacks() throws(StoreError) -> [PackID] {
+        var packs: [PackID] = []
+        try database.prepare(
+            "SELECT pack FROM remote_extents WHERE live > 0 UNION SELECT pack FROM remote_pages"
+        ).each(
+            { _ in },
+            { row throws(StoreError) in
+                if let pack = PackID(bytes: row.bytes(0)) { packs.append(pack) }
+                return true
+            })
+        return packs
     }
 
     /// Ranges of content that are on a remote only, of items from behind `item` on, in order.

@@ -1,5 +1,5 @@
 internal import CofferFormat
-internal import CofferRemote
+package import CofferRemote
 internal import CofferTrust
 
 // Which commits are at the remote, and whether it shows less than it did.
@@ -83,6 +83,23 @@ extension SyncEngine {
         notes.removeAll { if case .stale = $0 { true } else { false } }
         for (log, rounds) in staleRounds where rounds >= setup.staleRoundsMax {
             note(.stale(author(log), known: logs[log]?.head.sequence ?? 0, shown: shown[log] ?? 0))
+        }
+    }
+
+    /// Names of the last commits of each log that the remote must have, as far as this device knows.
+    package func lastCommits() async throws(SyncError) -> [RemoteName] {
+        try await load()
+        return logs.compactMap { log, summary in
+            var sequence = summary.head.sequence
+            // What is still to be sent will be.
+            if log == setup.log, let unsent = outgoing.keys.min() {
+                sequence = min(sequence, unsent - min(unsent, 1))
+            }
+            let last = Dot(log: log, sequence: sequence)
+            guard sequence > 0, standing?.covers(last) != true,
+                !chain.hasRestored(last, since: summary.head.members)
+            else { return nil }
+            return layout.commit(log, sequence)
         }
     }
 

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -11,6 +11,14 @@ extension Vault {
             try state.withLock { state throws(StoreError) in try state.index.makeReader() }.missing()
         }
         return (Int(items), bytes)
+    }
+
+    /// Packs at the remote that contents refer to.
+    package func remotePacks() throws(FileSystemError) -> [PackID] {
+        if !isReadOnly, stoppedReason == nil { try commitIndex() }
+        return try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.remotePacks()
+        }
     }
 
     /// Fetches all content that is on the remote only, as if it was read.

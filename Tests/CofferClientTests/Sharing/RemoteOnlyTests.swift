@@ -63,6 +63,19 @@ import Testing
         #expect(bob.shared.all.count == 1 && bob.profile.shares.first?.hasRemote == true)
     }
 
+    /// What is not in a copy would be lost with the remote; and nothing is read from a copy that is refused.
+    @Test func aCopyWithoutContentsIsRefused() throws {
+        let (_, bob) = try pair()
+        let other = try TemporaryDirectory()
+        let copy = "\(other.path)/copy"
+        try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
+        for vault in try FileManager.default.contentsOfDirectory(atPath: "\(copy)/vaults") {
+            try FileManager.default.removeItem(atPath: "\(copy)/vaults/\(vault)/packs")
+        }
+        #expect(bob.error(.moveRemote(vault: "Ours", url: copy))?.caseName == "incompleteRemote")
+        #expect(try bob.read("a", in: "Ours") == Self.text)
+    }
+
     /// A limit holds at once, and whenever the profile is opened.
     @Test func aCacheLimit() throws {
         let (_, bob) = try pair()

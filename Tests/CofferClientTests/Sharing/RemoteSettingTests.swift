@@ -72,6 +72,24 @@ import Testing
         #expect(try alice.sync().first?.remote == place.url)
     }
 
+    /// A copy that was made before the last commit would get the next one behind a gap.
+    @Test func aRemoteIsMovedToACopyWithoutTheLastCommit() throws {
+        let (alice, bob) = try place.pair()
+        let other = try TemporaryDirectory()
+        let copy = "\(other.path)/copy"
+        try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
+        try alice.write("x", to: "late", in: "Personal")
+        #expect(try alice.sync().map(\.failure) == [nil])
+        #expect(alice.error(.moveRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        #expect(try alice.sync().map(\.remote) == [place.url])
+        let whole = "\(other.path)/whole"
+        try FileManager.default.copyItem(atPath: place.folder.path, toPath: whole)
+        _ = try alice.ask(.moveRemote(vault: "Personal", url: whole))
+        _ = try bob.ask(.moveRemote(vault: "Ours", url: whole))
+        for person in [alice, bob] { #expect(try person.sync().map(\.failure) == [nil]) }
+        #expect(try bob.has("late", in: "Ours"))
+    }
+
     /// Everybody reaches the remote in a way of their own.
     @Test func whoJoinsHasAnotherWay() throws {
         let (alice, _) = try place.pair()
