@@ -3,26 +3,30 @@ internal import CofferSystem
 /// Who may use what is made in a folder, as the folder itself says: what its group and others may do there, they may
 /// do in all directories below, too, whatever the umask of who makes them.
 ///
-/// As git does with core.sharedRepository. What the umask, or a default ACL, allows anyway stays allowed.
+/// As git does with core.sharedRepository. What the umask, or a default ACL, allows anyway stays allowed. Where the
+/// folder has an access control list, its group is given nothing: the permissions that show for it are the mask.
 struct FolderAccess {
     private let folder: FileStatus
+    /// What the folder lets others do, without what an access control list only seems to say.
+    private let permissions: UInt32
     private static let setGroup: UInt32 = 0o2000, sticky: UInt32 = 0o1000, groupMayWrite: UInt32 = 0o020
 
-    init(of folder: FileStatus) {
+    init(of folder: FileStatus, hasAccessList: Bool) {
         self.folder = folder
+        permissions = hasAccessList ? folder.permissions & ~0o2070 : folder.permissions
     }
 
     /// What a directory has at least.
     private var directory: UInt32 {
-        folder.permissions & (0o077 | Self.sticky) | (group == nil ? 0 : Self.setGroup)
+        permissions & (0o077 | Self.sticky) | (group == nil ? 0 : Self.setGroup)
     }
 
     /// What a file has at least; none is ever changed, but for its name.
-    private var file: UInt32 { folder.permissions & 0o044 }
+    private var file: UInt32 { permissions & 0o044 }
 
     /// The group to which all belongs; nil for that of who makes it.
     private var group: UInt32? {
-        folder.permissions & (Self.groupMayWrite | Self.setGroup) == 0 ? nil : folder.group
+        permissions & (Self.groupMayWrite | Self.setGroup) == 0 ? nil : folder.group
     }
 
     /// Gives others what the folder allows, in a directory of this user's own.

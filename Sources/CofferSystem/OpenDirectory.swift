@@ -88,6 +88,11 @@ package final class OpenDirectory: Sendable {
         try setFileAccess(descriptor.number, group, permissions, on: path)
     }
 
+    /// Whether the directory has an access control list: the permissions of its group are then the mask of that.
+    package var hasAccessList: Bool {
+        unsafe coffer_has_mark(descriptor.number, "system.posix_acl_access") != 0
+    }
+
     /// Whether this process may make and remove names in the directory.
     ///
     /// As faccessat(2) with AT_EACCESS.
@@ -198,10 +203,18 @@ package final class OpenDirectory: Sendable {
 }
 
 /// Gives what is open to a group, as far as the user may, and sets its permissions.
+///
+/// Where the user may not, the group that it has gets no more than it had.
 func setFileAccess(
     _ descriptor: Int32, _ group: UInt32?, _ permissions: UInt32, on path: String
 ) throws(SystemError) {
-    // Only to a group that the user is in; who is not can do no better.
-    if let group { _ = fchown(descriptor, uid_t.max, group) }
-    try retryingInterrupted("chmod", on: path) { fchmod(descriptor, permissions) }
+    var permissions = permissions
+    // Only to a group that the user is in.
+    if let group, fchown(descriptor, uid_t.max, group) != 0 {
+        var status = stat()
+        try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor, &status) }
+        permissions = permissions & ~0o2070 | UInt32(status.st_mode) & 0o2070
+    }
+    let wanted = permissions
+    try retryingInterrupted("chmod", on: path) { fchmod(descriptor, wanted) }
 }
