@@ -22,7 +22,7 @@ struct IdentityCommand: ParsableCommand {
                 let text = report.card ?? ""
                 return Output.line(text.hasSuffix("\n") ? String(text.dropLast()) : text)
             }
-            Output.line(report.name)
+            Output.line(Output.visible(report.name))
             Output.line(report.fingerprint)
         }
     }
@@ -72,7 +72,7 @@ struct IdentityCommand: ParsableCommand {
             let response = try Requests.perform(.verify(target, words: words), profile)
             guard case .identity(let report) = response else { throw ProfileError.otherAnswer }
             if json { return try Output.json(report) }
-            Output.line(report.name)
+            Output.line(Output.visible(report.name))
             Output.line(report.fingerprint)
             if words != nil { Output.error("The words are the same.") }
         }

@@ -111,7 +111,7 @@ struct RemoteCommand: ParsableCommand {
         }
 
         private static func show(_ report: RemoteTestReport) {
-            Output.line(report.remote)
+            Output.line(Output.visible(report.remote))
             Output.table(
                 ["STEP", "TIME", ""],
                 report.steps.map { step in
