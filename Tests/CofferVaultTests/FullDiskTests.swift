@@ -158,6 +158,51 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
+    /// Counts who wants it, and has nothing to give.
+    private final class WantedReserve: DiskReserve {
+        let count = Condition(0)
+
+        func release() -> Bool {
+            count.withLock { $0 += 1 }
+            return false
+        }
+
+        func restore() {}
+    }
+
+    enum Change: CaseIterable {
+        case append, truncate, punch, remove
+    }
+
+    /// The reserve is for what makes room, and not for what somebody adds to the last page of a file.
+    @Test(arguments: Change.allCases) func theReserveIsForRemovals(change: Change) throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let reserve = WantedReserve()
+        vault.setReserve(reserve)
+        let number = try vault.makeFile("a", Pattern.make(10_000, seed: 1))
+        try vault.commit()
+        // What is new takes a commit of the index.
+        _ = try vault.makeFile("b", Pattern.make(100, seed: 2))
+        test.directory.fail(
+            StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.noSpace, lasts: true))
+        switch change {
+        case .append: try vault.put(Pattern.make(2000, seed: 3), to: number, at: 9000)
+        case .truncate:
+            var changes = AttributeChanges()
+            changes.size = 5000
+            _ = try vault.setAttributes(of: number, changes)
+        case .punch: try vault.allocate(.punchHole, of: number, 4096..<8192, by: TestVault.owner)
+        case .remove: try vault.remove("a")
+        }
+        #expect(fails("noSpace") { try vault.commit() })
+        #expect(reserve.count.withLock { $0 > 0 } == (change != .append))
+        #expect(vault.stoppedReason == nil)
+        test.directory.heal()
+        try vault.commit()
+        #expect(try vault.damage() == [])
+    }
+
     /// Small writes that wait in memory are neither lost nor half-done by a commit that finds no room.
     @Test func aCommitWithoutRoomKeepsWhatWaits() throws {
         let test = try TestVault.create()

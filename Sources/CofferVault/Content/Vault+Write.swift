@@ -216,7 +216,6 @@ extension Vault {
         guard !range.isEmpty else { return }
         let number = item.row.number
         readAhead.end(number)
-        if range.upperBound >= item.row.size { state.removes = true }
         let rows = try storing { () throws(StoreError) in
             try state.index.extents(of: number, overlapping: range)
         }
@@ -289,7 +288,10 @@ extension Vault {
         guard size >= 0, size <= Self.fileByteCountMax else { throw .fileTooLarge }
         if size != item.row.size { try keepIfOutdated(item, state) }
         readAhead.end(item.row.number)
-        if size < item.row.size { try removeContent(of: item, size..<Int64.max, state) }
+        if size < item.row.size {
+            try removeContent(of: item, size..<Int64.max, state)
+            state.removes = true
+        }
         item.row.size = size
         item.row.modified = time
         try dropCapability(of: item, state)

@@ -149,6 +149,7 @@ extension Vault {
                     return true
                 }
                 try self.removeContent(of: item, 0..<last.end, state)
+                state.removes = true
                 state.touch(item, [])
                 return false
             }

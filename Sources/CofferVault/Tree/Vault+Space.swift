@@ -47,6 +47,7 @@ extension Vault {
             case .punchHole:
                 try self.keepIfOutdated(item, state)
                 try self.removeContent(of: item, range, state)
+                state.removes = true
                 keepsSize = true
             case .zero(let keeps):
                 try self.keepIfOutdated(item, state)
