@@ -23,7 +23,9 @@ final class ReserveFile: DiskReserve {
     func release() -> Bool {
         isThere.withLock { isThere in
             isThere = false
-            guard let folder = try? POSIXStorageDirectory(path: directory) else { return false }
+            guard let folder = try? POSIXStorageDirectory(path: directory, followsLink: true) else {
+                return false
+            }
             do throws(SystemError) {
                 guard try folder.contains(Self.name) else { return false }
                 try folder.remove(Self.name)
@@ -39,7 +41,8 @@ final class ReserveFile: DiskReserve {
     func restore() {
         isThere.withLock { isThere in
             if isThere { return }
-            guard let folder = try? POSIXStorageDirectory(path: directory), let space = try? folder.space()
+            guard let folder = try? POSIXStorageDirectory(path: directory, followsLink: true),
+                let space = try? folder.space()
             else { return }
             do throws(SystemError) {
                 let file = try folder.contains(Self.name) ? folder.open(Self.name, create: false) : nil
