@@ -103,6 +103,25 @@ import Testing
         #expect(profileError { () throws(ProfileError) in try failing.begin() } != nil)
     }
 
+    /// What was counted before there was no room makes each attempt take as long as the wait after the last.
+    @Test func noRoomForAnotherCount() throws {
+        let machine = try Machine()
+        try machine.useUp()
+        for delay in [5, 10, 20] as [Int64] {
+            machine.seconds += delay
+            #expect(try machine.attempt() == nil)
+        }
+        machine.seconds += 1000
+        var paused: [Int64] = []
+        var limiter = machine.limiter
+        limiter.pause = { paused.append($0) }
+        limiter.write = { path, _ throws(SystemError) in throw SystemError("write", code: EDQUOT, on: path) }
+        try limiter.begin()
+        #expect(paused == [40])
+        try limiter.succeed()
+        #expect(paused == [40])
+    }
+
     /// An attempt counts before the passphrase is tried: killing the program is of no use.
     @Test func countedBeforehand() throws {
         let machine = try Machine()

@@ -41,17 +41,23 @@ struct AttemptLimiter {
         let since = record.boot == boot ? now - record.time : now
         let rest = Self.delay(after: record.count) * Self.second - since
         if rest > 0 { throw .tooManyAttempts(seconds: (rest + Self.second - 1) / Self.second) }
-        try store(AttemptRecord(count: record.count + 1, boot: boot, time: now))
+        let isStored = try store(AttemptRecord(count: record.count + 1, boot: boot, time: now))
+        if !isStored { pause(max(Self.firstDelay, Self.delay(after: record.count))) }
     }
 
-    /// Writes over the file that is there; where a full disk has no room for a first one, each attempt takes as
-    /// long as one that was counted too often.
-    private func store(_ record: AttemptRecord) throws(ProfileError) {
+    /// Writes over the file that is there.
+    ///
+    /// A full disk may have no room for a first one, nor, where files are copied on writing or lie elsewhere, for any.
+    ///
+    /// - Returns: Whether there was room.
+    @discardableResult
+    private func store(_ record: AttemptRecord) throws(ProfileError) -> Bool {
         do throws(SystemError) {
             try write(path, record.bytes)
+            return true
         } catch {
             guard error.isNoSpace else { throw .system(error) }
-            pause(Self.firstDelay)
+            return false
         }
     }
 

@@ -19,6 +19,8 @@ package final class Profile: Sendable {
     let reserve: ReserveFile
     /// Taken before `state`: one vault is made at a time, as the slot is known before its store is.
     private let creating = Condition(false)
+    /// Taken before `state`: one passphrase is tried at a time, so that trying several at once saves no wait.
+    private let trying = Condition(false)
 
     final class State {
         var record: ProfileRecord
@@ -296,7 +298,7 @@ package final class Profile: Sendable {
         guard new.count > 0 else { throw .emptyPassphrase }
         if NewPassphrase.isTold(new, by: hint) { throw .hintTellsPassphrase }
         let record = state.withLock { $0.record }
-        _ = try Self.open(record, location, old)
+        try trying.withLock { _ throws(ProfileError) in _ = try Self.open(record, location, old) }
         let method = try PassphraseUnlock.makeRecord(
             profile: record.id, key: key, passphrase: new, strength: strength, hint: hint)
         try change { state throws(ProfileError) in state.record.unlockMethods = [method] }
