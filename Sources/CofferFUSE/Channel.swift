@@ -17,12 +17,18 @@ final class Channel {
         waking = Descriptor(owning: ends.writing)
     }
 
-    /// Makes `read` answer that the mount is gone.
+    /// Makes `read` answer that the mount is gone: as soon as no request waits, or after some time.
     ///
     /// From any thread.
     func end() {
+        _ = ending.compareExchange(expected: 0, desired: Clock.monotonic, ordering: .relaxed)
         _ = unsafe Glibc.write(waking.number, [0], 1)
     }
+
+    /// Since when the end is wanted, as the monotonic clock says; 0 until then.
+    private let ending = Atomic<Int64>(0)
+    /// How long requests may keep coming then, in nanoseconds.
+    private static let endingTimeMax: Int64 = 2_000_000_000
 
     /// How long to look for the next request before sleeping, in nanoseconds.
     private static let spin: Int64 = 40_000
@@ -49,6 +55,11 @@ final class Channel {
     func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
         var deadline: Int64 = 0
         while true {
+            let since = ending.load(ordering: .relaxed)
+            if since != 0, Clock.monotonic - since > Self.endingTimeMax {
+                errno = ENODEV
+                return -1
+            }
             let result = unsafe Glibc.read(descriptor, buffer, count)
             if result > 0 {
                 unsafe note(UnsafeRawBufferPointer(start: buffer, count: result))
@@ -63,7 +74,8 @@ final class Channel {
                 pollfd(fd: wakeable.number, events: Int16(POLLIN), revents: 0),
             ]
             if unsafe poll(&wanted, 2, -1) < 0, errno != EINTR { return -1 }
-            if wanted[1].revents != 0 {
+            // A request that came meanwhile is answered yet.
+            if wanted[1].revents != 0, wanted[0].revents == 0 {
                 errno = ENODEV
                 return -1
             }
