@@ -8,7 +8,8 @@ import Testing
 @Suite struct ControlMessageTests {
     @Test func requests() throws {
         let requests: [ControlRequest] = [
-            .status, .store, .createVault(name: "Ünï “x”\n/"), .renameVault(name: "", newName: "b"),
+            .status, .store, .end(process: .max), .createVault(name: "Ünï “x”\n/"),
+            .renameVault(name: "", newName: "b"),
             .deleteVault(name: "c"),
             .check(vault: nil), .check(vault: "v"),
             .changePassphrase(old: [0, 255, 10], new: [], hint: nil, passes: 2, memory: .max),

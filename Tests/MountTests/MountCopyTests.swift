@@ -65,6 +65,50 @@ extension MountTests {
             }
         }
 
+        /// A bind mount is a copy in the same mount namespace.
+        @Test func usedBindMountKeepsTheMount() throws {
+            try withMountedProfile { profile in
+                let other = "\(profile.base)/other"
+                try Files.makeDirectory(other)
+                let mount = try #require(Machine.path("mount"))
+                try Command(mount, ["--bind", profile.vault, other]).succeed()
+                defer { umount2(other, Int32(MNT_DETACH)) }
+                let path = "\(other)/late"
+                let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+                try Files.check(file, path)
+                defer { close(file) }
+                let refused = try profile.command("unmount", profile.point).fail(with: 75)
+                #expect(refused.error.contains("(process \(getpid()))"))
+                // What is written after that is stored, too, although the command has no other path to it.
+                let text = Array("late".utf8)
+                #expect(write(file, text, text.count) == text.count)
+                let told = try profile.command("unmount", "--force", profile.point).succeed()
+                #expect(told.error.contains(other))
+                profile.expectEnded()
+                #expect(umount2(other, Int32(MNT_DETACH)) == 0)
+                try profile.mount()
+                #expect(try Files.text(profile.path("late")) == "late")
+            }
+        }
+
+        /// One that nobody uses keeps nothing.
+        @Test func unusedBindMountEndsWithTheMount() throws {
+            try withMountedProfile { profile in
+                let other = "\(profile.base)/other"
+                try Files.makeDirectory(other)
+                let mount = try #require(Machine.path("mount"))
+                try Command(mount, ["--bind", profile.vault, other]).succeed()
+                defer { umount2(other, Int32(MNT_DETACH)) }
+                try Files.write("ours", to: "\(other)/file")
+                let told = try profile.command("unmount", profile.point).succeed()
+                #expect(told.error.contains(other))
+                profile.expectEnded()
+                #expect(umount2(other, Int32(MNT_DETACH)) == 0)
+                try profile.mount()
+                #expect(try Files.text(profile.path("file")) == "ours")
+            }
+        }
+
         /// umount(2) takes the mount from its place; what is left can still be ended.
         @Test func whatIsServedToACopyOnlyCanBeEnded() throws {
             try withMountedProfile { profile in

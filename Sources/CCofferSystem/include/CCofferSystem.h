@@ -67,6 +67,9 @@ int coffer_set_mark(int descriptor, const char *name);
 int coffer_has_mark(int descriptor, const char *name);
 /// syncfs(2).
 int coffer_sync_file_system(int descriptor);
+/// syncfs(2) of the file system of this number that is mounted at `path` as a process sees it whose root directory is
+/// `root`; follows no symbolic links below that. -EXDEV if something else is there.
+int coffer_sync_mounted_file_system(const char *root, const char *path, uint32_t major, uint32_t minor);
 /// Starts a program, in a session of its own unless `new_session` is 0: standard input and output from and to /dev/null, standard
 /// error as it is, `descriptors[i]` as 3 + i. Returns its process id, or -errno.
 int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count,

@@ -6,6 +6,7 @@ internal import CofferStore
 internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
+internal import Glibc
 
 /// Does what commands ask, for a mount or for a command alone.
 final class ControlHandler: Sendable {
@@ -44,9 +45,10 @@ final class ControlHandler: Sendable {
         case .status:
             return .status(try status())
         case .store:
-            try vaults.store()
-        case .end:
-            end()
+            // Asked by who is about to unmount.
+            try vaults.store(usingReserve: true)
+        case .end(let process):
+            if process == getpid() { end() }
         case .createVault(let name):
             _ = try vaults.create(name, owner: .current)
             rootChanged(name)

@@ -1,10 +1,11 @@
 /// What a command asks of a profile, whether that is mounted or opened for the command alone.
 package enum ControlRequest: Codable, Sendable {
     case status
-    /// Brings all that was changed to disk.
+    /// Brings all that was changed to disk, before an unmount.
     case store
-    /// Ends a mount that has been unmounted, also where copies of it are left in other mount namespaces.
-    case end
+    /// Ends a mount that has been unmounted, also where copies of it are left in other mount namespaces; nothing happens
+    /// if another process has mounted the profile meanwhile.
+    case end(process: Int32)
     case createVault(name: String)
     case renameVault(name: String, newName: String)
     /// Deletes a vault on this device, and at its remote as well, if that is wanted.

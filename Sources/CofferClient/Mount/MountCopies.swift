@@ -2,7 +2,8 @@ internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
 
-/// The copies of a mount that processes in other mount namespaces have: containers, services, unshare(1).
+/// The copies of a mount: those that processes in other mount namespaces have (containers, services, unshare(1)), and
+/// bind mounts.
 ///
 /// The kernel keeps a file system for as long as there is a copy, whether anybody uses it or not, and does not say
 /// so to whoever unmounts the original. Found by proc(5), without touching the file systems themselves; what this
@@ -15,39 +16,83 @@ struct MountCopies {
         let name: String
         /// Where the copy is, as the process sees it.
         let path: String
+        /// Whether that is a mount of this namespace.
+        let isHere: Bool
         /// Whether it has something of it open or mapped, or is at home in it.
         let isUsing: Bool
     }
 
-    /// By process.
+    /// How long to wait for a copy to be synced, in nanoseconds.
+    private static let syncTimeMax: Int64 = 30_000_000_000
+
+    /// Where bind mounts are in this mount namespace.
+    let paths: [String]
+    /// By process; of this namespace, only those that use a bind mount.
     let holders: [Holder]
+    private let device: String
 
     /// Looks for copies.
     ///
-    /// - Parameter device: The file system, as mountinfo names it.
-    init(of device: String) {
-        let own = (try? MountTable.read())?.mounts.filter { $0.device == device }.map(\.id) ?? []
+    /// - Parameters:
+    ///   - device: The file system, as mountinfo names it.
+    ///   - mount: The mount that all others are copies of, by its id; nil once it was taken away.
+    ///   - server: The process behind the mount, which does not use it.
+    init(of device: String, besides mount: String? = nil, server: Int32? = nil) {
+        self.device = device
+        let here = (try? MountTable.read())?.mounts.filter { $0.device == device } ?? []
+        paths = here.filter { $0.id != mount }.map(\.path)
         let processes = ((try? Directory.names(in: "/proc")) ?? []).compactMap { Int32($0) }
         holders = processes.sorted().compactMap { process in
             // Who ends meanwhile has nothing any more.
             guard let mounts = (try? MountTable.read(of: process))?.mounts else { return nil }
-            let copies = mounts.filter { $0.device == device && !own.contains($0.id) }
+            let copies = mounts.filter { $0.device == device && $0.id != mount }
             guard let first = copies.first else { return nil }
+            let isHere = copies.contains { copy in here.contains { $0.id == copy.id } }
+            let isUsing =
+                process != getpid() && process != server && Self.isUsing(process, copies, device)
+            // Everybody here sees what is mounted here.
+            if isHere, !isUsing { return nil }
             return Holder(
-                process: process, name: Self.name(of: process), path: first.path,
-                isUsing: Self.isUsing(process, copies, device))
+                process: process, name: Self.name(of: process), path: first.path, isHere: isHere,
+                isUsing: isUsing)
         }
     }
 
     /// Has the kernel hand over what programs have written.
     ///
-    /// As syncfs(2), through the first copy that this user can reach: all of them are one file system.
+    /// As syncfs(2), through the first copy that this user can reach: all of them are one file system. Other processes
+    /// choose what the paths lead through, and may never answer: then this gives up after a while.
     func sync() {
-        for holder in holders {
-            let path = "/proc/\(holder.process)/root\(holder.path)"
-            guard let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { continue }
-            if coffer_sync_file_system(directory.number) == 0 { return }
+        let numbers = device.split(separator: ":").compactMap { UInt32($0) }
+        guard numbers.count == 2, !(paths.isEmpty && holders.isEmpty) else { return }
+        let ways =
+            paths.map { ("/", $0) }
+            + holders.filter { !$0.isHere }.map { ("/proc/\($0.process)/root", $0.path) }
+        let isDone = Condition(false)
+        do throws(SystemError) {
+            try Thread.startDetached("coffer-sync") {
+                for (root, path) in ways
+                where unsafe coffer_sync_mounted_file_system(root, path, numbers[0], numbers[1]) == 0 {
+                    break
+                }
+                isDone.update { $0 = true }
+            }
+        } catch {
+            // Without a thread nobody could end the wait.
+            return
         }
+        _ = isDone.wait(nanoseconds: Self.syncTimeMax) { $0 ? true : nil }
+    }
+
+    /// Where the copies are, for people; empty if there are none.
+    var places: String {
+        let elsewhere = holders.filter { !$0.isHere }
+        let shown = paths.prefix(5).joined(separator: ", ")
+        let more = paths.count > 5 ? " and \(paths.count - 5) more places" : ""
+        return [
+            paths.isEmpty ? "" : "at \(shown)\(more)",
+            elsewhere.isEmpty ? "" : "in another mount namespace, seen by \(Self.list(elsewhere))",
+        ].filter { !$0.isEmpty }.joined(separator: " and ")
     }
 
     /// Some of the processes, for people to recognize what they belong to.

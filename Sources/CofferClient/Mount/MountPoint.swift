@@ -85,9 +85,9 @@ package struct MountPoint: Sendable {
         try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
     }
 
-    /// The file system of the vaults that are mounted at exactly this path, as “0:57”.
-    static func device(of path: String) throws(ProfileError) -> String? {
-        try mounts().last { $0.path == path && $0.type == "fuse.coffer" }?.device
+    /// The mount of vaults at exactly this path, the last of several.
+    static func mount(of path: String) throws(ProfileError) -> MountTable.Mount? {
+        try mounts().last { $0.path == path && $0.type == "fuse.coffer" }
     }
 
     private static func mounts() throws(ProfileError) -> [MountTable.Mount] {

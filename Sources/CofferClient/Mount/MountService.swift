@@ -34,6 +34,9 @@ package final class MountService: Sendable {
     /// nanoseconds: only a mistake of ours takes that long.
     private static let lastResort: Int64 = 600_000_000_000
 
+    /// How long that process may then take to store what it can, in nanoseconds.
+    private static let lastStore: Int64 = 60_000_000_000
+
     private let vaults: OpenVaults
     private let shared: SharedVaults
     private let point: MountPoint
@@ -92,7 +95,7 @@ package final class MountService: Sendable {
         let ended = Condition(false)
         self.ended = ended
         let end: @Sendable () -> Void = {
-            Self.limitEnd(ended)
+            Self.limitEnd(ended, vaults)
             session.end()
         }
         let handler = ControlHandler(vaults, shared, mountPoint: point.path, end: end) { name in
@@ -116,7 +119,7 @@ package final class MountService: Sendable {
             server.stop()
             throw .noFUSE(error)
         }
-        device = try? MountPoint.device(of: point.path)
+        device = (try? MountPoint.mount(of: point.path))?.device
         if options.protects { directory?.protect() }
     }
 
@@ -144,7 +147,7 @@ package final class MountService: Sendable {
         while true {
             _ = coffer_wait_for_signal()
             ending()
-            Self.limitEnd(ended)
+            Self.limitEnd(ended, vaults)
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)
@@ -158,11 +161,18 @@ package final class MountService: Sendable {
         }
     }
 
-    /// Ends the process if its own end takes too long.
-    private static func limitEnd(_ ended: Condition<Bool>) {
+    /// Ends the process if its own end takes too long; what can be stored in some time is stored then.
+    private static func limitEnd(_ ended: Condition<Bool>, _ vaults: OpenVaults) {
         try? Thread.startDetached("coffer-end") {
             let hasEnded = ended.wait(nanoseconds: lastResort) { $0 ? true : nil }
-            if hasEnded == nil { _exit(EX_SOFTWARE) }
+            if hasEnded != nil { return }
+            let isStored = Condition(false)
+            let storing: Void? = try? Thread.startDetached("coffer-store") {
+                try? vaults.store(usingReserve: true)
+                isStored.update { $0 = true }
+            }
+            if storing != nil { _ = isStored.wait(nanoseconds: lastStore) { $0 ? true : nil } }
+            _exit(EX_SOFTWARE)
         }
     }
 }

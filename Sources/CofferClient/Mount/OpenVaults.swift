@@ -83,13 +83,14 @@ final class OpenVaults: VaultDirectory {
     /// A vault that has stopped, or whose index is damaged, keeps nobody: waiting would not help it, and its
     /// problem was told.
     ///
+    /// - Parameter usingReserve: As for `Vault.commit`: at the end of a mount.
     /// - Throws: `.vault(.noSpace)`, once all others are stored.
-    func store() throws(ProfileError) {
+    func store(usingReserve: Bool = false) throws(ProfileError) {
         if isReadOnly { return }
         var failure: FileSystemError?
         for mounted in vaults {
             do throws(FileSystemError) {
-                try mounted.vault.commit(usingReserve: true)
+                try mounted.vault.commit(usingReserve: usingReserve)
             } catch {
                 if case .noSpace = error { failure = error }
             }

@@ -18,7 +18,8 @@ package enum Unmounting {
     ///   - lazily: Whether to take the mount from its place only: it ends with its last user and its last copy.
     ///   - force: Whether to unmount even what cannot be stored, or is used through a copy.
     ///   - note: Told what the user should know.
-    /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.mountPoint(_, .busyElsewhere)`, `.notStored`.
+    /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.mountPoint(_, .busyHere)`,
+    ///   `.mountPoint(_, .busyElsewhere)`, `.notStored`.
     package static func unmount(
         _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation, note tell: (String) -> Void
     ) throws(ProfileError) {
@@ -31,13 +32,12 @@ package enum Unmounting {
             guard force else { throw .mountPoint(path: path, .detached(process: note.process)) }
             return try end(path, note, force: true, location, tell)
         }
-        let device = try MountPoint.device(of: resolved)
+        let mount = try MountPoint.mount(of: resolved)
         if let note, !force {
+            // Before anything is stored, which may take the reserve, and after that, which may take long.
+            if !lazily { try checkCopies(of: mount, path, note) }
             try store(path, resolved, note, location)
-            let users = device.map { MountCopies(of: $0).holders.filter(\.isUsing) } ?? []
-            guard lazily || users.isEmpty else {
-                throw .mountPoint(path: path, .busyElsewhere(MountCopies.list(users)))
-            }
+            if !lazily { try checkCopies(of: mount, path, note) }
         }
         do throws(SystemError) {
             try MountPoint.detach(resolved, lazily: lazily)
@@ -46,18 +46,35 @@ package enum Unmounting {
         } catch {
             throw .system(error)
         }
-        if let device {
-            let copies = MountCopies(of: device)
+        if let mount {
+            let copies = MountCopies(of: mount.device)
             let endsNow = note != nil && !lazily
-            if !copies.holders.isEmpty {
+            let places = copies.places
+            if !places.isEmpty {
                 tell(
-                    "\(path) is mounted in another mount namespace, too, seen by \(MountCopies.list(copies.holders)); "
+                    "\(path) is mounted \(places), too; "
                         + (endsNow ? "it ends there as well." : "it is served there until that ends."))
             }
             if endsNow { copies.sync() }
         }
         guard let note, !lazily else { return }
         try end(path, note, force: force, location, tell)
+    }
+
+    /// Checks that nobody uses a copy of the mount.
+    ///
+    /// Who uses the mount itself keeps it from being unmounted anyway.
+    private static func checkCopies(
+        of mount: MountTable.Mount?, _ path: String, _ note: LockNote
+    ) throws(ProfileError) {
+        guard let mount else { return }
+        let users = MountCopies(of: mount.device, besides: mount.id, server: note.process).holders
+            .filter(\.isUsing)
+        guard !users.isEmpty else { return }
+        if users.allSatisfy(\.isHere) {
+            throw .mountPoint(path: path, .busyHere(MountCopies.list(users)))
+        }
+        throw .mountPoint(path: path, .busyElsewhere(MountCopies.list(users)))
     }
 
     /// Has the process behind a mount end, and waits for that.
@@ -68,13 +85,14 @@ package enum Unmounting {
     ) throws(ProfileError) {
         do throws(ProfileError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
-            _ = try ProfileAccess.ask(note.socket, of: place, .end) { _ in }
+            _ = try ProfileAccess.ask(note.socket, of: place, .end(process: note.process)) { _ in }
         } catch {
             // Ended already, or about to.
         }
         let start = Clock.monotonic
         var hasTold = false
-        while location.isLocked {
+        // Whoever mounts next is not waited for; a note that is being changed is still that of the process.
+        while location.isLocked, location.lockNote?.process ?? note.process == note.process {
             usleep(UInt32(poll / 1000))
             guard !hasTold, Clock.monotonic - start > patience else { continue }
             hasTold = true

@@ -16,7 +16,8 @@ extension ProfileError {
         case .invalidVaultName, .invalidName: 64  // EX_USAGE
         case .noTerminal, .passphrasesDiffer, .hintTellsPassphrase: 64  // EX_USAGE
         case .mountPoint(_, .busy), .mountPoint(_, .inUse): 75  // EX_TEMPFAIL
-        case .mountPoint(_, .busyElsewhere), .mountPoint(_, .detached): 75  // EX_TEMPFAIL
+        case .mountPoint(_, .busyHere), .mountPoint(_, .busyElsewhere): 75  // EX_TEMPFAIL
+        case .mountPoint(_, .detached): 75  // EX_TEMPFAIL
         case .mountPoint, .notMounted: 72  // EX_OSFILE
         case .noFUSE: 69  // EX_UNAVAILABLE
         case .noMemory: 71  // EX_OSERR

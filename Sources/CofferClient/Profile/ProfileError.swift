@@ -93,6 +93,8 @@ package enum ProfileError: Error {
         case notOurs
         case inUse
         case busy
+        /// Programs use it at another place where it is mounted; says which.
+        case busyHere(String)
         /// Programs use it in another mount namespace; says which.
         case busyElsewhere(String)
         /// It was unmounted lazily, and its process serves those who still use it.
@@ -223,6 +225,11 @@ extension ProfileError.MountPointProblem {
         case .inProfile:
             "the mount point is in the profile, of which the mount would hide a part. Choose a folder elsewhere."
         case .busy: "the mount is in use; close what is open in it and try again."
+        case .busyHere(let users):
+            """
+            the mount is in use at another place where it is mounted, too, by \(users); end that and try again, or \
+            unmount regardless with: coffer unmount --force
+            """
         case .busyElsewhere(let users):
             """
             the mount is in use in another mount namespace, by \(users); end that and try again, or unmount regardless \
