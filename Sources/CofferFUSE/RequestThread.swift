@@ -4,6 +4,7 @@ internal import CofferSystem
 final class RequestThread: Sendable {
     private struct Work {
         var waiting: [@Sendable () -> Void] = []
+        var count = 0
         var isStopped = false
         var thread: Thread?
     }
@@ -16,6 +17,9 @@ final class RequestThread: Sendable {
         self.name = name
     }
 
+    /// Requests that it has taken over so far; for tests.
+    var count: Int { work.withLock { $0.count } }
+
     /// Takes over a request; starts the thread with the first.
     ///
     /// - Returns: Whether it is performed: not if the thread was stopped, or cannot be started.
@@ -25,6 +29,7 @@ final class RequestThread: Sendable {
             if work.thread == nil { work.thread = try? Thread.start(name) { [self] in run() } }
             guard work.thread != nil else { return false }
             work.waiting.append(request)
+            work.count += 1
             return true
         }
     }

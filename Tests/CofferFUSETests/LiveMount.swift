@@ -65,6 +65,9 @@ final class LiveMount: Sendable {
         thread.join()
     }
 
+    /// Requests that were left to the thread that waits for held names.
+    var handedOverCount: Int { session.namesThread.count }
+
     func path(_ name: String = "") -> String { "\(point)/vault/\(name)" }
 
     /// Whether an item is gone, once the kernel's word that nobody uses it has arrived, behind other requests.

@@ -51,11 +51,16 @@ extension LiveMountTests {
                     seen.update { $0 = true }
                 }
                 let wasSeen = seen.wait(nanoseconds: 90_000_000_000) { $0 ? true : nil }
+                // Else it may not have begun yet.
+                let deadline = Clock.monotonic + 90_000_000_000
+                while mount.handedOverCount == 0, Clock.monotonic < deadline { usleep(1_000) }
+                let hasBegun = mount.handedOverCount > 0
                 let wasMade = made.withLock { $0 }
                 mount.vault.releaseNames()
                 maker.join()
                 reader.join()
                 #expect(wasSeen == true)
+                #expect(hasBegun)
                 #expect(!wasMade)
                 #expect(made.withLock { $0 })
                 #expect(try elsewhere.names() == ["d", "new"])
