@@ -292,8 +292,8 @@ extension Vault {
             try removeContent(of: item, size..<Int64.max, state)
             state.removes = true
         }
+        if size != item.row.size { item.row.modified = time }
         item.row.size = size
-        item.row.modified = time
         try dropCapability(of: item, state)
         state.touch(item, [.content, .times])
     }

@@ -14,6 +14,8 @@ extension Vault {
         return try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             let time = Clock.fileTime
+            // truncate(2) to the size that a file has leaves its times alone, and the kernel, which keeps those itself.
+            let keepsTimes = changes.size == item.row.size && changes.mode == nil
             if let size = changes.size { try self.resize(item, to: size, time, state) }
             if let mode = changes.mode { try self.changeMode(of: item, to: mode, state) }
             if changes.user != nil || changes.group != nil {
@@ -24,7 +26,8 @@ extension Vault {
             if changes.dropPrivileges { try self.dropPrivileges(of: item, all: false, state) }
             item.row.accessed = Self.time(changes.accessed, now: time) ?? item.row.accessed
             item.row.modified = Self.time(changes.modified, now: time) ?? item.row.modified
-            item.row.changed = Self.time(changes.changed, now: time) ?? time
+            item.row.changed =
+                Self.time(changes.changed, now: time) ?? (keepsTimes ? item.row.changed : time)
             state.touch(item, changes.mode == nil ? .times : [.times, .mode])
             return Attributes(item.row)
         }
