@@ -40,7 +40,8 @@ extension Vault {
                     state.fragmented.remove(number)
                     return false
                 }
-                guard row.modified < now - Compaction.quiet || row.modified > now else {
+                let written = max(row.modified, state.items[number]?.written ?? 0)
+                guard written < now - Compaction.quiet || written > now else {
                     waits = true
                     return false
                 }

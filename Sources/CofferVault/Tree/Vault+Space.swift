@@ -57,6 +57,7 @@ extension Vault {
             self.readAhead.end(number)
             if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, state) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
+            item.written = Clock.realTime
             if touches {
                 item.row.modified = Clock.fileTime
                 item.row.changed = item.row.modified
