@@ -88,6 +88,7 @@ struct FileSystem: Sendable {
         }
         if mode == .exchange { throw .notSupported }
         if root.vault(named: newName) != nil, name != newName { throw .alreadyExists }
+        guard newName.first != UInt8(ascii: ".") || name == newName else { throw .accessDenied }
         try root.renameVault(name, to: newName)
         return nil
     }

@@ -45,6 +45,8 @@ extension MountTests {
                     #expect(
                         try errorNumber { try Files.makeDirectory("\(profile.point)/\(name)") } == EACCES,
                         "\(name)")
+                    let path = "\(profile.point)/\(name)"
+                    #expect(try errorNumber { try Files.move(profile.vault, to: path) } == EACCES, "\(name)")
                 }
                 #expect(try Files.names(profile.point) == ["Personal"])
                 // Who means it says so.
