@@ -46,6 +46,9 @@ package struct FileLock: ~Copyable, Sendable {
         try retryingInterrupted("write", on: path) {
             unsafe pwrite(descriptor.number, bytes, bytes.count, 0)
         }
+        var status = stat()
+        try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor.number, &status) }
+        guard status.st_size > bytes.count else { return }
         try retryingInterrupted("truncate", on: path) { ftruncate(descriptor.number, bytes.count) }
     }
 }

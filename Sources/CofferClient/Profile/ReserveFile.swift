@@ -1,5 +1,6 @@
 internal import CofferSystem
 internal import CofferVault
+internal import Glibc
 
 /// An empty file that holds disk blocks beyond its end, beside the vaults.
 ///
@@ -54,8 +55,8 @@ final class ReserveFile: DiskReserve {
                 try folder.open(Self.name, create: true).preallocate(at: 0, count: Self.byteCount)
                 isThere = true
             } catch {
-                // Asking again each time would be of no use.
-                isThere = true
+                // Where blocks cannot be set aside, asking again each time would be of no use.
+                isThere = error.code == EOPNOTSUPP || error.code == ENOSYS
                 do throws(SystemError) { try folder.remove(Self.name) } catch { return }
             }
         }
