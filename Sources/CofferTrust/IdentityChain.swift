@@ -27,7 +27,7 @@ package struct IdentityLedger: Ledger {
     package var isRevoked: Bool { keys.last == .some(nil) }
 
     /// The keys that counted after a link; nil if the link was Revoke, or is not there.
-    func keys(after sequence: UInt64) -> IdentityPublicKeys? {
+    package func keys(after sequence: UInt64) -> IdentityPublicKeys? {
         sequence < UInt64(keys.count) ? keys[Int(sequence)] : nil
     }
 

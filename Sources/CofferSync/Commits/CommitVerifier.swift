@@ -74,8 +74,9 @@ package struct CommitVerifier: Sendable {
         let commit: CommitBody
         do throws(FormatError) { commit = try CommitBody(padded: body) } catch {
             if case .unknown(let field, let found) = error { throw .newerContent(field: field, found: found) }
-            if case .newerVersion(let found, let supported) = error {
-                throw .newerVersion(found: found, supported: supported)
+            // Its author has signed it; otherwise than the record's version, which anybody can write.
+            if case .newerVersion(let found, _) = error {
+                throw .newerContent(field: "version", found: found)
             }
             throw .malformed(error)
         }
@@ -121,13 +122,17 @@ package struct CommitVerifier: Sendable {
     }
 
     /// Whether an identity has signed a commit, whichever links of the members that names.
-    func isSigned(_ bytes: [UInt8], at dot: Dot, by author: RecordAuthor) -> Bool {
+    ///
+    /// - Parameter keys: The identity's keys, beside those that it had as a member.
+    func isSigned(
+        _ bytes: [UInt8], at dot: Dot, by identity: IdentityID, keys: [SigningPublicKey]
+    ) -> Bool {
         guard let record = try? SignedRecord(bytes, as: .commit), record.vault == vault, record.dot == dot,
             let key = keyring[record.epoch], let seal = try? record.openSeal(as: .commit, under: key),
-            seal.author == author.identity
+            seal.author == identity
         else { return false }
         return isSigned(record, seal, .commit)
-            || (try? record.check(seal, as: .commit, by: author.signing)) != nil
+            || keys.contains { (try? record.check(seal, as: .commit, by: $0)) != nil }
     }
 
     /// Whether a member has made a record on a side of a fork of the members that was lost, under its key.

@@ -194,6 +194,13 @@ extension SyncEngine {
             forks[setup.log] = fork
             throw .ownLogForked(fork)
         case .failure(.otherAuthor(let author)): return author
+        case .failure(.right(.otherHead)):
+            // Of a lost side of a fork: only the commit that this one was made anew from is known to be in it.
+            let verifier = try verifier()
+            guard let lost = verifier.lostCommit(found, at: dot, by: ownIdentity),
+                lost.clock != (try? verifier.authentic(bytes, at: dot))?.body.clock
+            else { return nil }
+            throw .ownLogAhead(sequence: dot.sequence)
         case .failure(let problem):
             if problem.isFinal || problem.mayBeForgotten {
                 stops[setup.log] = LogStop(dot: dot, problem: problem)
@@ -220,9 +227,12 @@ extension SyncEngine {
     func ownProblem(
         _ problem: CommitProblem, _ bytes: [UInt8], at dot: Dot, _ verifier: CommitVerifier
     ) -> CommitProblem {
-        guard case .unknownMembers = problem,
-            !verifier.isSigned(bytes, at: dot, by: setup.keys.author)
-        else { return problem }
-        return .notAuthentic
+        guard case .unknownMembers = problem else { return problem }
+        // The keys of a profile that was put back are older ones; the identity's chain has those that it had since.
+        var keys = [setup.keys.author.signing]
+        if let identity = identities[ownIdentity] {
+            keys += (0..<identity.nextSequence).compactMap { identity.state.keys(after: $0)?.signing }
+        }
+        return verifier.isSigned(bytes, at: dot, by: ownIdentity, keys: keys) ? problem : .notAuthentic
     }
 }
