@@ -88,6 +88,8 @@ struct MemberDuties: Sendable {
     /// The last request that was fetched.
     var requestTurn: RemoteName?
     var forks: [Fork] = []
+    /// When this process first saw of those who have left that they have, in milliseconds.
+    var leftSince: [IdentityID: UInt64] = [:]
 
     /// Takes what was kept.
     mutating func take(_ row: SyncRow, _ value: [UInt8]) throws(FormatError) {

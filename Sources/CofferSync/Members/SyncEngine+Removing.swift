@@ -82,12 +82,38 @@ extension SyncEngine {
         }
     }
 
+    /// How long, in milliseconds, this device waits for the commits that one who has left has named: an hour.
+    private static let leftGrace: UInt64 = 3_600_000
+
+    /// Whether who has left can be bounded without taking back what it wrote before: all that it has named is applied
+    /// here, or did not come for long enough since this process first saw that it has left.
+    private func isBoundDue(_ identity: IdentityID) -> Bool {
+        let now = setup.milliseconds()
+        let since = duties.leftSince[identity] ?? now
+        duties.leftSince[identity] = min(since, now)
+        for link in chain.links.reversed() where chain.signer(ofLink: link.sequence) == identity {
+            guard case .leave(_, let bounds)? = MemberOperation(ofLink: link.bytes) else { continue }
+            let isApplied = bounds.bounds.allSatisfy { (logs[$0.log]?.head.sequence ?? 0) >= $0.sequence }
+            return isApplied || now - min(since, now) >= Self.leftGrace
+        }
+        return true
+    }
+
     /// Says of those who have left by themselves which of their commits count, as for a removal: what they said of that
     /// themselves could let them write on.
+    ///
+    /// The key is changed at once, whoever is bounded later.
     func boundThoseWhoLeft() async throws(SyncError) {
         // What is applied here of a lost side of a fork is no bound.
-        guard !hasLostCommits else { return }
+        guard !hasLostCommits,
+            chain.state.left.keys.contains(where: { chain.state.may(ownIdentity, remove: $0) })
+        else { return }
+        do throws(SyncError) { try await pullAllLogs() } catch {
+            guard case .remote = error else { throw error }
+            return try await reload()
+        }
         for identity in chain.state.left.keys.sorted() where chain.state.may(ownIdentity, remove: identity) {
+            guard isBoundDue(identity) else { continue }
             do throws(SyncError) { try await removeMember(identity, onlyIfLeft: true) } catch {
                 // The round goes on as far as it can, and says itself what is wrong with the remote.
                 guard case .remote = error else { throw error }

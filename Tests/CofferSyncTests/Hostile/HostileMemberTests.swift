@@ -29,6 +29,8 @@ struct HostileMemberTests {
     }
 
     @Test func whoHasLeftDoesNotWriteOnByItsOwnBounds() async throws {
+        let clock = MovingClock()
+        world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
         let mallory = try await world.joins("Mallory", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
@@ -52,6 +54,11 @@ struct HostileMemberTests {
             by: mallory.person.author)
         for device in [olga, rita] { try await device.sync() }
         #expect(await olga.epoch == 2)
+        // The key changes at once; what she has named may be on its way for a while.
+        #expect(await olga.engine.chain.state.left.count == 1)
+        clock.advance(by: 3_600_000)
+        for device in [olga, rita] { try await device.sync() }
+        #expect(await olga.engine.chain.state.left.isEmpty)
         try await world.remote.put(
             world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: true)
         let late = try world.device(olga.person, "late")
@@ -70,6 +77,8 @@ struct HostileMemberTests {
 
     /// What she wrote before anybody bounded her, and the one who bounds her had not seen, is taken back by all.
     @Test func whatCameBeforeTheBoundIsTakenBack() async throws {
+        let clock = MovingClock()
+        world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
         let mallory = try await world.joins("Mallory", .writer, by: olga)
         let will = try await world.joins("Will", .writer, by: olga)
@@ -96,6 +105,8 @@ struct HostileMemberTests {
         try await will.sync()
         #expect(await will.files().keys.sorted() == ["later", "w"])
         try await world.remote.delete(name)
+        try await olga.sync()
+        clock.advance(by: 3_600_000)
         try await olga.sync()
         try await world.remote.put(name, .memory(bytes), ifAbsent: true)
         for _ in 0..<2 { for device in [will, olga] { try await device.sync() } }
