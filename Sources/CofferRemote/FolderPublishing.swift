@@ -54,7 +54,23 @@ extension FolderTree {
     ) -> Bool {
         if error.isNotSupported { return true }
         guard error.mayMeanNotSupported else { return false }
-        return way != .link || !hasLinks(beside: temporary)
+        return switch way {
+        case .link: !hasLinks(beside: temporary)
+        case .rename: !renamesExclusively(temporary)
+        case .claim: true
+        }
+    }
+
+    /// Whether a file can be moved to a name only if that is free, tried with a name that nobody else uses.
+    private func renamesExclusively(_ temporary: FolderTemporary) -> Bool {
+        let (directory, probe) = (temporary.directory, temporary.name + ".probe")
+        do throws(SystemError) {
+            try directory.renameExclusively(temporary.name, to: directory, probe)
+            try directory.rename(probe, to: directory, temporary.name)
+            return true
+        } catch {
+            return !error.isNotSupported && !error.mayMeanNotSupported
+        }
     }
 
     /// Whether a file can have two names here, tried with a name that nobody else uses.

@@ -16,7 +16,8 @@ extension FolderTree {
         }
         if name != format { try checkVault(name.segments, in: root) }
         let access = FolderAccess(
-            of: try reading { () throws(SystemError) in try root.status() }, hasAccessList: root.hasAccessList)
+            of: try reading { () throws(SystemError) in try root.status() },
+            hasAccessList: root.hasAccessList)
         let vault = try makeDirectories(format.parent, in: root, access)
         let target = try makeDirectories(name.parent, in: root, access)
         if ifAbsent {
