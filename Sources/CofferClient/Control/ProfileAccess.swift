@@ -41,6 +41,10 @@ package final class ProfileAccess: Sendable {
     {
         let directory = Directory.parent(of: socket)
         let place = try ProfilePlace(of: location)
+        // As mounts called it before profiles that are copies had one each.
+        if RuntimeDirectory.isPrivate(directory), socket == "\(directory)/\(place.id.prefix(16)).socket" {
+            throw .control("The mount is of an older version of Coffer: unmount it, and mount it anew.")
+        }
         guard RuntimeDirectory.isPrivate(directory),
             socket == RuntimeDirectory.socket(of: place, in: directory)
         else {
