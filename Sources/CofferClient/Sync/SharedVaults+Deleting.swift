@@ -22,7 +22,11 @@ extension SharedVaults {
         guard members.count == 1 else { throw .othersAreMembers(vault: name, count: members.count - 1) }
         try alone(shared.share.vault, name) { () throws(ProfileError) in
             forget(shared.mounted.slot)
-            try shared.deleteObjects(progress)
+            do throws(ProfileError) { try shared.deleteObjects(progress) } catch {
+                // So that it can be tried again.
+                _ = try? open(shared.mounted, shared.share)
+                throw error
+            }
             try profile.giveUpShare(of: shared.share.vault)
         }
     }
@@ -42,7 +46,8 @@ extension SharedVault {
             }
             try Waiting.run { () async throws(RemoteError) in
                 try await remote.delete(layout.format)
-                try await remote.tidy(layout.prefix)
+                // The vault is gone; empty directories are no harm.
+                try? await remote.tidy(layout.prefix)
             }
         } catch {
             throw .remote(error)
