@@ -89,7 +89,8 @@ struct VaultCommand: ParsableCommand {
             abstract: "Delete a vault with all that is in it, for good.",
             discussion: """
                 What lies at the vault's remote stays there, and other members keep the vault. With --at-remote it goes there, \
-                too; an owner can do that once nobody else is a member.
+                too; an owner can do that once nobody else is a member. Without a mount, no other command can use the \
+                profile while this one asks.
                 """)
         @OptionGroup var profile: ProfileOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false

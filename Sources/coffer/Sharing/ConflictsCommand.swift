@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CofferClient
 internal import CofferSystem
+internal import Glibc
 
 struct ConflictsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,20 +46,32 @@ struct ConflictsCommand: ParsableCommand {
             try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keep), profile)
         }
 
-        /// The path below the vault's root: a shell completes the one in the mount.
+        /// The path below the vault's root.
+        ///
+        /// A shell completes the one in the mount, which is meant where there is such a file.
         private var pathInVault: String {
             get throws {
                 let whole = Directory.absolute(path)
-                if let point = try profile.location().lockNote?.mountPoint, !point.isEmpty {
+                if let point = try profile.location().lockNote?.mountPoint, !point.isEmpty,
+                    path.hasPrefix("/") || isThere(whole)
+                {
                     let directory = try? Directory.resolve(Directory.parent(of: whole))
                     let name = whole.split(separator: "/").last ?? ""
                     for place in [whole, "\(directory ?? "")/\(name)"]
                     where place.hasPrefix("\(point)/\(vault)/") {
-                        return String(place.dropFirst(point.count + vault.count + 2))
+                        let found = String(place.dropFirst(point.count + vault.count + 2))
+                        if !path.hasPrefix("/"), found != path, isThere("\(point)/\(vault)/\(path)") {
+                            throw ValidationError("There are two such files: say the whole path.")
+                        }
+                        return found
                     }
                 }
                 return path.hasPrefix("/") ? String(path.drop { $0 == "/" }) : path
             }
+        }
+
+        private func isThere(_ path: String) -> Bool {
+            unsafe faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0
         }
     }
 }
