@@ -78,4 +78,45 @@ struct PendingChangeTests {
         #expect(await olga.epoch == 2)
         #expect(await olga.findings().isEmpty)
     }
+
+    /// The put that failed has its effect after all, once the change was given up.
+    @Test func whatIsGivenUpKeepsItsKeys() async throws {
+        let (olga, _) = try await postponed()
+        let pending = try await olga.engine.duties.pending.orThrow()
+        world.remote.become(.well)
+        let next = await olga.engine.chain.nextSequence
+        let wraps = try await olga.engine.wrapsName(pending).orThrow()
+        try await world.remote.put(wraps, .memory(try pending.wraps.orThrow()), ifAbsent: true)
+        try await olga.engine.cancelPendingChange()
+        #expect(world.remote.objects[wraps] == pending.wraps)
+        try await world.remote.put(world.layout.member(next), .memory(pending.link), ifAbsent: true)
+        try await olga.writes("on", "1")
+        try await olga.sync()
+        #expect(await olga.epoch == 2)
+        #expect(await olga.members.count == 1)
+    }
+
+    /// The remote has the link in an earlier form, with other bounds, and the same set of wraps.
+    @Test func anEarlierFormOfItTookPlace() async throws {
+        let (olga, _) = try await postponed()
+        let pending = try await olga.engine.duties.pending.orThrow()
+        world.remote.become(.well)
+        guard case .removeMember(let identity, let start, _)? = MemberOperation(ofLink: pending.link) else {
+            throw Missing()
+        }
+        let earlier = try await olga.engine.chain.link(
+            .removeMember(identity, start: start, bounds: .none), at: now - 1, by: olga.person.signing,
+            knowing: olga.engine.identities)
+        #expect(earlier != pending.link)
+        let next = await olga.engine.chain.nextSequence
+        let wraps = try await olga.engine.wrapsName(pending).orThrow()
+        try await world.remote.put(wraps, .memory(try pending.wraps.orThrow()), ifAbsent: true)
+        try await world.remote.put(world.layout.member(next), .memory(earlier), ifAbsent: true)
+        await #expect(throws: SyncError.membership(.tookPlace)) {
+            try await olga.engine.cancelPendingChange()
+        }
+        #expect(world.remote.objects[wraps] == pending.wraps)
+        try await olga.sync()
+        #expect(await olga.epoch == 2)
+    }
 }

@@ -203,7 +203,8 @@ struct HostileMemberTests {
 
     /// Links, wraps, identities and transient keys: whoever has them puts them again, whoever has made them.
     @Test(arguments: [
-        "members/last", "members/middle", "members/damaged", "members/swapped", "wraps", "chain", "transient",
+        "members/last", "members/middle", "members/damaged", "members/swapped",
+        "members/stranger", "wraps", "chain", "transient",
     ])
     func whatIsMissingIsPutAgain(what: String) async throws {
         let clock = MovingClock()
@@ -218,7 +219,7 @@ struct HostileMemberTests {
         let last = try await olga.engine.chain.head.orThrow().sequence
         let lost: RemoteName =
             switch what {
-            case "members/last", "members/damaged", "members/swapped": layout.member(last)
+            case "members/last", "members/damaged", "members/swapped", "members/stranger": layout.member(last)
             case "members/middle": layout.member(1)
             case "chain": layout.identityLink(olga.person.user, 0)
             case "transient": layout.transientKey(will.person.user)
@@ -231,6 +232,16 @@ struct HostileMemberTests {
         case "members/swapped":
             let other = try before[layout.member(1)].orThrow()
             try await world.remote.put(lost, .memory(other), ifAbsent: false)
+        case "members/stranger":
+            let stranger = try world.person("Stranger")
+            let known = try await olga.engine.chain.links.last.orThrow()
+            let hashed = try LinkRecord.hashed(
+                MemberOperation.changeRole(will.person.id, role: .reader, bounds: .none),
+                chain: ChainID(world.vault), sequence: last, previous: known.previous, time: now,
+                signer: stranger.author.signing)
+            let hash = Blake2b.hash(hashed, for: .link)
+            let link = hashed + hash + stranger.signing.sign(hash, for: .link)
+            try await world.remote.put(lost, .memory(link), ifAbsent: false)
         default: try await world.remote.delete(lost)
         }
         // A reader, after a start; transient keys are kept by whoever wraps for others.

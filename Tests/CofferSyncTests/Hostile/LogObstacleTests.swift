@@ -147,6 +147,12 @@ struct LogObstacleTests {
         try await yesterday.writes("between", "3")
         let next = try await yesterday.engine.logs[will.log].orThrow().head.sequence + 1
         await #expect(throws: SyncError.ownLogAhead(sequence: next)) { try await yesterday.sync() }
+        // Nor after something that takes up what was saved, in a round that looks at nothing else.
+        _ = try await yesterday.engine.roster(verified: [])
+        await #expect(throws: SyncError.ownLogAhead(sequence: next)) {
+            try await yesterday.engine.round(.changes)
+        }
+        #expect(await yesterday.engine.outgoing.isEmpty)
         #expect(world.remote.objects == before)
         try await world.remote.put(name, .memory(link), ifAbsent: true)
         for device in [yesterday, olga, yesterday] { try await device.sync() }
