@@ -6,6 +6,8 @@ internal import CofferTrust
 extension SyncEngine {
     /// Pauses between looks while somebody works in the vault, and else.
     private static let shortPause = Duration.seconds(3), longPause = Duration.seconds(30)
+    /// Between looks at names that are there, and of which rounds can make nothing.
+    private static let pauseMax = Duration.seconds(300)
     /// How long after the last change here or elsewhere somebody is taken to work in it.
     private static let useTime = Duration.seconds(600)
     /// Logs that are asked about, those that were written to last first.
@@ -15,16 +17,25 @@ extension SyncEngine {
     func pollNames(_ clock: any RemoteClock) async {
         var (changes, lastChange) = (-1, clock.now)
         var pause = Self.shortPause
+        var (found, foundLink): (RoundScope?, UInt64) = (nil, 0)
+        var extraPause = Duration.zero
         while (try? await clock.sleep(for: pause)) != nil {
             guard await remote.needsLooks() else {
                 pause = Self.longPause
                 continue
             }
             let count = status.progress.commitsApplied + status.progress.commitsSent
-            if count != changes { (changes, lastChange) = (count, clock.now) }
+            if count != changes { (changes, lastChange, found) = (count, clock.now, nil) }
             let isUsed = clock.now - lastChange < Self.useTime
             pause = isUsed ? Self.shortPause : Self.longPause
-            if let scope = await nextNames() { wakes.wake(scope) }
+            let scope = await nextNames()
+            if let scope { wakes.wake(scope) }
+            // The same again, though a round has looked at it: whatever it is, it can wait longer each time.
+            let link = chain.nextSequence
+            let isAgain = scope != nil && scope == found && link == foundLink
+            extraPause = isAgain ? min(max(extraPause, pause) * 2, Self.pauseMax) : .zero
+            (found, foundLink) = (scope, link)
+            pause = max(pause, extraPause)
         }
     }
 
