@@ -33,8 +33,24 @@ extension ControlHandler {
             }
             reports.append(one.report)
         }
-        if name == nil { shared.tryJoins() }
+        if name == nil {
+            reports += unopened()
+            shared.tryJoins()
+        }
         return reports
+    }
+
+    /// Vaults that have a remote, and could not be opened: they are not synced, either.
+    private func unopened() -> [SyncReport] {
+        let (profile, open) = (vaults.profile, Set(shared.all.map(\.share.vault)))
+        return profile.shares.filter { $0.hasRemote && !open.contains($0.vault) }.compactMap { share in
+            guard let record = profile.vaults.first(where: { $0.id == share.vault }) else { return nil }
+            return SyncReport(
+                vault: record.name, remote: share.url, role: nil, phase: "idle",
+                failure: "it could not be opened; see: coffer status", offlineSince: nil, findings: [],
+                unsentItems: 0, commitsLeft: 0, lastRound: nil, rotationOwed: nil, oldEpochBytes: 0,
+                devices: [])
+        }
     }
 
     // MARK: Trying a remote
