@@ -12,7 +12,8 @@ extension SyncFinding {
     /// is shown should know.
     package var isDoubt: Bool {
         switch self {
-        case .stopped, .intruder, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink, .staleMembers:
+        case .stopped, .intruder, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink,
+            .staleMembers:
             true
         case .membership(.fork), .membership(.linkMissing): true
         // What was in the way, or lost, is mended.
