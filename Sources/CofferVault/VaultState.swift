@@ -13,6 +13,8 @@ final class VaultState {
     var orphans: Set<Int64> = []
     /// Those of them that are old versions of files, with a name of the new one.
     var outdated: [Int64: Vault.Name] = [:]
+    /// Those of them that have no new version: the file was removed elsewhere.
+    var removedElsewhere: Set<Int64> = []
     /// As the index has them.
     private var storedOrphans: Set<Int64>
     /// Sealed bytes whose place can be given back after the next commit.
@@ -142,6 +144,7 @@ final class VaultState {
         dirtyItems.remove(number)
         orphans.remove(number)
         outdated[number] = nil
+        removedElsewhere.remove(number)
         fragmented.remove(number)
         busy[number] = nil
     }
@@ -200,6 +203,7 @@ final class VaultState {
         facts = nil
         orphans = storedOrphans
         outdated = [:]
+        removedElsewhere = []
     }
 
     func ensureWritable() throws(FileSystemError) {

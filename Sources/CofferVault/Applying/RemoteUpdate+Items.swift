@@ -9,7 +9,9 @@ extension RemoteUpdate {
     func update(
         _ change: ItemChange, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
-        try update(change.item, change.attributes, tree, state)
+        // A copy by rule that is stated: what it had from its item until now need not be among the facts about it.
+        let attributes = change.attributes.contains(.kind) ? nil : change.attributes
+        try update(change.item, attributes, tree, state)
         for copy in try storing({ () throws(StoreError) in try tree.store.copies(of: change.item) }) {
             let entry = try storing { () throws(StoreError) in try tree.store.entry(copy) }
             guard let entry else { continue }
@@ -82,9 +84,12 @@ extension RemoteUpdate {
         return names
     }
 
-    /// Whether what was written to a file on this device cannot become a commit before what comes, and must stay.
+    /// Whether something was written to a file on this device that is in no commit, and must stay.
+    ///
+    /// Where this device can make commits, all was in one when the facts changed. What a program writes while names
+    /// are changed in steps comes afterwards: what is applied does not know of it.
     func isKeptHere(_ row: ItemRow) -> Bool {
-        isAlone && FileType(mode: row.mode) == .regular && row.unsent.contains(.content)
+        FileType(mode: row.mode) == .regular && row.unsent.contains(.content)
             && !row.unsent.contains(.existence)
     }
 

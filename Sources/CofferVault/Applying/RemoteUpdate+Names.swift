@@ -27,7 +27,7 @@ extension RemoteUpdate {
         state.touch(directory, [])
         state.touch(item, [])
         bereft.insert(entry.item)
-        if isKeptHere(item.row) { left[entry.item] = showing.place }
+        if item.type == .regular { left[entry.item] = showing.place }
         changes.append(.entry(.init(name, in: parent.number)))
     }
 
@@ -143,13 +143,19 @@ extension RemoteUpdate {
             guard item.row.links == 0 else { continue }
             item.row.changed = time
             try forget(item, state)
-            if let place = left[number] {
+            if let place = left[number], isKeptHere(item.row) {
                 keepHere(item, at: place, state)
                 continue
             }
             item.row.unsent = []
             state.touch(item, [])
             state.orphans.insert(number)
+            // Who has it open does not know that it is gone, and may write to it.
+            if let place = left[number] {
+                let parent = try state.row(place.parent, .directory)?.number ?? Vault.rootNumber
+                state.outdated[number] = Vault.Name(place.name.bytes, in: parent)
+                state.removedElsewhere.insert(number)
+            }
             changes.append(.nameless(item: number))
         }
         for id in changedItems.sorted() { try noteNames(of: id, state) }

@@ -39,7 +39,7 @@ final class RemoteUpdate {
     /// Files without a name at the moment whose content changed both here and elsewhere, and where the change that was
     /// made here cannot become a commit before.
     var divided: Set<ItemID> = []
-    /// Where files were that lost a name, and of which something was written here that must stay.
+    /// Where files were that lost a name.
     var left: [Int64: Place] = [:]
     /// Items of which something but names changed.
     var changedItems: Set<ItemID> = []
@@ -119,9 +119,7 @@ final class RemoteUpdate {
         try state.storeItems()
         let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
         guard first == nil else { return false }
-        var last: ItemID?
-        for item in commit.facts.lazy.map(\.assertion.item) where item != last {
-            last = item
+        for item in try vault.items(concernedBy: [commit], state) {
             guard let row = try state.row(item, nil) else { continue }
             if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
         }

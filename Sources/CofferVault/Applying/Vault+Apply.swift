@@ -49,7 +49,9 @@ extension Vault {
             let batch = Self.batch(of: commits)
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
-            let items = Set(batch.flatMap { $0.commit.facts.map(\.assertion.item) })
+            let items = try reading { state throws(FileSystemError) in
+                try self.items(concernedBy: batch.map(\.commit), state)
+            }
             let growths = try growths(in: batch, as: participant)
             try awaitPrograms(beforeChanging: items)
             // What says nothing is in conflict with nothing.
@@ -67,6 +69,23 @@ extension Vault {
             try participant.contents.settle(in: self)
             return applied
         }
+    }
+
+    /// The items that some commits may change: those that their facts speak of, and the copies by rule of these.
+    func items(
+        concernedBy commits: some Sequence<FactCommit>, _ state: VaultState
+    ) throws(FileSystemError) -> Set<ItemID> {
+        var items: Set<ItemID> = []
+        for commit in commits { items.formUnion(commit.facts.lazy.map(\.assertion.item)) }
+        let facts = try state.openFacts()
+        for item in items {
+            try storing { () throws(StoreError) in
+                for copy in try facts.copies(of: item) {
+                    if let entry = try facts.entry(copy) { items.insert(entry.item) }
+                }
+            }
+        }
+        return items
     }
 
     private static func batch(of commits: [RemoteCommit]) -> ArraySlice<RemoteCommit> {
@@ -116,8 +135,10 @@ extension Vault {
             var tries = 1
             // Only for the first one: a commit of this device takes its place in front of all.
             while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
-                let items = CollectionScope.items(Set(commit.commit.facts.map(\.assertion.item)))
-                while try collect(as: participant, items, recorder) != nil {}
+                let items = try reading { state throws(FileSystemError) in
+                    try self.items(concernedBy: [commit.commit], state)
+                }
+                while try collect(as: participant, .items(items), recorder) != nil {}
                 isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
                 tries += 1
             }

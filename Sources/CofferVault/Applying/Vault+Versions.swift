@@ -72,7 +72,8 @@ extension Vault {
         return state.add(row)
     }
 
-    /// Keeps an outdated version that somebody writes to, as a file of its own beside the new version.
+    /// Keeps an outdated version that somebody writes to, as a file of its own beside the new version, or in the place
+    /// of what was removed elsewhere.
     ///
     /// To be called with each change of content, before it. What programs write where they still have the old
     /// version open is neither lost nor written over the new one: both versions stay, and writing goes on in
@@ -81,10 +82,16 @@ extension Vault {
         let number = item.row.number
         guard !state.outdated.isEmpty, let place = state.outdated[number] else { return }
         try ensureSpace(for: 8192, state)
-        let directory = try home(of: place, state)
+        let isRemoved = state.removedElsewhere.contains(number)
+        // While names are held, the directory may be about to go, too.
+        let directory =
+            isRemoved && state.holdsNames ? try state.directory(Self.rootNumber) : try home(of: place, state)
         let parent = directory.row.number
         let time = Clock.fileTime
-        let name = try conflictName(for: place.name, in: parent, at: time, state)
+        let name =
+            isRemoved
+            ? try nameForKept(place.name, in: parent, at: time, state)
+            : try conflictName(for: place.name, in: parent, at: time, state)
         try insertEntry(name, in: directory, to: number, .regular, time, state)
         item.row.links = 1
         item.row.changed = time
@@ -94,9 +101,20 @@ extension Vault {
         try state.noteMade(item, name, in: directory)
         state.orphans.remove(number)
         state.outdated[number] = nil
+        state.removedElsewhere.remove(number)
         let sink = sink.withLock { $0 }
         sink?.noteAtOnce(.entry(Name(name, in: parent)), in: self)
         sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
+    }
+
+    /// The name of an outdated version that is kept: its own if that is free, as the file was removed.
+    private func nameForKept(
+        _ name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
+    ) throws(FileSystemError) -> [UInt8] {
+        let holder = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
+        // While names are held, somebody else may be about to have it.
+        if holder == nil, !state.holdsNames { return name }
+        return try conflictName(for: name, in: parent, at: time, state)
     }
 
     /// The first name by rule that is free: `name (conflict, 2026-11-20).ext`, then with a number.
