@@ -40,8 +40,7 @@ extension Vault {
                     state.fragmented.remove(number)
                     return false
                 }
-                let written = max(row.modified, state.items[number]?.written ?? 0)
-                guard written < now - Compaction.quiet || written > now else {
+                guard row.modified < now - Compaction.quiet || row.modified > now else {
                     waits = true
                     return false
                 }
