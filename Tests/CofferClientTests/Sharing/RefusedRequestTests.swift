@@ -24,7 +24,7 @@ import Testing
             alice.error(.setRole(vault: "Personal", member: "Alice", role: "admin"))?.caseName
                 == "ambiguousMember")
         #expect(alice.error(.join(invite: "coffer-invite-1:", name: nil, waits: false))?.caseName == "trust")
-        #expect(alice.error(.withdrawInvite(vault: "Personal", id: "abcd"))?.caseName == "trust")
+        #expect(alice.error(.withdrawInvite(vault: "Personal", id: "abcd"))?.caseName == "noSuchInvite")
         #expect(
             alice.error(.resolveConflict(vault: "Personal", path: "a", keeps: .copy))?.caseName
                 == "noSuchConflict")
