@@ -101,14 +101,14 @@ extension MountTests {
                     #expect(try Files.text(person.path("by Alice")) == "by Alice")
                     #expect(try Files.text(person.path("by Carol")) == "by Carol")
                 }
-                let refused = try bob.coffer("sync", "Plans").fail(with: 74)
+                let refused = try bob.coffer("sync", "Plans").fail(with: 77)
                 #expect(refused.error.contains("removed you"))
                 #expect(try Files.names(bob.path()) == ["before"])
                 #expect(try Files.text(bob.path("before")) == "before")
                 // It is not the program that keeps it from Bob, but keys that he does not have.
                 try bob.profile.unmount()
                 try bob.mount()
-                try bob.coffer("sync", "Plans").fail(with: 74)
+                try bob.coffer("sync", "Plans").fail(with: 77)
                 #expect(try Files.names(bob.path()) == ["before"])
             }
         }
