@@ -22,6 +22,8 @@ extension MountTests {
 
         private static let terminal = """
             import os, pty, select, signal, sys, termios, time
+            # Threads of the tests block signals, and what they start would, too.
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
             # What becomes of the program comes by a way of its own: keys flush what a terminal has to say.
             told, tells = os.pipe()
             leader, master = pty.fork()
