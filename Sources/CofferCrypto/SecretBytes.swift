@@ -5,8 +5,10 @@ internal import CofferSystem
 ///
 /// Short ones, as all keys are, share it with others (`SecretSlab`).
 @safe
-// SAFETY: `start` is allocated by init and freed by deinit, or a place in `slab` that nobody else has. It is written by init and by `mutating` functions only,
-// which as it cannot be copied need it alone; all others read. Hence it may be shared and handed on.
+// SAFETY: `start` is memory of this value's own: allocated by init and freed by deinit, or a place in `slab` that nobody
+// else has or ever had, in memory that the reference which init takes and deinit gives back keeps alive. It is written by
+// init and by `mutating` functions only, which, as the value cannot be copied, have it alone; all others read. Hence it
+// may be shared and handed on.
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
     // Counted by init and deinit alone: the optimizer has miscompiled references in types that cannot be copied.

@@ -10,8 +10,10 @@ internal import Glibc
 /// before it sleeps, as waking a thread is what a small request costs most; an idle mount uses no CPU.
 @safe
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
-// reads and all that requests use belong to the serving thread. Other threads answer held requests, call
-// `forgetRootEntry` and `end`: libfuse, `Channel.write` and a pipe allow that from any thread.
+// reads and all that requests use belong to the serving thread. Other threads (`syncThread`, `namesThread`, `seekThread`,
+// each with a lock of its own around what waits for it, and those of `deferred`) answer held requests; any thread calls
+// `forgetRootEntry` and `end`: libfuse, `Channel.write` and a pipe allow that. What is performed for a held request
+// uses `lookups`, `notifier` and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
     /// The most bytes of content in a request.
     static let requestByteCountMax = 1 << 20
