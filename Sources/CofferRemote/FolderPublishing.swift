@@ -17,6 +17,11 @@ package struct FolderCalls: Sendable {
     package var link: @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void = {
         (from, name, target, newName) throws(SystemError) in try from.link(name, to: target, newName)
     }
+    /// As rename(2), of what is in the way.
+    package var moveAside:
+        @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void =
+            { (from, name, target, newName) throws(SystemError) in try from.rename(name, to: target, newName)
+            }
 
     /// Those of the system.
     package init() {}

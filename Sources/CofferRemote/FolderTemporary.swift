@@ -16,14 +16,11 @@ struct FolderTemporary {
     let file: POSIXStorageFile
 
     /// Makes an empty one.
-    init(in vault: OpenDirectory, _ access: FolderAccess) throws(RemoteError) {
+    ///
+    /// - Parameter directory: "vaults/ID/.incoming".
+    init(in directory: OpenDirectory, _ access: FolderAccess) throws(RemoteError) {
         let name = "put." + String(UInt64.random(in: 0 ... .max), radix: 16)
-        let directory = try changing { () throws(SystemError) in
-            try vault.makeSubdirectory(Self.directoryName)
-            let directory = try vault.subdirectory(Self.directoryName)
-            try? access.apply(to: directory)
-            return directory
-        }
+        try? access.apply(to: directory)
         file = try changing { () throws(SystemError) in try directory.createFile(name) }
         try? access.apply(to: file)
         self.name = name

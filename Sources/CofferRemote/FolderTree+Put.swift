@@ -25,7 +25,7 @@ extension FolderTree {
             let status = try reading { () throws(SystemError) in try target.status(of: name.last) }
             if status?.kind == .regular { throw .exists }
         }
-        let temporary = try FolderTemporary(in: vault, access)
+        let temporary = try FolderTemporary(in: try openIncoming(in: vault), access)
         defer { temporary.remove() }
         try write(bytes, to: temporary.file)
         cleanNowAndThen(temporary)

@@ -22,6 +22,8 @@ extension SystemError {
     var isMissing: Bool { code == ENOENT }
     /// EACCES or EPERM: this user may not.
     var isForbidden: Bool { code == EACCES || code == EPERM }
+    /// EXDEV: the places are of two file systems, or of two parts of one that do not take each other's files.
+    var isOtherFileSystem: Bool { code == EXDEV }
     /// How file systems say that they do not have a call; EPERM is what link(2) says on those without links, EMLINK
     /// on those that allow too few.
     var isNotSupported: Bool {

@@ -176,6 +176,65 @@ import Testing
         #expect(kept == [[7]])
     }
 
+    /// Something else than a directory where temporary files are made; nothing is made through a link.
+    @Test(arguments: ["file", "link", "pipe"], [true, false])
+    func nothingIsInPlaceOfTheTemporaryFiles(what: String, hasLinks: Bool) async throws {
+        try await makeVault()
+        let incoming = String("\(path).incoming")
+        try Directory.removeAll(incoming)
+        try Directory.make("\(directory.path)/elsewhere")
+        switch what {
+        case "file": try WholeFile.replace(incoming, with: [7])
+        case "link": #expect(symlink("\(directory.path)/elsewhere", incoming) == 0)
+        default: #expect(mkfifo(incoming, 0o600) == 0)
+        }
+        var calls = FolderCalls()
+        if !hasLinks {
+            calls.link = { (_, _, _, name) throws(SystemError) in
+                throw SystemError("link", code: EPERM, on: name)
+            }
+        }
+        let remote = FolderBackend(
+            path: directory.path, publishing: FolderPublishing.allCases, calls: calls)
+        for number in UInt64(0)..<2 {
+            try await remote.put(vault.member(number), .memory([1]), ifAbsent: number == 0)
+            #expect(try await remote.all(vault.member(number)) == [1])
+        }
+        #expect(try Directory.names(in: "\(directory.path)/elsewhere") == [])
+        let aside = try Directory.names(in: path).filter { $0.hasPrefix(".aside.") }
+        #expect(aside.count == 1)
+        if what == "file" {
+            #expect(try WholeFile.read(path + aside.joined(), limit: 9) == [7])
+        }
+        let names = try await remote.all(vault.prefix)
+        #expect(names.allSatisfy { !$0.name.text.contains("aside") })
+    }
+
+    /// Who may not write a directory may give it another name, and may not move it into another directory.
+    @Test(arguments: [EACCES, EPERM, EXDEV]) func whatCannotBeMovedAwayIsRenamed(code: Int32) async throws {
+        try await makeVault()
+        try Directory.make("\(path)members")
+        try Directory.make("\(path)members/0000000000000000")
+        try WholeFile.replace("\(path)members/0000000000000000/inside", with: [7])
+        #expect(mkfifo("\(path)members/0000000000000001", 0o600) == 0)
+        var calls = FolderCalls()
+        calls.moveAside = { (from, name, target, newName) throws(SystemError) in
+            guard from.path == target.path else { throw SystemError("rename", code: code, on: newName) }
+            try from.rename(name, to: target, newName)
+        }
+        let remote = FolderBackend(
+            path: directory.path, publishing: FolderPublishing.allCases, calls: calls)
+        for number in UInt64(0)..<2 {
+            try await remote.put(vault.member(number), .memory([UInt8(number)]), ifAbsent: number == 0)
+            #expect(try await remote.all(vault.member(number)) == [UInt8(number)])
+        }
+        let aside = try Directory.names(in: "\(path)members").filter { $0.hasPrefix(".aside.") }
+        #expect(aside.count == 2)
+        let kept = aside.compactMap { try? WholeFile.read("\(path)members/\($0)/inside", limit: 9) }
+        #expect(kept == [[7]])
+        #expect(try await remote.all(vault.members).count == 2)
+    }
+
     @Test func nothingIsLeftBehindByCallsThatEnd() async throws {
         try await makeVault()
         try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
