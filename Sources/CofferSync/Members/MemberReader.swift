@@ -9,8 +9,13 @@ struct MemberReader: Sendable {
     /// What was verified.
     private(set) var chain: MemberChain
     private var identities = KnownIdentities()
+    private var search = IdentitySearch()
     /// The most links that are read of one identity.
     private static let linkCountMax: UInt64 = 1024
+
+    /// How many links, and about how many bytes of them, are fetched before they are checked.
+    private static let pieceLinkCountMax = 256
+    private static let pieceByteCountMax = 4 << 20
 
     init(_ remote: any RemoteBackend, _ layout: RemoteLayout, _ vault: VaultID) {
         self.remote = remote
@@ -20,17 +25,15 @@ struct MemberReader: Sendable {
 
     /// Reads all links, and the identities that they name: anybody can put others beside the vault.
     ///
+    /// Links are fetched in pieces, each of which is checked before the next one is asked for.
+    ///
     /// - Throws: `.members` for a link that is wrong; `.linkMissing` where one is not there and a later one is;
     ///   `.remote`.
     mutating func read() async throws(JoinError) {
-        var links: [[UInt8]] = []
-        while let bytes = try await link(layout.member(UInt64(links.count))) { links.append(bytes) }
-        let named = Set(links.compactMap { MemberOperation(ofLink: $0)?.newMember })
-        for user in try await users(of: named) { try await readIdentity(user) }
-        for bytes in links {
-            do throws(TrustError) { try chain.append(bytes, knowing: identities) } catch {
-                throw .members(error)
-            }
+        while true {
+            let piece = try await piece()
+            for index in piece.indices { try await append(piece[index], in: piece[index...]) }
+            if piece.isEmpty { break }
         }
         let layout = layout
         let isBroken = try await reaching { () async throws(RemoteError) in
@@ -39,25 +42,64 @@ struct MemberReader: Sendable {
         if isBroken { throw .linkMissing(chain.nextSequence) }
     }
 
-    /// Where some identities lie.
-    private func users(of identities: Set<IdentityID>) async throws(JoinError) -> [UserID] {
-        let layout = layout
-        var search = IdentitySearch()
-        try await reaching { () async throws(RemoteError) in
-            try await search.look(for: identities, at: remote, layout)
+    /// The next links that the remote has; none at its end.
+    private func piece() async throws(JoinError) -> [[UInt8]] {
+        var links: [[UInt8]] = []
+        var byteCount = 0
+        while links.count < Self.pieceLinkCountMax, byteCount < Self.pieceByteCountMax,
+            let bytes = try await link(layout.member(chain.nextSequence + UInt64(links.count)))
+        {
+            links.append(bytes)
+            byteCount += bytes.count
         }
-        return identities.compactMap { search.users[$0] }.sorted()
+        return links
     }
 
-    private mutating func readIdentity(_ user: UserID) async throws(JoinError) {
-        var identity = IdentityChain(id: ChainID(user))
-        while identity.nextSequence < Self.linkCountMax,
-            let bytes = try await link(layout.identityLink(user, identity.nextSequence))
+    /// Verifies a link.
+    ///
+    /// The identities that it and those behind it name are looked for when one of them is needed: what is wrong in
+    /// front of that costs nothing more.
+    private mutating func append(_ bytes: [UInt8], in rest: ArraySlice<[UInt8]>) async throws(JoinError) {
+        do throws(TrustError) { return try take(bytes) } catch {
+            guard case .identityMissing(let identity) = error, identities[identity] == nil else {
+                throw .members(error)
+            }
+            let named = rest.compactMap { MemberOperation(ofLink: $0)?.newMember }
+            try await readIdentity(identity, with: Set(named.filter { identities[$0] == nil }))
+        }
+        do throws(TrustError) { try take(bytes) } catch { throw .members(error) }
+    }
+
+    private mutating func take(_ bytes: [UInt8]) throws(TrustError) {
+        // A link that the chain has already is none for the next place.
+        guard try chain.append(bytes, knowing: identities) == .added else {
+            throw .notLinked(sequence: chain.nextSequence)
+        }
+    }
+
+    /// Reads the links of an identity, if it is there; those of others are looked for along with it.
+    private mutating func readIdentity(
+        _ identity: IdentityID, with others: Set<IdentityID>
+    ) async throws(JoinError) {
+        if search.users[identity] == nil {
+            var search = search
+            let layout = layout
+            try await reaching { () async throws(RemoteError) in
+                try await search.look(
+                    for: others.union([identity]), at: remote, layout,
+                    countMax: IdentitySearch.wholeLookCountMax)
+            }
+            self.search = search
+        }
+        guard let user = search.users[identity] else { return }
+        var known = IdentityChain(id: ChainID(user))
+        while known.nextSequence < Self.linkCountMax,
+            let bytes = try await link(layout.identityLink(user, known.nextSequence))
         {
             // What is no link of this identity keeps nobody else from being known.
-            guard (try? identity.append(bytes)) == .added else { break }
+            guard (try? known.append(bytes)) == .added else { break }
         }
-        identities.add(identity)
+        identities.add(known)
     }
 
     private func link(_ name: RemoteName) async throws(JoinError) -> [UInt8]? {

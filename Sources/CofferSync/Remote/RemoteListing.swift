@@ -21,12 +21,15 @@ extension RemoteBackend {
     /// A storage that lists in circles, or without end, is found out: this ends. What a body keeps of the entries is for
     /// the body to bound.
     ///
-    /// - Parameter body: Takes the entries of a page.
+    /// - Parameters:
+    ///   - start: The name that it begins behind; nil for the first one.
+    ///   - body: Takes the entries of a page.
     func list(
-        _ prefix: RemotePrefix, isolation: isolated (any Actor)? = #isolation,
+        _ prefix: RemotePrefix, behind start: RemoteName? = nil,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: ([RemotePage.Entry]) -> ListingStep
     ) async throws(RemoteError) {
-        var after: RemoteName?
+        var after = start
         for _ in 0..<pageCountMax {
             let page = try await list(prefix, after: after)
             let step = body(page.entries.filter { prefix.contains($0.name) })

@@ -47,6 +47,83 @@ struct ManyIdentitiesTests {
         #expect(await will.engine.identityChains.count == 3)
     }
 
+    /// What is no identity has its turn again and again, and costs no more than that.
+    @Test func whatIsNoIdentityHidesNone() async throws {
+        let searched = try world.person("Searched")
+        // Names are ordered by the bytes as they are written, the low ones first.
+        let junk = (0..<3000).map { UserID(low: UInt64($0).byteSwapped, high: 0) }
+        for user in junk {
+            try await world.remote.put(world.layout.identityLink(user, 0), .memory([1]), ifAbsent: true)
+        }
+        let counting = CountingRemote(world.remote)
+        var search = IdentitySearch()
+        func look(for person: Person) async throws {
+            let before = counting.counts.gets
+            try await search.look(for: [person.id], at: counting, world.layout)
+            #expect(counting.counts.gets - before <= IdentitySearch.lookCountMax)
+        }
+        func put(_ person: Person) async throws {
+            try await world.remote.put(
+                world.layout.identityLink(person.user, 0), .memory(person.chain.links[0].bytes),
+                ifAbsent: true)
+        }
+        try await look(for: searched)
+        try await put(searched)
+        for _ in 0..<3 where search.users[searched.id] == nil { try await look(for: searched) }
+        #expect(search.users[searched.id] == searched.user)
+        // One in front of where the last look ended.
+        let early = UserID(low: 0, high: 1)
+        let first = try IdentityChain.founded(
+            early, signing: searched.signing,
+            agreement: try searched.chain.state.current.orThrow().agreement, at: now)
+        let identity = try first.identity.orThrow()
+        try await world.remote.put(
+            world.layout.identityLink(early, 0), .memory(first.links[0].bytes), ifAbsent: true)
+        for _ in 0..<4 where search.users[identity] == nil {
+            try await search.look(for: [identity], at: counting, world.layout)
+        }
+        #expect(search.users[identity] == early)
+        // Somebody who waits for it goes on until it is found.
+        var whole = IdentitySearch()
+        try await whole.look(
+            for: [searched.id], at: counting, world.layout, countMax: IdentitySearch.wholeLookCountMax)
+        #expect(whole.users[searched.id] == searched.user)
+        // And ends where it is not there.
+        let before = counting.counts.gets
+        try await whole.look(
+            for: [.zero], at: counting, world.layout, countMax: IdentitySearch.wholeLookCountMax)
+        #expect(counting.counts.gets - before <= junk.count + 1)
+    }
+
+    /// A storage that has links without number shows a bad one soon.
+    @Test func whoJoinsChecksLinksBeforeItReadsOn() async throws {
+        let olga = try await world.founded()
+        _ = try await world.joins("Will", .writer, by: olga)
+        let counting = CountingRemote(LinksWithoutNumber(base: world.remote, layout: world.layout))
+        let invite = try await world.invite(olga, .reader)
+        let joining = try world.joining(invite, try world.person("Rita"), remote: counting)
+        await #expect(throws: JoinError.self) { try await joining.join() }
+        #expect(counting.counts.gets < 300)
+    }
+
+    /// More links than are read at once, and identities that are found in other pieces than they are needed in.
+    @Test func whoJoinsReadsAllPieces() async throws {
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        for _ in 0..<300 { try await olga.engine.rotate() }
+        let ada = try await world.joins("Ada", .admin, by: olga)
+        let invite = try await world.invite(olga, .reader)
+        let rita = try world.person("Rita")
+        let joining = try world.joining(invite, rita)
+        try await joining.join()
+        try await olga.sync()
+        guard case .admitted(let joined) = try await joining.poll() else { throw Missing() }
+        #expect(joined.chain.nextSequence == 304)
+        #expect(
+            Set(joined.chain.state.members.keys)
+                == [olga.person.id, will.person.id, ada.person.id, rita.id])
+    }
+
     @Test func aGapInTheMembersIsNamed() async throws {
         let olga = try await world.founded()
         _ = try await world.joins("Will", .writer, by: olga)
@@ -80,5 +157,20 @@ struct ManyIdentitiesTests {
         stale.restart()
         try await stale.sync()
         #expect(await stale.findings().isEmpty)
+    }
+}
+
+/// A remote that has some link of the members wherever none is, for five thousand places.
+private struct LinksWithoutNumber: ForwardingRemote {
+    let base: any RemoteBackend
+    let layout: RemoteLayout
+
+    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+        do throws(RemoteError) { return try await base.get(name, range) } catch {
+            guard error == .absent, layout.members.contains(name),
+                let sequence = RemoteLayout.sequence(of: name), sequence < 5000
+            else { throw error }
+            return try await base.get(layout.member(1), range)
+        }
     }
 }
