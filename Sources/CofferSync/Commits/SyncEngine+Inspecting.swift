@@ -66,22 +66,13 @@ extension SyncEngine {
         try await putLinksAgain(lost.sorted { $0.sequence < $1.sequence })
     }
 
-    /// Whether some bytes in a known link's place are of another history; not what nobody entitled has signed.
-    func isOfOtherHistory(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
-        switch try await problem(of: bytes) {
-        case .fork: true
-        case .identityMissing: addsMember(bytes)
-        default: false
-        }
-    }
-
     /// Whether a link adds a member: only there the signer is checked before who it names.
-    private func addsMember(_ bytes: [UInt8]) -> Bool {
+    func addsMember(_ bytes: [UInt8]) -> Bool {
         if case .addMember? = MemberOperation(ofLink: bytes) { true } else { false }
     }
 
     /// What the chain says of a link in a place that is taken; nil if it has that link.
-    private func problem(of bytes: [UInt8]) async throws(SyncError) -> TrustError? {
+    func problem(of bytes: [UInt8]) async throws(SyncError) -> TrustError? {
         var copy = chain
         do throws(TrustError) {
             try copy.append(bytes, knowing: identities)
@@ -100,7 +91,7 @@ extension SyncEngine {
     }
 
     /// Settles a fork by the rule that needs nobody's word, or keeps it in sight.
-    private func settle(_ fork: Fork) async throws(SyncError) {
+    func settle(_ fork: Fork) async throws(SyncError) {
         let verdict = try ruling { () throws(TrustError) in try chain.verdict(on: fork, knowing: identities) }
         if verdict == .otherRemovesSigner { return try await adopt(fork) }
         if !duties.forks.contains(fork) { duties.forks.append(fork) }
@@ -152,12 +143,12 @@ extension SyncEngine {
         let granted = Set(
             chain.state.grants.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes) })
         let listed = try await listedWraps(epoch)
-        let names = listed.union(granted)
+        let names = granted.union(listed.keys)
         let new = names.filter { name in
             guard let seen = duties.wraps[name.text] else { return true }
             return granted.contains(name) && seen.set == nil
         }
-        try await putWrapsAgain(at: granted.subtracting(listed))
+        try await putWrapsAgain(listed)
         let wanted = Array(new.sorted().prefix(Self.setCountMax))
         for start in stride(from: 0, to: wanted.count, by: Self.setsAtOnce) {
             let part = Array(wanted[start..<min(start + Self.setsAtOnce, wanted.count)])
@@ -198,10 +189,11 @@ extension SyncEngine {
         duties.strays = strays
     }
 
-    private func listedWraps(_ epoch: Epoch) async throws(SyncError) -> Set<RemoteName> {
-        var names: Set<RemoteName> = []
+    /// The names of sets, with their sizes.
+    private func listedWraps(_ epoch: Epoch) async throws(SyncError) -> [RemoteName: Int] {
+        var names: [RemoteName: Int] = [:]
         try await list(layout.wraps(epoch: UInt64(epoch.number))) { entries in
-            names.formUnion(entries.map(\.name))
+            for entry in entries { names[entry.name] = entry.byteCount }
             return names.count < Self.nameCountMax ? .next : .enough
         }
         return names

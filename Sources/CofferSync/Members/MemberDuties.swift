@@ -87,6 +87,8 @@ struct MemberDuties: Sendable {
     var refused: [String: Int] = [:]
     /// The last request that was fetched.
     var requestTurn: RemoteName?
+    /// The last object of each kind that was compared with the remote.
+    var turns: [ComparedKind: RemoteName] = [:]
     var forks: [Fork] = []
     /// When this process first saw of those who have left that they have, in milliseconds.
     var leftSince: [IdentityID: UInt64] = [:]
