@@ -17,7 +17,7 @@ struct Coffer: ParsableCommand {
 
             Exit codes: 0 success, 1 damage found by “check”, or a question answered by no, 64 wrong usage, 65 damaged or too new data, \
             66 nothing by that name, 69 no FUSE, 71 not enough memory, 72 unfit mount point, 73 exists already, \
-            74 input or output failed, 75 busy or too many attempts: try later, 76 the mount gave no proper \
+            74 input or output failed, 75 busy, too many attempts, or not all synced: try later, 76 the mount gave no proper \
             answer, 77 wrong passphrase, or not permitted.
             """,
         version: version,

@@ -56,6 +56,25 @@ import Testing
         #expect(Set(Self.table.map(\.0.caseName)).count == 48)
     }
 
+    /// What `coffer sync` ends with: the worst of all vaults.
+    @Test func sync() {
+        func report(
+            failure: String? = nil, doubts: [String] = [], unsent: Int = 0, left: Int = 0
+        ) -> SyncReport {
+            var report = SyncReport(
+                vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: failure,
+                offlineSince: nil, findings: doubts, unsentItems: unsent, commitsLeft: left, lastRound: nil,
+                rotationOwed: nil, oldEpochBytes: 0, devices: [])
+            report.doubts = doubts
+            return report
+        }
+        #expect([report()].exitCode == 0 && [SyncReport]().exitCode == 0)
+        #expect([report(), report(unsent: 1)].exitCode == 75)
+        #expect([report(left: 1), report()].exitCode == 75)
+        #expect([report(doubts: ["less"], unsent: 1)].exitCode == 65)
+        #expect([report(unsent: 1), report(doubts: ["less"]), report(failure: "no")].exitCode == 74)
+    }
+
     /// What is no error is never told by the code of one, and codes of shells are left alone.
     @Test func reserved() {
         for (error, code) in Self.table { #expect((64...78).contains(code), "\(error)") }

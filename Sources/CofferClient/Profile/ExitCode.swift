@@ -3,6 +3,17 @@ internal import CofferSync
 internal import CofferTrust
 internal import CofferVault
 
+extension [SyncReport] {
+    /// What `coffer sync` ends with: 74 where a vault was not synced, 65 where the remote cannot be trusted, 75 where there
+    /// is something left to send or to apply, else 0.
+    package var exitCode: Int32 {
+        if contains(where: { $0.failure != nil }) { return 74 }  // EX_IOERR
+        if contains(where: { !$0.doubts.isEmpty }) { return 65 }  // EX_DATAERR
+        if contains(where: { $0.unsentItems > 0 || $0.commitsLeft > 0 }) { return 75 }  // EX_TEMPFAIL
+        return 0
+    }
+}
+
 /// The exit codes of coffer, from sysexits.h; documented in the manual.
 extension ProfileError {
     /// What `coffer` exits with, so that scripts can tell errors apart.

@@ -174,7 +174,17 @@ final class SharedVault: Sendable {
             do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             try await engine.round()
         }
+        // A round sends so many commits and no more.
+        var unsent = unsentCount
+        while unsent > 0 {
+            try await engine.round()
+            let left = unsentCount
+            guard left < unsent else { return }
+            unsent = left
+        }
     }
+
+    private var unsentCount: Int { (try? mounted.vault.unsentCount()) ?? 0 }
 
     /// Sends and fetches all there is.
     ///
@@ -232,7 +242,7 @@ final class SharedVault: Sendable {
             transfer: Progress.Transfer(
                 sent: Int64(now.bytesSent - before.bytesSent),
                 received: Int64(now.bytesReceived - before.bytesReceived),
-                items: (try? mounted.vault.unsentCount()) ?? 0, commits: commits.total - commits.done))
+                items: unsentCount, commits: commits.total - commits.done))
     }
 }
 

@@ -131,9 +131,15 @@ extension SyncEngine {
     private func commitsLeft(_ pull: Pull) -> Int {
         pull.targets.reduce(0) { sum, target in
             let known = queue.versions[target.key]
-            let left = target.value > known ? Int(clamping: target.value - known) : 0
+            let left = mayGoOn(target.key) && target.value > known ? Int(clamping: target.value - known) : 0
             return sum.addingReportingOverflow(left).overflow ? .max : sum + left
         }
+    }
+
+    /// Whether more of a log may be applied: not of one that has ended, nor of one of which nothing was ever verified.
+    private func mayGoOn(_ log: LogID) -> Bool {
+        guard let stop = stops[log] else { return true }
+        return !stop.problem.isFinal && logs[log] != nil
     }
 
     /// Fetches commits side by side.

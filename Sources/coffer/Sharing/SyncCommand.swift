@@ -7,7 +7,8 @@ struct SyncCommand: ParsableCommand {
         commandName: "sync", abstract: "Send and fetch all there is, and return when that is done.",
         discussion: """
             A mount syncs by itself; this waits for it, or does it once without a mount. Contents are fetched when \
-            they are read. Ends with 65 where the remote has less than it had, or something else than others say.
+            they are read. Ends with 65 where the remote has less than it had, or something else than others say, and \
+            with 75 where something is left to be sent or applied.
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -45,8 +46,7 @@ struct SyncCommand: ParsableCommand {
 
     /// Ends with what a script should know: that something was not done, or cannot be trusted to be all.
     private static func end(_ reports: [SyncReport]) throws {
-        if reports.contains(where: { $0.failure != nil }) { throw ExitCode(74) }
-        if reports.contains(where: { !$0.doubts.isEmpty }) { throw ExitCode(65) }
+        if reports.exitCode != 0 { throw ExitCode(reports.exitCode) }
     }
 
     private static func text(_ report: SyncReport) -> String {
@@ -55,10 +55,11 @@ struct SyncCommand: ParsableCommand {
     }
 
     private static func line(_ report: SyncReport) -> String {
-        if let failure = report.failure { return "\(report.vault): not synced: \(failure)" }
-        if report.unsentItems > 0 {
-            return "\(report.vault): \(report.unsentItems) item\(report.unsentItems == 1 ? "" : "s") not sent"
+        let unsent = "\(report.unsentItems) item\(report.unsentItems == 1 ? "" : "s") not sent"
+        if let failure = report.failure {
+            return "\(report.vault): not synced: \(failure)" + (report.unsentItems > 0 ? "; \(unsent)" : "")
         }
+        if report.unsentItems > 0 { return "\(report.vault): \(unsent); see: coffer status" }
         if report.commitsLeft > 0 {
             let count = report.commitsLeft
             return "\(report.vault): \(count) commit\(count == 1 ? "" : "s") not applied; see: coffer status"

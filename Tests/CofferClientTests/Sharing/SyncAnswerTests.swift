@@ -33,6 +33,21 @@ import Testing
         #expect(alice.error(.sync(vault: nil))?.caseName == "sync")
     }
 
+    /// A remote that cannot be opened is no reason to say that all is synced.
+    @Test func aVaultThatCannotBeOpened() throws {
+        let test = try TestProfile()
+        do {
+            let alice = try OpenProfile(test)
+            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            var share = try #require(alice.profile.shares.first)
+            share.url = "s3://nowhere/bucket"
+            try alice.profile.setShare(share)
+        }
+        let reports = try OpenProfile(test).sync()
+        #expect(reports.map(\.vault) == ["Personal"] && reports.first?.failure != nil)
+        #expect(reports.exitCode == 74)
+    }
+
     private func check(_ person: OpenProfile, _ vault: String) throws -> VaultCheck {
         guard case .check(let report) = try person.ask(.check(vault: vault)) else {
             throw ProfileError.otherAnswer
