@@ -91,6 +91,7 @@ extension Profile {
             state.body.shares[index].url = ""
             if let use = state.body.uses.firstIndex(where: { $0.vault == vault }) {
                 state.body.uses[use].isForReading = false
+                state.body.uses[use].isBeingDeleted = false
                 if state.body.uses[use].isUsual { state.body.uses.remove(at: use) }
             }
         }

@@ -8,6 +8,8 @@ struct VaultUse: Equatable, Sendable {
     let vault: VaultID
     /// Whether the person may only read it, as far as that was known last.
     var isForReading = false
+    /// Whether what lies at the remote is being deleted, or was, and the vault is here still.
+    var isBeingDeleted = false
     /// How many bytes of content stay here that are at the remote, too; nil for all.
     var cacheLimit: Int64?
 
@@ -25,19 +27,24 @@ struct VaultUse: Equatable, Sendable {
     }
 
     private static let noLimit = UInt64.max
+    private static let forReading: UInt8 = 1
+    private static let beingDeleted: UInt8 = 2
 
     func write(into writer: inout ByteWriter) {
         writer.identifier(vault)
-        writer.number(UInt8(isForReading ? 1 : 0))
+        writer.number((isForReading ? Self.forReading : 0) | (isBeingDeleted ? Self.beingDeleted : 0))
         writer.number(cacheLimit.map { UInt64(max($0, 0)) } ?? Self.noLimit)
     }
 
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         vault = try cursor.identifier(VaultID.self, from: bytes)
-        let flag = try cursor.number(UInt8.self, from: bytes)
-        guard flag <= 1 else { throw .invalid(field: "use of a vault") }
-        isForReading = flag == 1
+        let flags = try cursor.number(UInt8.self, from: bytes)
+        guard flags & ~(Self.forReading | Self.beingDeleted) == 0 else {
+            throw .invalid(field: "use of a vault")
+        }
+        isForReading = flags & Self.forReading != 0
+        isBeingDeleted = flags & Self.beingDeleted != 0
         let limit = try cursor.number(UInt64.self, from: bytes)
         if limit != Self.noLimit {
             guard let known = Int64(exactly: limit) else { throw .invalid(field: "cache limit") }

@@ -27,8 +27,9 @@ extension SharedVault {
     ///
     /// A device that has seen none takes any place.
     ///
+    /// - Returns: Whether this device has seen any.
     /// - Throws: `.otherRemote` where it is not this vault's; `.incompleteRemote` where the newest link is missing.
-    func checkKnownLinks() throws(ProfileError) {
+    func checkKnownLinks() throws(ProfileError) -> Bool {
         let replica = replica
         let rows: [SyncRow]
         do throws(ReplicaError) {
@@ -37,7 +38,7 @@ extension SharedVault {
             throw .sync(vault: name, .replica("\(error)"))
         }
         let links = rows.filter { $0.key.kind == .memberLink }.sorted { $0.key.number < $1.key.number }
-        guard let first = links.first, let last = links.last else { return }
+        guard let first = links.first, let last = links.last else { return false }
         func has(_ link: SyncRow) throws(ProfileError) -> Bool {
             try start(of: layout.member(link.key.number), at: remote) == link.value
         }
@@ -45,6 +46,7 @@ extension SharedVault {
             throw .otherRemote(vault: name, url: share.url)
         }
         guard try has(last) else { throw .incompleteRemote(vault: name, url: share.url) }
+        return true
     }
 
     /// Checks that the remote has the last commits that this device knows, and the packs that contents refer to.
@@ -91,7 +93,7 @@ extension SharedVault {
 
 extension RemoteBackend {
     /// Whether an object is there.
-    fileprivate func hasObject(_ name: RemoteName) async throws(RemoteError) -> Bool {
+    func hasObject(_ name: RemoteName) async throws(RemoteError) -> Bool {
         do throws(RemoteError) {
             _ = try await get(name, 0..<1)
             return true

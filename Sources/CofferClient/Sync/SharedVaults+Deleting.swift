@@ -9,10 +9,21 @@ internal import CofferTrust
 extension SharedVaults {
     /// Deletes all objects of a vault at its remote, and syncs it no more.
     ///
+    /// After a try that failed halfway it can be called again: where the first object, the last one to be deleted, is gone
+    /// by then, all is done.
+    ///
     /// - Parameter progress: Told how many objects are gone, and how many there are.
     /// - Throws: `.noRemote`, `.notOwner`; `.othersAreMembers`, as long as anybody else would lose the vault.
     func deleteAtRemote(_ name: String, _ progress: (Progress) -> Void) throws(ProfileError) {
         let shared = try named(name)
+        // A place that was never seen to be emptied may just not be mounted.
+        if profile.use(of: shared.share.vault).isBeingDeleted, try !shared.hasFormat() {
+            try alone(shared.share.vault, name) { () throws(ProfileError) in
+                forget(shared.mounted.slot)
+                try profile.giveUpShare(of: shared.share.vault)
+            }
+            return
+        }
         // Who is a member may have changed.
         try shared.sync { _ in }
         let members = try shared.membersReport().members
@@ -22,7 +33,10 @@ extension SharedVaults {
         guard members.count == 1 else { throw .othersAreMembers(vault: name, count: members.count - 1) }
         try alone(shared.share.vault, name) { () throws(ProfileError) in
             forget(shared.mounted.slot)
-            do throws(ProfileError) { try shared.deleteObjects(progress) } catch {
+            do throws(ProfileError) {
+                try profile.changeUse(of: shared.share.vault) { $0.isBeingDeleted = true }
+                try shared.deleteObjects(progress)
+            } catch {
                 // So that it can be tried again.
                 _ = try? open(shared.mounted, shared.share)
                 throw error
@@ -33,6 +47,18 @@ extension SharedVaults {
 }
 
 extension SharedVault {
+    /// Whether the remote has the object that says that the vault is there.
+    fileprivate func hasFormat() throws(ProfileError) -> Bool {
+        let (remote, layout) = (remote, RemoteLayout(share.vault))
+        do throws(RemoteError) {
+            return try Waiting.run { () async throws(RemoteError) in
+                try await remote.hasObject(layout.format)
+            }
+        } catch {
+            throw .remote(error)
+        }
+    }
+
     /// Deletes all objects of the vault at its remote: the one that says that it is there last.
     fileprivate func deleteObjects(_ progress: (Progress) -> Void) throws(ProfileError) {
         let (remote, layout) = (remote, RemoteLayout(share.vault))

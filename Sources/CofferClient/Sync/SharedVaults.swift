@@ -135,7 +135,7 @@ final class SharedVaults: Sendable {
             let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
             // Before the vault begins to remember changes for a remote that is not there.
             try shared.reach()
-            try shared.checkKnownLinks()
+            if try shared.checkKnownLinks() { try shared.checkKnownCommits() }
             do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
             let key = shared.firstKey
             try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
@@ -162,8 +162,7 @@ final class SharedVaults: Sendable {
             do throws(ProfileError) {
                 let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
                 try new.reach()
-                try new.checkKnownLinks()
-                try new.checkKnownCommits()
+                if try new.checkKnownLinks() { try new.checkKnownCommits() }
                 // Invites may have come since the sync began.
                 if let kept = profile.share(of: share.vault) { share.invites = kept.invites }
                 try profile.setShare(share)

@@ -125,6 +125,62 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
     }
 
+    /// A first try failed halfway: all that the members' chain, keys and logs consist of is gone, but for `format`.
+    @Test func whatWasDeletedByHalfIsDeletedByASecondTry() throws {
+        let alice = try OpenProfile()
+        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        try alice.write("x", to: "file", in: "Personal")
+        _ = try alice.sync()
+        let vault = try #require(alice.profile.shares.first).vault
+        let folder = "\(place.folder.path)/vaults/\(vault)"
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name != "format" {
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
+        try alice.profile.changeUse(of: vault) { $0.isBeingDeleted = true }
+        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
+    }
+
+    /// The first try came to the end, and its answer was lost; a folder that is just not mounted looks the same, and is not
+    /// taken for that by somebody who has deleted nothing yet.
+    @Test func whatIsGoneAtItsRemoteIsDeletedHere() throws {
+        let test = try TestProfile()
+        do {
+            let alice = try OpenProfile(test)
+            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            _ = try alice.sync()
+            try FileManager.default.removeItem(atPath: "\(place.folder.path)/vaults")
+            #expect(alice.error(.deleteVault(name: "Personal", atRemote: true))?.caseName == "sync")
+            #expect(alice.names() == ["Personal"])
+            let vault = try #require(alice.profile.shares.first).vault
+            try alice.profile.changeUse(of: vault) { $0.isBeingDeleted = true }
+        }
+        let alice = try OpenProfile(test)
+        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
+    }
+
+    /// A copy from before the last commit, or without a pack, is no place to go on.
+    @Test(arguments: ["commit", "pack"]) func anIncompleteCopyIsNotAdded(missing: String) throws {
+        let (alice, bob) = try place.pair()
+        try alice.write("x", to: "late", in: "Personal")
+        let other = try TemporaryDirectory()
+        let copy = "\(other.path)/copy"
+        if missing == "commit" { try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy) }
+        _ = try alice.sync()
+        if missing == "pack" {
+            try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
+            let vault = try #require(alice.profile.shares.first).vault
+            try FileManager.default.removeItem(atPath: "\(copy)/vaults/\(vault)/packs")
+        }
+        _ = try alice.ask(.removeRemote(vault: "Personal"))
+        #expect(alice.error(.addRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        for person in [alice, bob] { #expect(try person.sync().map(\.failure) == [nil]) }
+        #expect(try bob.has("late", in: "Ours"))
+    }
+
     /// What lies at the remote is others' as well, and stays unless somebody says otherwise.
     @Test func aVaultIsDeletedHereOnly() throws {
         let (alice, bob) = try place.pair()
