@@ -12,7 +12,7 @@ Prints a matrix and "N passed, N failed". A case fails if somebody shows wrong, 
 if a process hangs (90 s), dies, or needs more than 400 MiB; if the vault does not come right again; or if an attack that the
 threat model excludes succeeds. NAME picks cases whose name contains it. --slow adds cases that take minutes.
 
-Needs FUSE, libsodium, and no network. Everything is done by this process and its children; nothing is left mounted.
+Needs FUSE, libsodium, a C compiler (cc) to move a clock, and no network. Everything is done by this process and its children; nothing is left mounted.
 """
 
 import base64
@@ -457,7 +457,7 @@ class World:
 
     def restore(self, base, remote=None, profiles=None):
         self.end()
-        self.troubles, self.people = [], {}
+        self.troubles, self.people, self.extra_env = [], {}, {}
         remove_all(self.here)
         shutil.copytree(os.path.join(self.work, base), self.here, symlinks=True)
         if remote:
@@ -1146,8 +1146,12 @@ def craft_reader_writes(world, out, trees):
     for p in ("owner", "writer"):
         if "by-the-reader" in (world.person(p).tree() or {}):
             out.fail(f"{p} shows what a reader wrote")
-    if "owner" not in out.usable.split(","):
+    # That something is odd at the remote is told by 65; the commit has to arrive all the same.
+    if not {"owner", "owner:65"} & set(out.usable.split(",")):
         out.fail("the owner's next commit: " + out.usable)
+    world.person("writer").sync(2)
+    if not os.path.exists(world.person("writer").vault("probe-owner")):
+        out.fail("the owner's next commit does not arrive")
 
 
 def craft_ends_log(world, out, trees, who):
@@ -1324,13 +1328,17 @@ def craft_twin(world, out):
     owner, writer, twin = three(world, ("owner", "writer", "twin"))
     for n in range(3):
         writer.write(f"probe-w{n}", b"w"); twin.write(f"probe-t{n}", b"t")
-        writer.sync(); done = twin.sync(); owner.sync()
+        done = [writer.sync(), twin.sync()]
+        owner.sync()
     tree = owner.tree() or {}
-    out.note = f"twin: {done.code} {done.all[-70:]}"
-    if done.code == 0 and not all(f"probe-t{n}" in tree for n in range(3)):
-        out.fail("the copy is not told")
-    if not all(f"probe-w{n}" in tree for n in range(3)):
-        out.fail("the other one's changes do not arrive")
+    out.note = "; ".join(f"{p.name}: {d.code} {d.all[-70:]}" for p, d in zip((writer, twin), done))
+    # Mounts sync by themselves: whichever of the two is first has the log, and the other one is told.
+    arrived = [all(f"probe-{letter}{n}" in tree for n in range(3)) for letter in "wt"]
+    for p, d, has in zip((writer, twin), done, arrived):
+        if d.code == 0 and not has:
+            out.fail(f"{p.name} is not told that its changes do not arrive")
+    if not any(arrived):
+        out.fail("nobody's changes arrive")
 
 
 def craft_rotation_after_leave(world, out):
@@ -1380,8 +1388,62 @@ def craft_profile_back(world, out, trees):
         out.fail("something is lost without a word")
 
 
+MOVED_CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static long ahead(void) {
+    char text[32] = {0};
+    int file = open(getenv("HOSTILE_CLOCK"), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    if (read(file, text, sizeof text - 1) < 0) text[0] = 0;
+    close(file);
+    return atol(text);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(clock, time);
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) time->tv_sec += ahead();
+    return result;
+}
+"""
+
+
+def clock_that_moves(world, names):
+    """Has the people's programs read a clock that a file says to be so many seconds ahead."""
+    library = os.path.join(world.work, "clock.so")
+    if not os.path.exists(library):
+        source = os.path.join(world.work, "clock.c")
+        with open(source, "w") as f:
+            f.write(MOVED_CLOCK)
+        done = run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"])
+        if done.code:
+            raise RuntimeError(f"a C compiler is needed to move a clock: {done.all[-200:]}")
+    seconds = os.path.join(world.here, "clock")
+    for name in names:
+        world.extra_env[name] = {"LD_PRELOAD": library, "HOSTILE_CLOCK": seconds}
+
+    def move(by):
+        with open(seconds + ".new", "w") as f:
+            f.write(str(by))
+        os.rename(seconds + ".new", seconds)
+    move(0)
+    return move
+
+
 def craft_leaver_writes(world, out, trees):
-    """Leave states its own bounds: a log's end that is far away lets all count that is backdated."""
+    """Leave states its own bounds: a log's end that is far away lets all count that is backdated.
+
+    The one who answers waits for what the leaver has named, for an hour at most; then nothing more counts.
+    """
+    move_clock = clock_that_moves(world, ("owner", "reader"))
     writer, owner = world.person("writer").keys(), world.person("owner").keys()
     vault = bytes.fromhex(world.vault_id)
     keys = writer.keyrings[vault]
@@ -1398,6 +1460,13 @@ def craft_leaver_writes(world, out, trees):
             p.sync()
     epochs = world.listed("wraps")
     out.note = f"epoch {epoch} before, {int(epochs[-1], 16)} after the leave"
+    if int(epochs[-1], 16) <= epoch:
+        out.fail("the key did not change after the leave")
+    move_clock(3700)
+    for _ in range(2):
+        for p in people:
+            p.sync()
+    out.note += f"; {len(world.listed('members')) - 1 - sequence} links since"
     members = people[0].coffer("member", "list", "V").out
     if "Writer" in members:
         out.note += "; the leave was refused"
@@ -1960,7 +2029,8 @@ def craft_other_vault(world, out, trees):
     owner.write("probe-owner", b"x")
     done = owner.sync()
     writer.sync()
-    if done.code or not os.path.exists(writer.vault("probe-owner")):
+    # That something is odd at the remote is told by 65.
+    if done.code not in (0, 65) or not os.path.exists(writer.vault("probe-owner")):
         out.fail(f"the owner's next commit does not arrive: {done.all[-200:]} {writer.said()[:2]}")
     owner.unmount()
 
