@@ -150,7 +150,6 @@ extension SyncEngine {
         status.progress.bytesToSend = bytes.count
         do throws(RemoteError) {
             try await remote.put(name, .memory(bytes), ifAbsent: true)
-            notes.removeAll { if case .obstacle = $0 { true } else { false } }
         } catch {
             guard error == .exists else {
                 throw error == .cancelled ? .cancelled : .remote(error, during: .sending)
@@ -167,46 +166,56 @@ extension SyncEngine {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
         }
-        var author: IdentityID?
+        var occupant = Occupant.other(nil)
         switch fetched {
         case .bytes(bytes): return
         case .absent: throw .remote(.failed("a commit is there and is not"), during: .sending)
-        case .bytes(let found): author = try otherAuthor(found, at: dot, insteadOf: bytes)
+        case .bytes(let found): occupant = try self.occupant(found, at: dot, insteadOf: bytes)
         case .tooLong: break
         }
         // Somebody has put something there that is not this device's, to be in its way; or it was cut short.
         try await reaching { () async throws(RemoteError) in
             try await remote.put(name, .memory(bytes), ifAbsent: false)
         }
+        guard case .other(let author) = occupant else { return }
         note(.obstacle(sequence: dot.sequence, author, name: author.flatMap(knownName)))
     }
 
-    /// Who has put something in the place of a commit of this device; nil if that cannot be said.
+    /// What is in the place of a commit of this device.
+    private enum Occupant {
+        /// The commit that this one was made anew from, on a lost side of a fork.
+        case lostCommit
+        /// Something by somebody else, if it can be said by whom.
+        case other(IdentityID?)
+    }
+
+    /// What has to go from the place of a commit of this device.
     ///
-    /// - Throws: where this device may have made it itself: that is never overwritten.
-    private func otherAuthor(
+    /// - Throws: where this device may have made it itself, and has not made it anew: that is never overwritten.
+    private func occupant(
         _ found: [UInt8], at dot: Dot, insteadOf bytes: [UInt8]
-    ) throws(SyncError) -> IdentityID? {
+    ) throws(SyncError) -> Occupant {
         switch try ownLogCommit(found, at: dot) {
         case .success(let other):
             let known = CommitHash(Blake2b.hash(bytes, for: .commit))
             let fork = ForkedLog(dot: dot, known: known, other: other.point.hash, witness: nil)
             forks[setup.log] = fork
             throw .ownLogForked(fork)
-        case .failure(.otherAuthor(let author)): return author
+        case .failure(.otherAuthor(let author)): return .other(author)
         case .failure(.right(.otherHead)):
             // Of a lost side of a fork: only the commit that this one was made anew from is known to be in it.
             let verifier = try verifier()
-            guard let lost = verifier.lostCommit(found, at: dot, by: ownIdentity),
-                lost.clock != (try? verifier.authentic(bytes, at: dot))?.body.clock
-            else { return nil }
+            guard let lost = verifier.lostCommit(found, at: dot, by: ownIdentity) else { return .other(nil) }
+            guard lost.clock != (try? verifier.authentic(bytes, at: dot))?.body.clock else {
+                return .lostCommit
+            }
             throw .ownLogAhead(sequence: dot.sequence)
         case .failure(let problem):
             if problem.isFinal || problem.mayBeForgotten {
                 stops[setup.log] = LogStop(dot: dot, problem: problem)
                 _ = try ownRole()
             }
-            return nil
+            return .other(nil)
         }
     }
 

@@ -42,6 +42,7 @@ extension SyncEngine {
             notes.removeAll {
                 if case .membership(.putAgain) = $0 { return true }
                 if case .membership(.linkMissing) = $0 { return true }
+                if case .obstacle = $0 { return true }
                 return false
             }
             try await tolerating { () async throws(SyncError) in try await lookForFork() }
