@@ -1,9 +1,11 @@
 /// A day of the Gregorian calendar, UTC (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-struct CivilDate: CustomStringConvertible {
+package struct CivilDate: CustomStringConvertible {
     let year: UInt64, month: UInt64, day: UInt64
 
+    /// The day of a time.
+    ///
     /// - Parameter milliseconds: Since 1970; fewer than 2^48.
-    init(milliseconds: UInt64) {
+    package init(milliseconds: UInt64) {
         let days = milliseconds / 86_400_000 + 719_468
         let era = days / 146_097
         let dayOfEra = days % 146_097
@@ -15,7 +17,8 @@ struct CivilDate: CustomStringConvertible {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    var description: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
+    /// As 2026-11-20.
+    package var description: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
 
     private static func padded(_ number: UInt64, _ count: Int) -> String {
         let digits = String(number)

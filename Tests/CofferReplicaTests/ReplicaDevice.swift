@@ -21,6 +21,8 @@ final class ReplicaDevice: Sendable {
     let vault: Vault
     let engine: SyncEngine
     let replica: VaultReplica
+    /// The vault for what goes from this one.
+    let aside: Vault
     let problems = ProblemLog()
     /// Whether each thing that is done becomes a commit at once.
     var commitsAtOnce: Bool {
@@ -44,11 +46,14 @@ final class ReplicaDevice: Sendable {
             vault, log: log, label: label, hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()),
             remote: world.remote, layout: world.layout, milliseconds: { world.milliseconds() })
         replica.sendEverything(true)
+        aside = try TestVault.create().open(problems: problems)
+        replica.setAsidePlace { [aside] in aside }
         var setup = SyncSetup(
             vault: world.first.id, root: ItemID(low: world.first.id.low, high: world.first.id.high), log: log,
             introduction: try LogIntroduction(name: name, label: label),
             keys: PersonKeys(world.people[person]), milliseconds: { world.milliseconds() })
         setup.commitsPerCheckpoint = commitsPerCheckpoint
+        setup.newLog = { LogID(low: number, high: world.milliseconds()) }
         engine = SyncEngine(setup, remote: world.remote, replica: replica)
     }
 

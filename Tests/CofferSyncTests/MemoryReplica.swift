@@ -136,6 +136,13 @@ actor MemoryReplica: LocalReplica {
     /// Which contents were to be sealed anew.
     private(set) var sealedAnew: [ItemID] = []
 
+    func hasUnsent() -> Bool { !changes.isEmpty }
+
+    /// What was to be set aside, a call each.
+    private(set) var setAside: [(items: [ItemID], unsent: Bool)] = []
+
+    func setAside(_ items: [ItemID], andUnsent unsent: Bool) { setAside.append((items, unsent)) }
+
     func sealAnew(_ items: [ItemID]) throws(ReplicaError) { sealedAnew += items }
 
     /// Makes a commit of the first changes; nil if they came to nothing.
@@ -193,6 +200,7 @@ actor MemoryReplica: LocalReplica {
             for group in gathered { _ = tree.take(group) }
             self.tree = tree
             gathered = []
+            if result.givesUpUnsent { changes = [] }
             saved = [:]
             keep(result.rows)
             return StateHashBytes(tree.stateHash().bytes)

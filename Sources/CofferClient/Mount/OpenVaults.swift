@@ -163,7 +163,8 @@ final class OpenVaults: VaultDirectory {
         do throws(ProfileError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
     }
 
-    private static func fileSystemError(_ error: ProfileError) -> FileSystemError {
+    /// What a program is told.
+    static func fileSystemError(_ error: ProfileError) -> FileSystemError {
         switch error {
         case .vaultExists: .alreadyExists
         case .noSuchVault: .notFound

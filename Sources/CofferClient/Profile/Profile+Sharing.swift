@@ -1,3 +1,4 @@
+internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 internal import CofferTrust
@@ -107,6 +108,20 @@ extension Profile {
                 throw .trust(error)
             }
         }
+    }
+
+    /// Begins another log of this device in a shared vault: nothing that is added to the one before counts.
+    ///
+    /// - Returns: Its id, once it is kept; nil if the vault is not shared any more.
+    func beginLog(in vault: VaultID) throws(ProfileError) -> LogID? {
+        let log = LogID(low: Random.number(), high: Random.number())
+        var isKept = false
+        try change { state throws(ProfileError) in
+            guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
+            state.body.shares[index].log = log
+            isKept = true
+        }
+        return isKept ? log : nil
     }
 
     /// The keys of a vault, by epoch, and those of lost sides of forks of its members.

@@ -36,13 +36,15 @@ extension SharedVault {
     private func falls() async -> Bool {
         let chain = await engine.chain
         let status = await engine.status
-        guard status.failure == nil, let beginning = chain.state.beginnings.last else { return false }
+        guard status.failure == nil, let beginning = chain.state.beginnings.last,
+            let own = status.devices.first(where: \.isThisDevice)?.author.log
+        else { return false }
         let beginner = chain.signer(ofLink: beginning.sequence)
         let writers = status.devices.filter {
             chain.state.members[$0.identity]?.role.may(.write) == true
         }
         return Reencryption.falls(
-            to: share.log, beginners: writers.filter { $0.identity == beginner }.map(\.author.log),
+            to: own, beginners: writers.filter { $0.identity == beginner }.map(\.author.log),
             writers: writers.map(\.author.log))
     }
 }

@@ -58,6 +58,7 @@ final class SharedVault: Sendable {
             introduction: introduction, keys: keys, milliseconds: Self.milliseconds)
         let thread = BlockingThread("coffer-profile")
         setup.card = { await thread.run { try? profile.identityCard() } }
+        setup.newLog = { await thread.run { try? profile.beginLog(in: share.vault) } }
         setup.invites = ProfileInvites(profile: profile, vault: share.vault, thread: thread)
         engine = SyncEngine(setup, remote: remote, replica: replica)
     }

@@ -45,6 +45,10 @@ final class SharedVaults: Sendable {
 
     func open(_ mounted: MountedVault, _ share: VaultShare) throws(ProfileError) -> SharedVault {
         let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+        shared.replica.setAsidePlace { [weak self, weak shared] () throws(FileSystemError) in
+            guard let self, let shared else { throw .notPermitted }
+            return try self.asidePlace(of: shared)
+        }
         let isRunning = state.withLock { state in
             state.shared[mounted.slot] = shared
             return state.isRunning
@@ -159,16 +163,17 @@ final class SharedVaults: Sendable {
             if share.url == old.share.url { return }
             // Before the checks: nothing is to come to the present place after them, and reads go to one place.
             forget(mounted.slot)
+            // Invites, or another log, may have come since the sync began.
+            let present = profile.share(of: share.vault) ?? old.share
+            (share.log, share.invites) = (present.log, present.invites)
             do throws(ProfileError) {
                 let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
                 try new.reach()
                 if try new.checkKnownLinks() { try new.checkKnownCommits() }
-                // Invites may have come since the sync began.
-                if let kept = profile.share(of: share.vault) { share.invites = kept.invites }
                 try profile.setShare(share)
             } catch {
                 // Contents are read from the present place again, too.
-                _ = try? open(mounted, old.share)
+                _ = try? open(mounted, present)
                 throw error
             }
             _ = try open(mounted, share)
@@ -196,7 +201,9 @@ final class SharedVaults: Sendable {
                 if contents != .lose { try keepContents(of: mounted, .refuse, progress) }
                 try profile.giveUpShare(of: share.vault)
             } catch {
-                if self[mounted.slot] == nil { _ = try? open(mounted, share) }
+                if self[mounted.slot] == nil {
+                    _ = try? open(mounted, profile.share(of: share.vault) ?? share)
+                }
                 mounted.vault.setCacheLimit(profile.use(of: share.vault).cacheLimit)
                 throw error
             }

@@ -30,6 +30,8 @@ package final class VaultReplica: LocalReplica {
         var impatient = 0
         /// Pieces that were gathered.
         var gathered: UInt64 = 0
+        /// Opens the vault for what this device alone has and may not send.
+        var asidePlace: (@Sendable () throws(FileSystemError) -> Vault)?
     }
 
     /// A vault, which keeps track of its changes from the first call on.
@@ -63,6 +65,13 @@ package final class VaultReplica: LocalReplica {
 
     /// Has nobody wait for the remote's packs any more.
     package func stopTransfers() { packs.stop() }
+
+    /// Says where to copy what this device alone has and may not send, before it goes from the vault.
+    ///
+    /// - Parameter open: Opens a vault for it; called once for each time that something is to be copied.
+    package func setAsidePlace(_ open: @escaping @Sendable () throws(FileSystemError) -> Vault) {
+        state.withLock { $0.asidePlace = open }
+    }
 
     /// Begins, or ends, to send files that are being written, too.
     package func sendEverything(_ isBegun: Bool) {
@@ -141,6 +150,19 @@ package final class VaultReplica: LocalReplica {
         try await call { replica throws(FileSystemError) in try replica.vault.sealAnew(items) }
     }
 
+    package func hasUnsent() async throws(ReplicaError) -> Bool {
+        try await call { replica throws(FileSystemError) in try replica.vault.hasUnsent() }
+    }
+
+    package func setAside(_ items: [ItemID], andUnsent unsent: Bool) async throws(ReplicaError) {
+        try await call { replica throws(FileSystemError) in
+            // What a program wrote from here on would go without a copy.
+            if unsent { replica.vault.setForReading(true) }
+            guard let place = replica.state.withLock({ $0.asidePlace }) else { throw .notPermitted }
+            _ = try replica.vault.setAside(items, andUnsent: unsent, in: place)
+        }
+    }
+
     /// Runs a call that may make commits of what was changed.
     private func committing<Value: Sendable>(
         _ draft: CommitDraft?,
@@ -209,7 +231,7 @@ package final class VaultReplica: LocalReplica {
         try await call { replica throws(FileSystemError) in
             let facts = RebuiltFacts(
                 versions: result.versions, clock: result.clock, labels: result.labels,
-                rows: result.rows.compactMap { KeptRow($0) })
+                rows: result.rows.compactMap { KeptRow($0) }, givesUpUnsent: result.givesUpUnsent)
             let hash = try replica.vault.finishRebuild(facts, as: replica.participant())
             return StateHashBytes(hash.bytes)
         }

@@ -14,7 +14,7 @@ extension SyncEngine {
         }
         // One clock that is ahead, this device's or another's, does not make the others silent.
         let newest = min(setup.milliseconds(), (logs.values.map(\.clock).max() ?? 0) >> 16)
-        for (log, summary) in logs where log != setup.log {
+        for (log, summary) in logs where log != setup.log && !isLeft(log) {
             let last = summary.clock >> 16
             let isSilent = newest > last && newest - last > Self.silenceMax
             let isMember = chain.state.members[summary.author]?.keys != nil

@@ -26,6 +26,7 @@ extension SyncEngine {
     /// Whether the facts that are here cannot become right by applying more.
     func isRebuildNeeded(_ scope: RoundScope) async throws(SyncError) -> Bool {
         if isRebuildWanted || !withdrawn.isEmpty { return true }
+        if try await mustGiveUpUnsent() { return true }
         // Where none was found, a checkpoint is looked for only now and then.
         guard !lost.isEmpty, lost != uncovered || scope.asksAllLogs else { return false }
         // Commits were deleted while this device was away.
@@ -46,7 +47,10 @@ extension SyncEngine {
         let checkpoint = try await newestCheckpoint()
         // Where commits were deleted and no checkpoint counts, less would be known than before.
         guard try await hasAll(behind: checkpoint) else { return }
-        try await take(checkpoint)
+        let givesUpUnsent = try await mustGiveUpUnsent()
+        try await setAsideWhatGoes(withUnsent: givesUpUnsent)
+        if withdrawn[setup.log] != nil { try await beginLog() }
+        try await take(checkpoint, givingUpUnsent: givesUpUnsent)
     }
 
     /// Whether the remote has the commits behind a checkpoint that are applied here and count: what it does not have
@@ -99,7 +103,9 @@ extension SyncEngine {
         return true
     }
 
-    private func take(_ checkpoint: VerifiedCheckpoint?) async throws(SyncError) {
+    private func take(
+        _ checkpoint: VerifiedCheckpoint?, givingUpUnsent givesUpUnsent: Bool = false
+    ) async throws(SyncError) {
         try await asking { () async throws(ReplicaError) in try await replica.beginRebuild() }
         for number in 0..<(checkpoint?.body.pieces.count ?? 0) {
             guard let checkpoint, let groups = try await piece(number, of: checkpoint) else { return }
@@ -109,7 +115,7 @@ extension SyncEngine {
         let result = RebuildResult(
             versions: checkpoint?.body.versions ?? VersionVector(), clock: checkpoint?.body.clock ?? 0,
             labels: Dictionary(uniqueKeysWithValues: summaries.map { ($0.log, $0.introduction.label) }),
-            rows: rebuiltRows(checkpoint))
+            rows: rebuiltRows(checkpoint), givesUpUnsent: givesUpUnsent)
         let state = try await asking { () async throws(ReplicaError) in
             try await replica.finishRebuild(result)
         }

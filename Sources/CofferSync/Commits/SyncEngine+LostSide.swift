@@ -22,6 +22,12 @@ extension SyncEngine {
         if try ownRole()?.may(.write) == true {
             for _ in 0..<Self.commitCountMax { guard try await makeCommit(isNeeded: false) else { break } }
         }
+        // What may not be said again goes from here.
+        if let role, !role.may(.write), !lost.items.isEmpty {
+            try await asking { () async throws(ReplicaError) in
+                try await replica.setAside(lost.items, andUnsent: true)
+            }
+        }
         try await makeAnew(from: lost.first)
         try await putOutgoing()
         try await rebuild()

@@ -13,8 +13,10 @@ extension SyncEngine {
     /// Puts what was changed; in a round that looks at nothing else, what comes meanwhile gathers until the next one.
     func push(_ scope: RoundScope = .all) async throws(SyncError) {
         publish(.sending)
+        // Withdrawn commits count for nobody, and are not put any more.
+        let role = try ownRole()
         try await putOutgoing()
-        guard try ownRole()?.may(.write) == true else { return }
+        guard role?.may(.write) == true else { return }
         for _ in 0..<Self.commitCountMax {
             guard try await makeCommit(isNeeded: false) else { return }
             let isSmall = outgoing.values.allSatisfy { $0.count < Self.smallByteCount }

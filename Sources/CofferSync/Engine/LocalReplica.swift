@@ -40,6 +40,18 @@ package protocol LocalReplica: Sendable {
     /// They count as changed from then on.
     func sealAnew(_ items: [ItemID]) async throws(ReplicaError)
 
+    /// Whether something was changed here that no commit has.
+    func hasUnsent() async throws(ReplicaError) -> Bool
+    /// Copies what is to go from the vault to a place outside of it, for the person who made it.
+    ///
+    /// Repeated, it makes no second copies.
+    ///
+    /// - Parameters:
+    ///   - items: Files and other items whose facts are to go.
+    ///   - unsent: Whether all goes along that was made or written here and that no commit has; from then on programs
+    ///     change nothing.
+    func setAside(_ items: [ItemID], andUnsent unsent: Bool) async throws(ReplicaError)
+
     /// Values behind a register, in the order of `Register.precedes`, up to a number of registers.
     func values(after register: Register?, limit: Int) async throws(ReplicaError) -> [RegisterValues]
     /// The hash of what is shown, as all commits that were applied make it.
@@ -51,7 +63,7 @@ package protocol LocalReplica: Sendable {
     func gather(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError)
     /// Puts what was gathered into the place of all facts, and rows into the place of all rows.
     ///
-    /// What was changed here and not made a commit of stays changed.
+    /// What was changed here and not made a commit of stays changed, unless it is given up.
     ///
     /// - Returns: The hash of what is shown then.
     func finishRebuild(_ result: RebuildResult) async throws(ReplicaError) -> StateHashBytes
@@ -137,4 +149,6 @@ package struct RebuildResult: Equatable, Sendable {
     package let labels: [LogID: String]
     /// All rows from now on.
     package let rows: [SyncRow]
+    /// Whether what was changed here and not made a commit of goes: it was set aside.
+    package var givesUpUnsent = false
 }

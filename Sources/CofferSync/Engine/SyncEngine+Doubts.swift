@@ -2,9 +2,6 @@
 extension SyncEngine {
     /// Whether the remote shows less than it did, but has not done so often enough to be told: another round will tell.
     package var isDoubtful: Bool { staleRounds.values.contains { $0 < setup.staleRoundsMax } }
-
-    /// How many rounds it takes at most until a doubt is told or gone.
-    package nonisolated var doubtfulRoundsMax: Int { setup.staleRoundsMax }
 }
 
 extension SyncFinding {

@@ -77,9 +77,10 @@ extension SyncEngine {
     /// - Parameter clock: By which pauses are measured.
     package func run(clock: any RemoteClock = ContinuousRemoteClock()) async {
         await withDiscardingTaskGroup { group in
-            let (remote, layout, wakes, own) = (remote, layout, wakes, setup.log)
+            let (remote, layout, wakes) = (remote, layout, wakes)
             group.addTask {
                 for await prefix in remote.changes(below: layout.prefix) {
+                    let own = await self.setup.log
                     if let scope = RoundScope.change(below: prefix, layout, own: own) { wakes.wake(scope) }
                 }
             }
@@ -154,7 +155,7 @@ extension SyncEngine {
 
     private func devices() -> [DeviceStatus] {
         let lastChange = logs[setup.log]?.lastWrite?.sequence ?? 0
-        return logs.values.sorted { $0.log < $1.log }.map { summary in
+        return logs.values.filter { !isLeft($0.log) }.sorted { $0.log < $1.log }.map { summary in
             let isThisDevice = summary.log == setup.log
             let seen = isThisDevice ? summary.head.sequence : seenOfOwn[summary.log]
             return DeviceStatus(

@@ -10,10 +10,12 @@ internal import Synchronization
 /// any moment, by a crash too: names of objects do not depend on how often they are put, and what is to be put is
 /// saved first. What is found wrong holds up its own log only. An actor: rounds do not overlap.
 package actor SyncEngine {
-    let setup: SyncSetup
+    var setup: SyncSetup
     let remote: any RemoteBackend
     let replica: any LocalReplica
     let layout: RemoteLayout
+    /// How many rounds it takes at most until a doubt is told or gone.
+    package nonisolated let doubtfulRoundsMax: Int
 
     /// The vault's members, as far as they are known.
     package internal(set) var chain: MemberChain
@@ -84,6 +86,7 @@ package actor SyncEngine {
         self.remote = remote
         self.replica = replica
         layout = RemoteLayout(setup.vault)
+        doubtfulRoundsMax = setup.staleRoundsMax
         chain = MemberChain(id: ChainID(setup.vault))
         queue = CausalQueue(applied: VersionVector(), byteCountMax: setup.waitingByteCountMax)
     }
@@ -143,11 +146,14 @@ package actor SyncEngine {
         if scope.listsLogs, logs.isEmpty, try await takeCheckpoint() { try await load() }
         if scope.looksForCommits { try await pullLogs(scope) }
         // What was changed here is sent first, as long as it may be: then nothing of it is only in what goes.
-        let failure = await failure { () async throws(SyncError) in try await push(scope) }
+        var failure = await failure { () async throws(SyncError) in try await push(scope) }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
+            let log = setup.log
             try await rebuild()
             try await pullLogs(.all)
             try await push()
+            // It was about the log that was left.
+            if setup.log != log { failure = nil }
         }
         if let failure { throw failure }
         if scope.acknowledges { try await acknowledge() }

@@ -19,8 +19,8 @@ package struct SyncSetup: Sendable {
     package let vault: VaultID
     /// The vault's root directory.
     package let root: ItemID
-    /// This device's log in the vault.
-    package let log: LogID
+    /// This device's log in the vault; another one once nothing that is added to it counts any more.
+    package internal(set) var log: LogID
     /// What user and device are called.
     package let introduction: LogIntroduction
     /// The vault's keys.
@@ -37,6 +37,8 @@ package struct SyncSetup: Sendable {
     package var staleRoundsMax = 3
     /// The user's own card, with its newest transient key; nil as long as there is none.
     package var card: @Sendable () async -> IdentityCard? = { nil }
+    /// The id of a new log of this device, which is kept from then on; nil if it cannot be kept.
+    package var newLog: @Sendable () async -> LogID? = { nil }
     /// The invites that this user has made; nil where nobody is admitted by this device.
     package var invites: (any InviteBook)?
 

@@ -186,7 +186,8 @@ extension SyncFinding: CustomStringConvertible {
         case .tooManyLogs(let identity, let name, let count):
             "\(name ?? "\(identity)") has too many logs: \(count) of them are not read; remove who floods the vault"
         case .withdrawn(let author, let first):
-            "the commits of \(author) from \(first) on do not count: they were not there when the author was removed"
+            "the commits of \(author) from \(first) on do not count: they were not there when the "
+                + "author was removed, or lost the right to write"
         case .complaint(let author, let complaint): "\(author) says something odd: \(complaint.words)"
         case .otherState(let author, let sequence):
             "\(author) shows something else than this device, as of commit \(sequence)"

@@ -25,9 +25,13 @@ final class LocalNames {
     private(set) var absent: Set<EntryID> = []
     /// Their items.
     private var absentItems: Set<ItemID> = []
+    /// Whether new items are not to come back, as they are kept elsewhere.
+    private let areGivenUp: Bool
 
-    init(of vault: Vault) {
+    /// - Parameter areGivenUp: Whether new items are not to come back, as they are kept elsewhere.
+    init(of vault: Vault, areGivenUp: Bool = false) {
         self.vault = vault
+        self.areGivenUp = areGivenUp
     }
 
     // MARK: Away
@@ -35,21 +39,8 @@ final class LocalNames {
     /// Takes away the names that are not as the facts showed them last, and the journal.
     func setAside(_ state: VaultState) throws(FileSystemError) {
         var touched: Set<Place> = []
-        var last: Int64 = 0
-        while true {
-            let page = try storing { () throws(StoreError) in try state.index.journal(after: last, limit: 64)
-            }
-            for row in page {
-                last = row.number
-                do throws(FormatError) {
-                    for record in try unsafe JournalRecord.records(row.record.span.bytes) {
-                        touched.formUnion(note(record))
-                    }
-                } catch {
-                    throw .damaged(place: "the journal in the index")
-                }
-            }
-            if page.isEmpty { break }
+        let last = try state.forEachJournalRecord { record throws(FileSystemError) in
+            touched.formUnion(note(record))
         }
         let facts = try state.openFacts()
         for (id, number) in made where try state.row(number) != nil {
@@ -158,6 +149,7 @@ final class LocalNames {
     ) throws(FileSystemError) -> [VaultChange] {
         let item = try state.item(name.number)
         guard let type = item.type else { return [] }
+        if areGivenUp { return try giveUp(item, state) }
         let isKnown = try isKnown(item.row.id, state)
         if isKnown, !placed.contains(name.number) {
             let isShown = try storing { () throws(StoreError) in
@@ -194,6 +186,23 @@ final class LocalNames {
             try state.noteLinked(item, bytes, in: directory)
         }
         return [.entry(.init(bytes, in: parent)), .entry(.init(name.place.name.bytes, in: parent))]
+    }
+
+    /// Lets go of an item that the facts do not show, or show as another.
+    private func giveUp(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) -> [VaultChange] {
+        let number = item.row.number
+        let facts = try state.openFacts()
+        let isShown = try storing { () throws(StoreError) in
+            guard try facts.number(of: item.row.id) == number else { return false }
+            return try facts.item(item.row.id)?.shownEntries ?? 0 > 0
+        }
+        // Beside the names that were made here it has one that others know.
+        if isShown || item.type != .directory && item.row.links > 0 { return [] }
+        item.row.links = 0
+        item.row.unsent = []
+        state.touch(item, [])
+        state.orphans.insert(number)
+        return [.nameless(item: number)]
     }
 
     /// Whether there are facts about an item.

@@ -13,12 +13,18 @@ package struct RebuiltFacts: Sendable {
     package var labels: [LogID: String]
     /// All that sync keeps from then on.
     package var rows: [KeptRow]
+    /// Whether what was changed here and is in no commit goes, as it is kept elsewhere.
+    package var givesUpUnsent: Bool
 
-    package init(versions: VersionVector, clock: UInt64, labels: [LogID: String], rows: [KeptRow]) {
+    package init(
+        versions: VersionVector, clock: UInt64, labels: [LogID: String], rows: [KeptRow],
+        givesUpUnsent: Bool = false
+    ) {
         self.versions = versions
         self.clock = clock
         self.labels = labels
         self.rows = rows
+        self.givesUpUnsent = givesUpUnsent
     }
 }
 
@@ -68,7 +74,8 @@ extension Vault {
     /// Puts what was gathered into the place of all facts, and makes the tree of items what they show.
     ///
     /// The tree is a valid one at any time, and changes in steps; a crash leaves all of it or nothing. What was
-    /// changed of items and is not sent stays so; of names that are in no commit, new items stay. Until the end nobody brings changes to disk, or changes names.
+    /// changed of items and is not sent stays so, and of names that are in no commit new items stay, unless all of that
+    /// is given up. Until the end nobody brings changes to disk, or changes names.
     ///
     /// - Returns: The hash of what is shown.
     package func finishRebuild(
@@ -81,7 +88,12 @@ extension Vault {
                 defer { releaseNames() }
                 return try committing.withLock { intents throws(FileSystemError) in
                     let rebuild = Rebuild(of: self, facts, as: participant)
-                    let hash = try rebuild.run()
+                    let hash: StateHash
+                    do throws(FileSystemError) { hash = try rebuild.run() } catch {
+                        // Half of the facts are gone: none of it may be brought to disk.
+                        if rebuild.hasBegun { stop("taking all facts anew failed (\(error.summary))") }
+                        throw error
+                    }
                     changes += rebuild.update.changes
                     try commitAlone(intents)
                     return hash
@@ -112,8 +124,13 @@ private final class Rebuild {
     private var shown: [EntryID: Showing] = [:]
     private var items: [ItemID: (number: Int64?, hash: [UInt8]?)] = [:]
     private var directories: Set<ItemID> = []
-    /// Items that are not what they were, which no honest device says.
-    private var mistyped: Set<ItemID> = []
+    /// Items in whose place another comes, at each of their names: what was written to them here stays as a file of its
+    /// own, or goes. Or they are not what they were, which no honest device says.
+    private var renewed: Set<ItemID> = []
+    /// Items of which something was changed here that is given up.
+    private var reverted: Set<ItemID> = []
+    /// Whether facts were taken away.
+    private(set) var hasBegun = false
     /// Whether nothing was shown: then names are made as their facts come, while these are in memory.
     private var isNew = false
 
@@ -129,7 +146,9 @@ private final class Rebuild {
         try vault.changing { state throws(FileSystemError) in
             // Before anything is changed: what fails half-way stops the vault.
             try vault.ensureSpace(for: byteCount * Self.growth, state)
-            try self.update.setAside(state)
+            self.hasBegun = true
+            try self.update.setAside(state, areGivenUp: self.facts.givesUpUnsent)
+            if self.facts.givesUpUnsent { try self.giveUpUnsent(state) }
         }
         try readOld()
         isNew = shown.isEmpty && update.local?.absent.isEmpty != false
@@ -145,6 +164,21 @@ private final class Rebuild {
                 try state.facts?.flush()
             }
             return try state.openFacts().stateHash()
+        }
+    }
+
+    /// Forgets what was changed of items: they become what the facts show.
+    private func giveUpUnsent(_ state: VaultState) throws(FileSystemError) {
+        var numbers: [Int64] = []
+        try state.forEachUnsent { row throws(FileSystemError) in
+            reverted.insert(row.id)
+            numbers.append(row.number)
+        }
+        for number in numbers {
+            let item = try state.item(number)
+            item.row.unsent = []
+            state.touch(item, [])
+            try state.markUnsent(number)
         }
     }
 
@@ -283,18 +317,30 @@ private final class Rebuild {
                 let tree = try state.factTree(participant.hashKey)
                 for id in page {
                     let hash = try storing { () throws(StoreError) in try tree.store.item(id)?.hash }
-                    guard let hash, hash.bytes != items[id]?.hash else { continue }
+                    guard let hash, hash.bytes != items[id]?.hash || reverted.contains(id) else { continue }
                     let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
-                    if let shown, let row = try state.row(id, nil),
-                        FileType(mode: row.mode) != shown.kind.type
+                    guard let row = try state.row(id, nil) else { continue }
+                    if let shown, FileType(mode: row.mode) != shown.kind.type {
+                        renewed.insert(id)
+                    } else if FileType(mode: row.mode) == .regular,
+                        reverted.contains(id) || update.isKeptHere(row) && row.links > 0
                     {
-                        mistyped.insert(id)
-                        continue
+                        try renew(row, tree, state)
+                    } else {
+                        try self.update.updateWhole(id, tree, state)
                     }
-                    try self.update.updateWhole(id, tree, state)
                 }
             }
         }
+    }
+
+    /// Has all names of a file lead to another of the same item.
+    private func renew(
+        _ row: ItemRow, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+    ) throws(FileSystemError) {
+        renewed.insert(row.id)
+        update.replaced[row.id] = row.number
+        try storing { () throws(StoreError) in try tree.store.setNumber(nil, of: row.id) }
     }
 
     /// Finds out which names are not what they were.
@@ -324,7 +370,7 @@ private final class Rebuild {
 
     private func add(_ change: EntryChange) {
         let item = change.after?.item
-        guard change.before != change.after || item.map(mistyped.contains) == true else { return }
+        guard change.before != change.after || item.map(renewed.contains) == true else { return }
         update.pending[change.entry] = change
         if let place = change.before?.place { update.holders[place] = change.entry }
     }

@@ -110,7 +110,7 @@ extension RemoteUpdate {
         default: break
         }
         let item = state.add(row)
-        try update(item, to: shown, nil, state)
+        try update(item, to: shown, nil, like: replaced[id], state)
         let facts = try state.openFacts()
         try storing { () throws(StoreError) in try facts.setNumber(row.number, of: id) }
         return item

@@ -39,6 +39,8 @@ final class RemoteUpdate {
     /// Files without a name at the moment whose content changed both here and elsewhere, and where the change that was
     /// made here cannot become a commit before.
     var divided: Set<ItemID> = []
+    /// Files in whose place another version of the same item comes, by their items.
+    var replaced: [ItemID: Int64] = [:]
     /// Where files were that lost a name.
     var left: [Int64: Place] = [:]
     /// Items of which something but names changed.
@@ -127,11 +129,13 @@ final class RemoteUpdate {
     }
 
     /// Sets names aside that no commit has, if there are any.
-    func setAside(_ state: VaultState) throws(FileSystemError) {
+    ///
+    /// - Parameter areGivenUp: Whether new items are not to come back.
+    func setAside(_ state: VaultState, areGivenUp: Bool = false) throws(FileSystemError) {
         try state.storeItems()
         let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
         guard first != nil else { return }
-        let names = LocalNames(of: vault)
+        let names = LocalNames(of: vault, areGivenUp: areGivenUp)
         try names.setAside(state)
         local = names
     }

@@ -1,0 +1,308 @@
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What this device alone has, copied to another vault before it goes from this one.
+extension Vault {
+    /// Copies items to another vault, each to the path that it has here.
+    ///
+    /// Repeated after a crash, it makes no second copies of what is there already. A file whose bytes are damaged is left
+    /// out, as nothing can be kept of it; the problem log names it.
+    ///
+    /// - Parameters:
+    ///   - items: Which; those without a name are left out.
+    ///   - unsent: Whether files go along that were made or written to here and that no commit has.
+    ///   - place: Opens the other vault; called where there is something to copy.
+    /// - Returns: How many were copied.
+    package func setAside(
+        _ items: [ItemID], andUnsent unsent: Bool, in place: () throws(FileSystemError) -> Vault
+    ) throws(FileSystemError) -> Int {
+        let numbers = try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            var numbers = unsent ? try unsentNumbers() : []
+            try reading { state throws(FileSystemError) in
+                for id in items {
+                    if let row = try state.row(id, nil) { numbers.insert(row.number) }
+                }
+            }
+            return numbers
+        }
+        guard !numbers.isEmpty else { return 0 }
+        return try withoutActuallyEscaping(place) { place throws(FileSystemError) in
+            let copying = SettingAside(of: self, numbers, in: place)
+            try copying.run()
+            return copying.count
+        }
+    }
+
+    /// Items that were made here, and files that were written to here, which no commit has.
+    private func unsentNumbers() throws(FileSystemError) -> Set<Int64> {
+        try changing { state throws(FileSystemError) in
+            try state.storeItems()
+            var numbers: Set<Int64> = []
+            try state.forEachUnsent { row throws(FileSystemError) in
+                if !row.unsent.isDisjoint(with: [.existence, .content]) { numbers.insert(row.number) }
+            }
+            try state.forEachJournalRecord { record throws(FileSystemError) in
+                if case .make(let item, _) = record { numbers.insert(item.number) }
+            }
+            return numbers
+        }
+    }
+}
+
+extension VaultState {
+    /// Items looked up at a time.
+    private static let unsentPageCount = 1000
+
+    /// Runs `body` with each item that has changes which are not in facts, as of the last `storeItems`, and that is
+    /// there still.
+    func forEachUnsent(_ body: (ItemRow) throws(FileSystemError) -> Void) throws(FileSystemError) {
+        var last: Int64 = 0
+        while true {
+            let page = try storing { () throws(StoreError) in
+                try index.unsentItems(after: last, limit: Self.unsentPageCount)
+            }
+            guard let end = page.last else { return }
+            last = end
+            for number in page {
+                if let row = try row(number) { try body(row) }
+            }
+        }
+    }
+
+    /// Runs `body` with each record of the journal, in order, as of the last `storeItems`.
+    ///
+    /// - Returns: The number of the last row.
+    @discardableResult
+    func forEachJournalRecord(
+        _ body: (JournalRecord) throws(FileSystemError) -> Void
+    ) throws(FileSystemError) -> Int64 {
+        var last: Int64 = 0
+        while true {
+            let page = try storing { () throws(StoreError) in try index.journal(after: last, limit: 64) }
+            if page.isEmpty { return last }
+            for row in page {
+                last = row.number
+                let records: [JournalRecord]
+                do throws(FormatError) {
+                    records = try unsafe JournalRecord.records(row.record.span.bytes)
+                } catch {
+                    throw .damaged(place: "the journal in the index")
+                }
+                for record in records { try body(record) }
+            }
+        }
+    }
+}
+
+/// Items of a vault being copied to another, by their paths.
+private final class SettingAside {
+    private static let pageCount = 1000
+    private static let bufferByteCount = 1 << 20
+
+    private let source: Vault
+    private let place: () throws(FileSystemError) -> Vault
+    /// What is still to be copied.
+    private var rest: Set<Int64>
+    private let buffer = AlignedBuffer(count: bufferByteCount)
+    private let otherBuffer = AlignedBuffer(count: bufferByteCount)
+    private var target: Vault?
+    /// Items of the target, by those that they are copies of.
+    private var copies: [Int64: Int64] = [Vault.rootNumber: Vault.rootNumber]
+    private(set) var count = 0
+
+    /// A directory that is looked through.
+    private struct Directory {
+        let number: Int64
+        /// Names from the root on.
+        let path: [[UInt8]]
+        /// Directories from the root on, this one included.
+        let numbers: [Int64]
+    }
+
+    init(of source: Vault, _ numbers: Set<Int64>, in place: @escaping () throws(FileSystemError) -> Vault) {
+        (self.source, rest, self.place) = (source, numbers, place)
+    }
+
+    func run() throws(FileSystemError) {
+        var directories = [Directory(number: Vault.rootNumber, path: [], numbers: [Vault.rootNumber])]
+        while let directory = directories.popLast() {
+            var cookie: Int64 = 2
+            while true {
+                let page = try source.readDirectory(
+                    directory.number, after: cookie, limit: Self.pageCount, attributes: false)
+                guard let last = page.last else { break }
+                cookie = last.cookie
+                for entry in page {
+                    if rest.contains(entry.item) || copies[entry.item] != nil { try copy(entry, in: directory) }
+                    guard entry.type == FileType.directory.rawValue else { continue }
+                    directories.append(
+                        Directory(
+                            number: entry.item, path: directory.path + [entry.name],
+                            numbers: directory.numbers + [entry.item]))
+                }
+            }
+        }
+        try target?.commit()
+    }
+
+    private func openTarget() throws(FileSystemError) -> Vault {
+        if let target { return target }
+        let opened = try place()
+        target = opened
+        return opened
+    }
+
+    private func copy(_ entry: Vault.Entry, in directory: Directory) throws(FileSystemError) {
+        let target = try openTarget()
+        if entry.type == FileType.directory.rawValue {
+            _ = try copyDirectory(
+                path: directory.path + [entry.name], numbers: directory.numbers + [entry.item], target)
+            if rest.remove(entry.item) != nil { count += 1 }
+            return
+        }
+        let parent = try copyDirectory(path: directory.path, numbers: directory.numbers, target)
+        if let known = copies[entry.item] {
+            if try find(entry.name, in: parent, target) == nil {
+                _ = try target.link(known, as: entry.name, in: parent)
+            }
+            return
+        }
+        do throws(FileSystemError) {
+            copies[entry.item] = try copyItem(entry, to: parent, target)
+            count += 1
+        } catch {
+            switch error {
+            case .damaged, .keyMissing: break
+            default: throw error
+            }
+        }
+        rest.remove(entry.item)
+    }
+
+    /// The directory of a path in the target, made where it is missing.
+    private func copyDirectory(
+        path: [[UInt8]], numbers: [Int64], _ target: Vault
+    ) throws(FileSystemError) -> Int64 {
+        var parent = Vault.rootNumber
+        for (name, number) in zip(path, numbers.dropFirst()) {
+            if let known = copies[number] {
+                parent = known
+                continue
+            }
+            let attributes = try source.attributes(of: number)
+            var wanted = name
+            var found = try find(name, in: parent, target)
+            if let other = found, other.type != .directory {
+                wanted = try freeName(for: name, in: parent, target)
+                found = nil
+            }
+            if let found {
+                parent = found.number
+            } else {
+                let new = Vault.NewItem(mode: attributes.mode)
+                parent = try target.create(new, named: wanted, in: parent, by: owner(attributes)).number
+            }
+            copies[number] = parent
+        }
+        return parent
+    }
+
+    private func copyItem(
+        _ entry: Vault.Entry, to parent: Int64, _ target: Vault
+    ) throws(FileSystemError) -> Int64 {
+        let attributes = try source.attributes(of: entry.item)
+        var name = entry.name
+        if let other = try find(name, in: parent, target) {
+            if try isCopy(other, of: attributes, target) { return other.number }
+            name = try freeName(for: name, in: parent, target)
+        }
+        let link = attributes.type == .symbolicLink ? try source.readLink(entry.item) : []
+        let new = Vault.NewItem(mode: attributes.mode, device: attributes.device, target: link)
+        // Under a name of its own from the beginning: what is cut short by a crash is no copy, and is taken away.
+        let number = try target.create(new, named: name, in: parent, by: owner(attributes)).number
+        do throws(FileSystemError) {
+            if attributes.type == .regular { try copyContent(of: attributes, to: number, target) }
+            for name in try source.extendedAttributeNames(of: entry.item) {
+                let value = try source.extendedAttribute(name, of: entry.item)
+                try target.setExtendedAttribute(name, of: number, to: value, .any)
+            }
+            var changes = AttributeChanges()
+            if attributes.type != .symbolicLink { changes.mode = attributes.mode }
+            changes.modified = .at(attributes.modified)
+            _ = try target.setAttributes(of: number, changes)
+        } catch {
+            _ = try target.unlink(name, in: parent)
+            throw error
+        }
+        return number
+    }
+
+    private func copyContent(
+        of attributes: Attributes, to number: Int64, _ target: Vault
+    ) throws(FileSystemError) {
+        let isSparse = attributes.allocated < attributes.size
+        var offset: Int64 = 0
+        while offset < attributes.size {
+            let count = try source.read(
+                attributes.number, at: offset, count: Self.bufferByteCount, into: buffer)
+            if count == 0 { break }
+            try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
+                // A hole stays one.
+                if isSparse, bytes.array.allSatisfy({ $0 == 0 }) { return }
+                try target.write(bytes, to: number, at: offset, touches: true, dropsPrivileges: false)
+            }
+            offset += Int64(count)
+        }
+        var changes = AttributeChanges()
+        changes.size = max(offset, attributes.size)
+        _ = try target.setAttributes(of: number, changes)
+    }
+
+    /// Whether an item of the target is a copy, made before, of one of the source.
+    private func isCopy(
+        _ other: Attributes, of attributes: Attributes, _ target: Vault
+    ) throws(FileSystemError) -> Bool {
+        guard other.type == attributes.type else { return false }
+        if other.type == .symbolicLink {
+            return try target.readLink(other.number) == source.readLink(attributes.number)
+        }
+        guard other.type == .regular else { return other.device == attributes.device }
+        guard other.size == attributes.size else { return false }
+        var offset: Int64 = 0
+        while offset < attributes.size {
+            let count = try source.read(
+                attributes.number, at: offset, count: Self.bufferByteCount, into: buffer)
+            let otherCount = try target.read(
+                other.number, at: offset, count: Self.bufferByteCount, into: otherBuffer)
+            guard count == otherCount, count > 0 else { return false }
+            let bytes = buffer.withBytes(0..<count) { $0.array }
+            guard otherBuffer.withBytes(0..<count, { $0.array }) == bytes else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+
+    private func find(
+        _ name: [UInt8], in parent: Int64, _ target: Vault
+    ) throws(FileSystemError) -> Attributes? {
+        do throws(FileSystemError) { return try target.lookup(name, in: parent) } catch {
+            if case .notFound = error { return nil }
+            throw error
+        }
+    }
+
+    /// A name like one that is taken.
+    private func freeName(
+        for name: [UInt8], in parent: Int64, _ target: Vault
+    ) throws(FileSystemError) -> [UInt8] {
+        try target.reading { state throws(FileSystemError) in
+            try target.conflictName(for: name, in: parent, at: Clock.realTime, state)
+        }
+    }
+
+    private func owner(_ attributes: Attributes) -> Caller {
+        Caller(user: attributes.user, group: attributes.group, umask: 0)
+    }
+}

@@ -1,0 +1,207 @@
+import CofferClient
+import CofferFormat
+import CofferSync
+import CofferSystem
+import CofferTestSupport
+import CofferTrust
+import MergeCases
+import Testing
+
+@testable import CofferSync
+@testable import CofferVault
+
+/// What somebody writes whose right to write ends, and who may write again later.
+@Suite struct RoleTests {
+    private struct Team {
+        let owner: ReplicaDevice, member: ReplicaDevice
+
+        init(commitsPerCheckpoint: UInt64 = 1000) async throws {
+            let world = try await ReplicaWorld.make()
+            owner = try ReplicaDevice(0, in: world, commitsPerCheckpoint: commitsPerCheckpoint)
+            member = try ReplicaDevice(1, in: world, commitsPerCheckpoint: commitsPerCheckpoint)
+            try await meet()
+            let owner = owner
+            owner.commitsAtOnce = true
+            try await onThread {
+                try owner.makeDirectory("d")
+                try owner.write("old f", to: "f")
+                try owner.write("old g", to: "d/g")
+                try owner.write("old h", to: "h")
+                try owner.makeDirectory("e")
+            }
+            owner.commitsAtOnce = false
+            try await meet()
+        }
+
+        func meet() async throws { try await ReplicaDevice.meet([owner, member]) }
+
+        func makeMember(_ role: Role) async throws {
+            let identity = await member.engine.setup.keys.author.identity
+            try await owner.engine.setRole(of: identity, to: role)
+        }
+
+        /// A file that is there is written to, another moved, a third removed; and new ones are made.
+        func memberWrites() async throws {
+            let member = member
+            try await onThread {
+                try member.write("mine", to: "f")
+                try member.write("new", to: "n")
+                try member.makeDirectory("d/sub")
+                try member.write("within", to: "d/sub/n")
+                try member.make("d/link", mode: 0o120_777, target: "target")
+                try member.move("d/g", to: "e/g")
+                try member.remove("h")
+            }
+        }
+
+        /// That both show what the owner wrote, and nothing else.
+        func expectShared(_ texts: [String: String]) async throws {
+            let (owner, member) = (owner, member)
+            let (one, other) = try await onThread { (try owner.tree(), try member.tree()) }
+            #expect(one == other)
+            for (path, text) in texts {
+                let found = try await onThread { try member.read(path) }
+                #expect(found == text, "\(path)")
+            }
+            #expect(Set(one.keys) == Set(texts.keys).union(["d/", "e/"]))
+            let flaws = try await onThread { try owner.flaws() + member.flaws() }
+            #expect(flaws == [])
+            let unsent = try await onThread { try member.vault.unsentCount() }
+            #expect(unsent == 0)
+        }
+
+        /// That what the member wrote is in the other vault; a label may be in the name.
+        func expectAside(_ texts: [String: String]) async throws {
+            let aside = OpenVault(vault: member.aside)
+            for (path, text) in texts {
+                let directory = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+                let found = try await onThread {
+                    try aside.names(in: directory).map { directory.isEmpty ? $0 : "\(directory)/\($0)" }
+                        .filter { $0.hasPrefix(path) && !$0.hasSuffix("/") }.map { try aside.read($0) }
+                }
+                #expect(found == [text], "\(path)")
+            }
+            let link = try await onThread { try aside.vault.readLink(aside.number("d/link")) }
+            #expect(link == Array("target".utf8))
+            let damage = try await onThread { try aside.vault.check { _, _ in }.damage.map(\.text) }
+            #expect(damage == [])
+        }
+
+        /// That the member may write again.
+        func expectMemberWrites() async throws {
+            try await makeMember(.writer)
+            try await meet()
+            let (owner, member) = (owner, member)
+            try await onThread {
+                member.vault.setForReading(false)
+                try member.write("again", to: "f")
+            }
+            try await meet()
+            let text = try await onThread { try owner.read("f") }
+            #expect(text == "again")
+        }
+    }
+
+    private final class OpenVault: OpenVaultUser, Sendable {
+        let name = "", label = ""
+        let vault: Vault
+        init(vault: Vault) { self.vault = vault }
+        func collect() {}
+    }
+
+    private static let old = ["f": "old f", "d/g": "old g", "h": "old h"]
+    private static let written = ["f": "mine", "n": "new", "d/sub/n": "within"]
+
+    @Test("What is unsent goes to another vault", arguments: [1000, 3] as [UInt64])
+    func whatIsUnsent(commitsPerCheckpoint: UInt64) async throws {
+        let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
+        try await team.makeMember(.reader)
+        try await team.memberWrites()
+        try await team.meet()
+        try await team.expectShared(Self.old)
+        try await team.expectAside(Self.written)
+        try await team.expectMemberWrites()
+    }
+
+    /// The other vault has what was written here; the file has what came.
+    @Test func whatIsUnsentAndWasChangedElsewhere() async throws {
+        let team = try await Team()
+        try await team.makeMember(.reader)
+        try await team.memberWrites()
+        let owner = team.owner
+        try await onThread { try owner.write("newer", to: "f") }
+        try await team.meet()
+        try await team.expectShared(Self.old.merging(["f": "newer"]) { $1 })
+        try await team.expectAside(Self.written)
+    }
+
+    @Test(
+        "What became commits that count for nobody goes to another vault",
+        arguments: [false, true], [1000, 3] as [UInt64])
+    func withdrawnCommits(arePut: Bool, commitsPerCheckpoint: UInt64) async throws {
+        let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
+        let member = team.member
+        member.commitsAtOnce = true
+        try await team.memberWrites()
+        member.commitsAtOnce = false
+        try await team.makeMember(.reader)
+        // They come to the remote before their author has heard.
+        if arePut { try await member.engine.putOutgoing() }
+        try await team.meet()
+        try await team.expectShared(Self.old)
+        try await team.expectAside(Self.written)
+        let isTold = await member.engine.status.findings.contains {
+            if case .withdrawn = $0 { true } else { false }
+        }
+        #expect(isTold)
+        try await team.expectMemberWrites()
+    }
+
+    /// What is written on top of withdrawn commits is of a writer again, and is sent.
+    @Test("A writer again sends what no commit has", arguments: [1000, 3] as [UInt64])
+    func writerAgain(commitsPerCheckpoint: UInt64) async throws {
+        let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
+        let (owner, member) = (team.owner, team.member)
+        member.commitsAtOnce = true
+        try await team.memberWrites()
+        member.commitsAtOnce = false
+        try await team.makeMember(.reader)
+        try await team.makeMember(.writer)
+        try await onThread { try member.write("on top", to: "f") }
+        try await team.meet()
+        try await team.expectAside(["n": "new", "d/sub/n": "within"])
+        let (one, other) = try await onThread { (try owner.tree(), try member.tree()) }
+        #expect(one == other)
+        let texts = try await onThread {
+            try owner.names(in: "").filter { $0.hasPrefix("f") }.map { try owner.read($0) }
+        }
+        #expect(Set(texts) == ["old f", "on top"])
+        let flaws = try await onThread { try owner.flaws() + member.flaws() }
+        #expect(flaws == [])
+    }
+
+    /// What was copied in front of a crash is not copied twice.
+    @Test func aCrashInBetween() async throws {
+        let team = try await Team()
+        try await team.makeMember(.reader)
+        try await team.memberWrites()
+        let member = team.member
+        for _ in 0..<2 { try await member.replica.setAside([], andUnsent: true) }
+        try await team.meet()
+        try await team.expectShared(Self.old)
+        try await team.expectAside(Self.written)
+        let aside = OpenVault(vault: member.aside)
+        let names = try await onThread { try aside.names(in: "").sorted() }
+        #expect(names == ["d/", "f", "n"])
+    }
+
+    /// What the right to write ended for in between is no end of writing.
+    @Test func aWriterAgainGoesOn() async throws {
+        let team = try await Team()
+        for _ in 0..<2 {
+            try await team.makeMember(.reader)
+            try await team.meet()
+            try await team.expectMemberWrites()
+        }
+    }
+}
