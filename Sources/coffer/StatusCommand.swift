@@ -78,6 +78,13 @@ enum Reports {
             })
     }
 
+    /// Where something is that was written here and may not be sent; nil if there is nothing.
+    static func aside(_ sync: SyncReport) -> String? {
+        sync.asideVault.map {
+            "what you wrote before you heard that you may not is in the vault “\($0)”; nobody else has it"
+        }
+    }
+
     /// What there is to say of a vault's sync, but that all is well.
     static func show(_ sync: SyncReport) {
         Output.line(
@@ -99,6 +106,7 @@ enum Reports {
         if sync.oldEpochBytes > 0 {
             Output.line("  \(Output.bytes(sync.oldEpochBytes)) are still to be sealed with the present keys")
         }
+        if let aside = aside(sync) { Output.line("  \(Output.visible(aside))") }
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
             let place = Output.visible("\(device.name) on \(device.label)")

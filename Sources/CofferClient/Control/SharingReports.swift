@@ -24,6 +24,9 @@ package struct SyncReport: Codable, Sendable {
     package var sentBytes: Int64 = 0, receivedBytes: Int64 = 0
     /// Bytes that went and came in each of the last five seconds, on the average.
     package var bytesPerSecond: Int64 = 0
+    /// The vault of this device alone that took what was written here and may not be sent; absent if nothing did since
+    /// the profile was opened or mounted.
+    package var asideVault: String?
     /// When changes of others show, for people; absent where that is not known.
     package var arrival: String?
     /// When a round last got through, seconds since 1970; absent if none has since the start.

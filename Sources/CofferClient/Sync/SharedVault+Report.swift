@@ -5,6 +5,7 @@ internal import CofferRemote
 internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
+internal import Synchronization
 
 extension SharedVault {
     /// How sync of the vault stands.
@@ -25,6 +26,7 @@ extension SharedVault {
             commitsLeft: status.progress.commitsLeft,
             sentBytes: Int64(traffic.counts.bytesSent), receivedBytes: Int64(traffic.counts.bytesReceived),
             bytesPerSecond: Int64(traffic.bytesPerSecond),
+            asideVault: asideVault.withLock { $0 },
             arrival: status.offlineSince == nil ? arrival : nil,
             lastRound: status.succeededAt.map { Int64($0 / 1000) },
             rotationOwed: Self.text(chain.state.owed), oldEpochBytes: epoch == nil ? 0 : old,

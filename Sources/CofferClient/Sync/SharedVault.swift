@@ -23,6 +23,8 @@ final class SharedVault: Sendable {
     let engine: SyncEngine
     /// The key of epoch 1, which a vault has from its beginning.
     let firstKey: EpochKey
+    /// The vault that took what was written here and may not be sent.
+    let asideVault = Mutex<String?>(nil)
     private let problems: ProblemLog
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// Rounds that commands wait for.

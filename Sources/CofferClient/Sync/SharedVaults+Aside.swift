@@ -3,6 +3,7 @@ internal import CofferFacts
 internal import CofferFormat
 internal import CofferSystem
 internal import CofferVault
+internal import Synchronization
 
 // Where what a person wrote goes that no others may hear of.
 extension SharedVaults {
@@ -33,9 +34,7 @@ extension SharedVaults {
                 }
                 rootChanged(name)
             }
-            problems.add(
-                "“\(shared.name)”: what you wrote before you heard that you may only read is in the vault “\(name)”, on "
-                    + "this device alone. Nobody else has it.")
+            shared.asideVault.withLock { $0 = name }
             return mounted.vault
         }
         throw .alreadyExists

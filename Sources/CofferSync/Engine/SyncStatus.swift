@@ -186,7 +186,7 @@ extension SyncFinding: CustomStringConvertible {
         case .tooManyLogs(let identity, let name, let count):
             "\(name ?? "\(identity)") has too many logs: \(count) of them are not read; remove who floods the vault"
         case .withdrawn(let author, let first):
-            "the commits of \(author) from \(first) on do not count: they were not there when the "
+            "the commits of \(author) from \(first) on are taken back: they were not there when the "
                 + "author was removed, or lost the right to write"
         case .complaint(let author, let complaint): "\(author) says something odd: \(complaint.words)"
         case .otherState(let author, let sequence):

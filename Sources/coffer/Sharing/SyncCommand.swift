@@ -50,7 +50,8 @@ struct SyncCommand: ParsableCommand {
     }
 
     private static func text(_ report: SyncReport) -> String {
-        ([line(report)] + report.doubts.map { "\(report.vault): \($0)" }).map(Output.visible)
+        let more = report.doubts + (Reports.aside(report).map { [$0] } ?? [])
+        return ([line(report)] + more.map { "\(report.vault): \($0)" }).map(Output.visible)
             .joined(separator: "\n")
     }
 

@@ -46,12 +46,25 @@ import Testing
         let other = try #require(try alice.members().members.first { !$0.isThis }).identity
         for (role, may) in [("reader", false), ("writer", true)] {
             _ = try alice.ask(.setRole(vault: "Personal", member: other, role: role))
-            do { _ = try OpenProfile(bob).sync() }
+            do {
+                let person = try OpenProfile(bob)
+                // What had not been sent goes where nobody shares it, and that is said.
+                let aside = try person.sync().first?.asideVault
+                #expect((aside?.hasPrefix("Ours (not sent, ") ?? false) == !may)
+            }
             #expect(try mayWrite(bob, role) == may)
         }
         _ = try alice.ask(.removeMember(vault: "Personal", member: other))
         do { _ = try OpenProfile(bob).error(.sync(vault: "Ours")) }
         #expect(try !mayWrite(bob, "b"))
+        do {
+            let person = try OpenProfile(bob)
+            let aside = try #require(
+                person.vaults.vaults.first { $0.name.hasPrefix("Ours (not sent, ") && $0.name.hasSuffix(")") })
+            _ = try aside.vault.lookup(Array("a".utf8), in: Vault.rootNumber)
+            try person.make("mine", in: aside.name)
+            #expect(person.profile.share(of: aside.vault.id) == nil)
+        }
         // What is synced no more belongs to this device alone.
         do { _ = try OpenProfile(bob).ask(.removeRemote(vault: "Ours", contents: .lose)) }
         #expect(try mayWrite(bob, "c"))
