@@ -18,7 +18,9 @@ package struct CivilDate: CustomStringConvertible {
     }
 
     /// As 2026-11-20.
-    package var description: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
+    package var description: String {
+        "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
+    }
 
     private static func padded(_ number: UInt64, _ count: Int) -> String {
         let digits = String(number)

@@ -78,7 +78,8 @@ extension SyncEngine {
         default: return false
         }
         return logs.values.contains {
-            $0.log != log && $0.author == summary.author && $0.introduction.label == summary.introduction.label
+            $0.log != log && $0.author == summary.author
+                && $0.introduction.label == summary.introduction.label
                 && $0.clock >= summary.clock
         }
     }

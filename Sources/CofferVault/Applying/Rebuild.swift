@@ -124,8 +124,10 @@ private final class Rebuild {
     private var shown: [EntryID: Showing] = [:]
     private var items: [ItemID: (number: Int64?, hash: [UInt8]?)] = [:]
     private var directories: Set<ItemID> = []
-    /// Items in whose place another comes, at each of their names: what was written to them here stays as a file of its
-    /// own, or goes. Or they are not what they were, which no honest device says.
+    /// Items in whose place another comes, at each of their names.
+    ///
+    /// What was written to them here stays as a file of its own, or goes. Or they are not what they were, which no honest
+    /// device says.
     private var renewed: Set<ItemID> = []
     /// Items of which something was changed here that is given up.
     private var reverted: Set<ItemID> = []

@@ -135,7 +135,9 @@ private final class SettingAside {
                 guard let last = page.last else { break }
                 cookie = last.cookie
                 for entry in page {
-                    if rest.contains(entry.item) || copies[entry.item] != nil { try copy(entry, in: directory) }
+                    if rest.contains(entry.item) || copies[entry.item] != nil {
+                        try copy(entry, in: directory)
+                    }
                     guard entry.type == FileType.directory.rawValue else { continue }
                     directories.append(
                         Directory(

@@ -60,7 +60,8 @@ import Testing
         do {
             let person = try OpenProfile(bob)
             let aside = try #require(
-                person.vaults.vaults.first { $0.name.hasPrefix("Ours (not sent, ") && $0.name.hasSuffix(")") })
+                person.vaults.vaults.first { $0.name.hasPrefix("Ours (not sent, ") && $0.name.hasSuffix(")") }
+            )
             _ = try aside.vault.lookup(Array("a".utf8), in: Vault.rootNumber)
             try person.make("mine", in: aside.name)
             #expect(person.profile.share(of: aside.vault.id) == nil)
