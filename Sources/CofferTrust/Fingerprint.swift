@@ -3,18 +3,25 @@ package import CofferFormat
 
 /// An identity as words, to be compared aloud.
 ///
-/// Ten words of 256: 80 bits of a hash of link 0 of the identity chain, so they stay when keys are rolled.
+/// Eight words of 2,048: 88 bits of a hash of link 0 of the identity chain, so they stay when keys are rolled.
 package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
     /// Words of every fingerprint.
-    package static let wordCount = 10
+    package static let wordCount = 8
+    /// Bits that a word stands for.
+    private static let wordBits = 11
 
     /// The words, in order.
     package let words: [String]
 
     /// The fingerprint of an identity.
     package init(of identity: IdentityID) {
-        words = Blake2b.hash(identity.bytes, for: .fingerprint).prefix(Self.wordCount).map {
-            FingerprintWords.all[Int($0)]
+        let hash = Blake2b.hash(identity.bytes, for: .fingerprint)
+        words = (0..<Self.wordCount).map { word in
+            let bits = word * Self.wordBits..<(word + 1) * Self.wordBits
+            let place = bits.reduce(0) { place, bit in
+                place << 1 | Int(hash[bit / 8] >> UInt8(7 - bit % 8) & 1)
+            }
+            return FingerprintWords.all[place]
         }
     }
 

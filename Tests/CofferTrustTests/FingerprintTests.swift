@@ -1,39 +1,51 @@
 import CofferFormat
+import Foundation
 import Testing
 
 @testable import CofferTrust
 
 @Suite struct FingerprintTests {
-    @Test func theListHas256WordsThatNobodyMistakes() {
+    /// The published one, word for word; each word is told from the others by its first four letters.
+    @Test func theListIsThatOfBIP39() throws {
         let words = FingerprintWords.all
-        #expect(words.count == 256)
+        #expect(words.count == 2048)
         #expect(words == Set(words).sorted())
+        #expect(Set(words.map { $0.prefix(4) }).count == words.count)
         for word in words {
             #expect((3...8).contains(word.count), "\(word)")
             #expect(word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }, "\(word)")
         }
-        for (index, word) in words.enumerated() {
-            for other in words[(index + 1)...] where areClose(Array(word.utf8), Array(other.utf8)) {
-                Issue.record("\(word) and \(other) are one letter apart")
-            }
-        }
+        // As the file of the source has them: SHA-256 by a program that is none of ours.
+        let sum = Process()
+        let (input, output) = (Pipe(), Pipe())
+        sum.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
+        (sum.standardInput, sum.standardOutput) = (input, output)
+        try sum.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(words.map { $0 + "\n" }.joined().utf8))
+        try input.fileHandleForWriting.close()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        sum.waitUntilExit()
+        #expect(text.hasPrefix("2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"))
     }
 
-    private func areClose(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        if left.count == right.count { return zip(left, right).count { $0 != $1 } <= 1 }
-        let (short, long) = left.count < right.count ? (left, right) : (right, left)
-        guard long.count == short.count + 1 else { return false }
-        return long.indices.contains { index in
-            var cut = long
-            cut.remove(at: index)
-            return cut == short
+    /// docs/trust.md, "Test values".
+    @Test func wordsAreThePlacesOf11Bits() {
+        let bytes = Self.bytes("47f95031f553b826489b8421cfcd4ef9369fd12f95541d77be6f2cdb7d24d9ff")
+        let identity = IdentityID(bytes)
+        #expect(Fingerprint(of: identity).description == "general cheap moral year ill march garbage faculty")
+    }
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        let digits = Array(hexadecimal)
+        return stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
         }
     }
 
     @Test func wordsStayWhenKeysAreRolled() throws {
         let alice = try Person(1)
         let before = Fingerprint(of: alice.id)
-        #expect(before.words.count == 10)
+        #expect(before.words.count == 8)
         try alice.roll()
         #expect(Fingerprint(of: alice.id) == before)
         #expect(Fingerprint(of: try Person(2).id) != before)
@@ -45,10 +57,10 @@ import Testing
         #expect(print.compare(with: "  " + print.words.joined(separator: "-").uppercased() + "\n") == .same)
         #expect(print.compare(with: print.words.joined(separator: ",\n ")) == .same)
         var words = print.words
-        words[3] = words[3] == "acid" ? "acorn" : "acid"
+        words[3] = words[3] == "abandon" ? "ability" : "abandon"
         #expect(print.compare(with: words.joined(separator: " ")) == .differs(word: 4))
-        #expect(print.compare(with: print.words.dropLast().joined(separator: " ")) == .wrongCount(9))
-        #expect(print.compare(with: print.description + " acid") == .wrongCount(11))
+        #expect(print.compare(with: print.words.dropLast().joined(separator: " ")) == .wrongCount(7))
+        #expect(print.compare(with: print.description + " zoo") == .wrongCount(9))
         #expect(print.compare(with: "") == .wrongCount(0))
     }
 }
