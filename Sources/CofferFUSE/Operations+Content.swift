@@ -82,17 +82,21 @@ extension Operations {
         }) { reply, _ in reply.written(size) }
     }
 
+    /// Bytes on their way to the disk from which on others do not wait for an fsync.
+    private static let longSyncByteCount = 4 << 20
+
     static func sync(
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ dataOnly: Int32,
         _ file: UnsafeMutablePointer<fuse_file_info>?
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        if let vault = try? session.fileSystem.vault(node),
-            vault.unsyncedByteCount >= SyncThread.byteCountMin,
-            (try? unsafe session.syncThread.take(HeldRequest(request), for: vault)) != nil
-        {
-            return
+        if let vault = try? session.fileSystem.vault(node), vault.unsyncedByteCount >= longSyncByteCount {
+            let held = unsafe HeldRequest(request)
+            let isTaken = session.syncThread.take {
+                held.reply?.confirm { () throws(FileSystemError) in try vault.commit() }
+            }
+            if isTaken { return }
         }
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
             if node.isRoot { return try session.fileSystem.commitAll() }

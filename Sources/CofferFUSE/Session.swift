@@ -21,7 +21,7 @@ package final class Session: @unchecked Sendable {
     let fileSystem: FileSystem
     let lookups = LookupTable()
     let notifier: Notifier
-    let syncThread = SyncThread()
+    let syncThread = RequestThread("coffer-sync")
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let deferred = DeferredReads()
