@@ -16,15 +16,12 @@ struct RemoteCommand: ParsableCommand {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Publish a vault at a remote, and sync it.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
-        @Argument(
-            help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
-            completion: .directory)
-        var place: RemoteArgument
+        @OptionGroup var target: VaultAndPlace
 
         func run() throws {
-            try Requests.perform(.addRemote(vault: vault, url: place.url), profile, label: vault)
-            Output.error("“\(vault)” is synced to \(place.url). A mount keeps it so; else: coffer sync")
+            let (vault, url) = (target.vault, target.place.url)
+            try Requests.perform(.addRemote(vault: vault, url: url), profile, label: vault)
+            Output.error("“\(vault)” is synced to \(url). A mount keeps it so; else: coffer sync")
         }
     }
 
@@ -37,15 +34,12 @@ struct RemoteCommand: ParsableCommand {
                 it for themselves.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
-        @Argument(
-            help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"),
-            completion: .directory)
-        var place: RemoteArgument
+        @OptionGroup var target: VaultAndPlace
 
         func run() throws {
-            try Requests.perform(.moveRemote(vault: vault, url: place.url), profile, label: vault)
-            Output.error("“\(vault)” is synced to \(place.url) from now on.")
+            let (vault, url) = (target.vault, target.place.url)
+            try Requests.perform(.moveRemote(vault: vault, url: url), profile, label: vault)
+            Output.error("“\(vault)” is synced to \(url) from now on.")
         }
     }
 
@@ -119,6 +113,16 @@ struct RemoteCommand: ParsableCommand {
                 })
         }
     }
+}
+
+/// Which vault, and at which remote.
+struct VaultAndPlace: ParsableArguments {
+    @Argument(help: "The vault.", completion: Completions.vaults)
+    var vault: String
+
+    @Argument(
+        help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"), completion: .directory)
+    var place: RemoteArgument
 }
 
 /// A remote as it is written: a path, also a relative one, or a URL.
