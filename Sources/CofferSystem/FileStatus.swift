@@ -22,6 +22,13 @@ package struct FileStatus: Equatable, Sendable {
     /// Who may do what with it: the lower twelve bits of st_mode.
     package let permissions: UInt32
 
+    /// That of what is at a path; a symbolic link is not followed.
+    package init(of path: String) throws(SystemError) {
+        var status = stat()
+        try retryingInterrupted("stat", on: path) { unsafe lstat(path, &status) }
+        self.init(status)
+    }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {

@@ -30,6 +30,10 @@ enum BackgroundMount {
         var key = profile.copyKey().withBytes { $0.array }
         defer { SecretBytes.wipe(&key) }
         try WholeFile.writeAll(key, to: keyWriter.number, subject: "mount in the background")
+        if isatty(STDERR_FILENO) == 1, !hasAnswer(statusReader.number, withinMilliseconds: 3000) {
+            Output.error(
+                "Opening the vaults; after a crash, what was written last is put in its place first …")
+        }
         let bytes = try WholeFile.read(
             descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
@@ -42,6 +46,12 @@ enum BackgroundMount {
         }
         Output.error("coffer: \(lines[1])")
         Glibc.exit(code)
+    }
+
+    /// Whether there is something to be read soon.
+    private static func hasAnswer(_ descriptor: Int32, withinMilliseconds time: Int32) -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&waiting, 1, time) != 0
     }
 
     /// The new process's end.

@@ -15,7 +15,7 @@ struct Coffer: ParsableCommand {
             A profile holds your keys and vaults. Make one with “coffer init”, then “coffer mount ~/Coffer” \
             shows each vault as a directory there.
 
-            Exit codes: 0 success, 1 damage found by “check”, or a question answered by no, 64 wrong usage, 65 damaged or too new data, \
+            Exit codes: 0 success, 1 damage found by “check”, a question answered by no, or contents that “evict” leaves here, 64 wrong usage, 65 damaged or too new data, \
             66 nothing by that name, 69 no FUSE, 71 not enough memory, 72 unfit mount point, 73 exists already, \
             74 input or output failed, 75 busy, too many attempts, or not all synced: try later, 76 the mount gave no proper \
             answer, 77 wrong passphrase, or not permitted.
@@ -25,6 +25,7 @@ struct Coffer: ParsableCommand {
             InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
             PassphraseCommand.self, VaultCommand.self, RemoteCommand.self, SyncCommand.self,
             MemberCommand.self, JoinCommand.self, IdentityCommand.self, ConflictsCommand.self,
+            PinCommand.self, UnpinCommand.self, EvictCommand.self,
             CheckCommand.self, BenchCommand.self, VersionCommand.self,
         ])
 

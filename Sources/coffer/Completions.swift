@@ -10,16 +10,36 @@ enum Completions {
 
     /// Names of the members of the vault that stands in the line.
     static let members = CompletionKind.custom { words, _, _ in
-        let named = vaultNames(words).filter(words.contains)
-        guard let vault = named.first, case .members(let report)? = ask(.members(vault: vault), words) else {
-            return []
-        }
-        return report.members.filter { !$0.isThis }.map(\.name).filter(isPlain)
+        let typed = words.map(unquoted)
+        guard let vault = vaultNames(words).first(where: typed.contains),
+            case .names(_, let members)? = ask(.names(vault: vault), words)
+        else { return [] }
+        return members.filter(isPlain)
     }
 
     private static func vaultNames(_ words: [String]) -> [String] {
-        guard case .status(let status)? = ask(.status, words) else { return [] }
-        return status.vaults.map(\.name).filter(isPlain)
+        guard case .names(let vaults, _)? = ask(.names(vault: nil), words) else { return [] }
+        return vaults.filter(isPlain)
+    }
+
+    /// A word as a program gets it: shells hand it over as it was typed.
+    static func unquoted(_ word: String) -> String {
+        var (text, quote, isEscaped) = ("", Character?.none, false)
+        for character in word {
+            if isEscaped {
+                text.append(character)
+                isEscaped = false
+            } else if character == "\\", quote != "'" {
+                isEscaped = true
+            } else if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+            } else {
+                text.append(character)
+            }
+        }
+        return text
     }
 
     /// Whether a shell takes a name for nothing but words.
@@ -36,7 +56,9 @@ enum Completions {
     private static func ask(_ request: ControlRequest, _ words: [String]) -> ControlResponse? {
         var location = ProfileLocation.standard(Environment.value)
         if let option = words.firstIndex(of: "--home"), option + 1 < words.count {
-            location = ProfileLocation(path: words[option + 1])
+            location = ProfileLocation(path: unquoted(words[option + 1]))
+        } else if let option = words.first(where: { $0.hasPrefix("--home=") }) {
+            location = ProfileLocation(path: unquoted(String(option.dropFirst("--home=".count))))
         }
         guard let location, location.isLocked else { return nil }
         let access = try? ProfileAccess.open(location) { () throws(ProfileError) in throw .noTerminal }

@@ -13,7 +13,10 @@ struct InitCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Your name, as others will see it (default: your login).", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("This machine's name (default: its host name).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "This machine's name, which conflict copies show (default: your name and the host's, as Ann's laptop).",
+            valueName: "name"))
     var device: String?
 
     @Option(help: ArgumentHelp("The name of the first vault.", valueName: "name"))
@@ -35,13 +38,20 @@ struct InitCommand: ParsableCommand {
             "The passphrase opens everything in the profile. Nobody can recover it: keep it where you will find it."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
+        let person = name ?? Environment.value("USER") ?? "me"
         let settings = Profile.Settings(
-            name: name ?? Environment.value("USER") ?? "me", device: device ?? Self.hostName, hint: hint,
+            name: person, device: device ?? Self.deviceName(of: person), hint: hint,
             strength: strength.hash, firstVault: vault)
         try Profile.create(at: location, passphrase: passphrase, settings)
         Output.error("A profile is in \(location.path), with the vault “\(vault)”.")
         let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
         Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
+    }
+
+    /// What a machine is called unless somebody says: whose it is tells others more than what it is called.
+    private static func deviceName(of person: String) -> String {
+        let name = "\(person)'s \(hostName)"
+        return name.utf8.count <= 255 ? name : hostName
     }
 
     private static var hostName: String {

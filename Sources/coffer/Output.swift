@@ -60,6 +60,9 @@ enum Output {
     /// Bytes for people: “12.3 MB”.
     static func bytes(_ count: Int64) -> String { ByteText.of(count) }
 
+    /// “1 file”, “2 files”.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
     /// The day of a time in seconds since 1970, in UTC: “2026-03-01”.
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())

@@ -38,22 +38,30 @@ final class ProgressBar: Sendable {
         let speed: Int64? = drawing.withLock { drawing in
             guard now - drawing.drawn > second / 10 else { return nil }
             drawing.drawn = now
-            guard let transfer = progress.transfer else { return 0 }
-            return drawing.speed(at: now, transfer.sent + transfer.received)
+            if let transfer = progress.transfer {
+                return drawing.speed(at: now, transfer.sent + transfer.received)
+            }
+            return progress.isBytes ? drawing.speed(at: now, Int64(progress.done)) : 0
         }
         guard let speed else { return }
         let columns = max(20, Int(coffer_terminal_columns(STDERR_FILENO)))
-        let text = Self.text(progress, label, speed: speed, columns: columns)
+        let text = Self.text(progress, label, speed: speed, elapsed: now - started, columns: columns)
         Output.write("\r\(text.prefix(columns - 1))\u{1b}[K", to: STDERR_FILENO)
     }
 
     /// What stands in the line.
-    static func text(_ progress: Progress, _ label: String, speed: Int64, columns: Int) -> String {
+    static func text(
+        _ progress: Progress, _ label: String, speed: Int64, elapsed: Int64, columns: Int
+    ) -> String {
         if let transfer = progress.transfer {
             let parts = [
                 transfer.sent > 0 ? "\(Output.bytes(transfer.sent)) sent" : nil,
                 transfer.received > 0 ? "\(Output.bytes(transfer.received)) fetched" : nil,
                 speed > 0 ? "\(Output.bytes(speed))/s" : nil,
+                transfer.left > 0 ? "\(Output.bytes(transfer.left)) to send" : nil,
+                transfer.left > 0
+                    ? TimeText.of(transfer.left, at: speed)
+                    : TimeText.of(transfer.commits, after: progress.done, in: elapsed),
                 transfer.items > 0 ? "\(transfer.items) item\(transfer.items == 1 ? "" : "s") to send" : nil,
                 transfer.commits > 0
                     ? "\(transfer.commits) commit\(transfer.commits == 1 ? "" : "s") to apply" : nil,
@@ -62,10 +70,18 @@ final class ProgressBar: Sendable {
         }
         guard progress.total > 0 else { return "\(label) …" }
         let share = min(1, Double(progress.done) / Double(progress.total))
-        let width = max(10, min(40, columns - label.count - 10))
+        var figures = ""
+        if progress.isBytes {
+            let left = TimeText.of(Int64(progress.total - progress.done), at: speed)
+            figures = [
+                "\(Output.bytes(Int64(progress.done))) of \(Output.bytes(Int64(progress.total)))",
+                speed > 0 ? "\(Output.bytes(speed))/s" : nil, left,
+            ].compactMap { $0 }.reduce("") { "\($0), \($1)" }
+        }
+        let width = max(10, min(40, columns - label.count - 10 - figures.count))
         let full = Int(share * Double(width))
         let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
-        return "\(label) [\(bar)] \(Int(share * 100)) %"
+        return "\(label) [\(bar)] \(Int(share * 100)) %\(figures)"
     }
 
     /// Clears the line.

@@ -42,6 +42,7 @@ struct StatusCommand: ParsableCommand {
             if let limit = vault.cacheLimit {
                 Output.line("  at most \(Output.bytes(limit)) of contents stay here")
             }
+            if let pinned = vault.pinned { Output.line("  pinned: \(Reports.text(pinned))") }
         }
         for join in report.joins {
             Output.line(
@@ -85,6 +86,12 @@ enum Reports {
         }
     }
 
+    /// How much is pinned, and how much of it is here.
+    static func text(_ pinned: PinnedReport) -> String {
+        let missing = pinned.missingBytes > 0 ? ", \(Output.bytes(pinned.missingBytes)) to fetch" : ""
+        return "\(Output.count(pinned.files, "file")), \(Output.bytes(pinned.bytes))\(missing)"
+    }
+
     /// What there is to say of a vault's sync, but that all is well.
     static func show(_ sync: SyncReport) {
         Output.line(
@@ -109,7 +116,7 @@ enum Reports {
         if let aside = aside(sync) { Output.line("  \(Output.visible(aside))") }
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
-            let place = Output.visible("\(device.name) on \(device.label)")
+            let place = Output.visible(device.place)
             var text = "  \(place): commit \(device.commit), \(Output.day(device.time))"
             if !device.isMembers {
                 text += ", no member's any more"
@@ -127,7 +134,11 @@ enum Reports {
         if let failure = sync.failure { return "not synced: \(failure)" }
         let count = sync.unsentItems
         let speed = sync.bytesPerSecond > 0 ? ", \(Output.bytes(sync.bytesPerSecond))/s" : ""
-        if count > 0 { return "\(count) item\(count == 1 ? "" : "s") to send\(speed)" }
+        if count > 0 {
+            let bytes = sync.unsentBytes > 0 ? ", \(Output.bytes(sync.unsentBytes))" : ""
+            let time = TimeText.of(sync.unsentBytes, at: sync.bytesPerSecond).map { ", \($0)" } ?? ""
+            return "\(Output.count(count, "item")) to send\(bytes)\(speed)\(time)"
+        }
         return sync.phase == "idle" ? "synced" : "\(sync.phase)\(speed)"
     }
 }
@@ -136,11 +147,12 @@ enum Reports {
 enum Requests {
     /// Performs a request and throws what it failed with.
     static func perform(
-        _ request: ControlRequest, on access: ProfileAccess, label: String = ""
+        _ request: ControlRequest, on access: ProfileAccess, label: String = "",
+        isHeard: @escaping @Sendable () -> Bool = { true }
     ) throws -> ControlResponse {
         let bar = ProgressBar(label)
         defer { bar.end() }
-        let response = try access.perform(request) { bar.show($0) }
+        let response = try access.perform(request, isHeard: isHeard) { bar.show($0) }
         if case .failure(let code, let message) = response {
             bar.end()
             Output.error("coffer: \(message)")

@@ -51,6 +51,7 @@ struct VaultCommand: ParsableCommand {
             Output.line("Content  \(Output.bytes(report.contentBytes))")
             Output.line("Store    \(Output.bytes(report.storeBytes))")
             if let limit = report.cacheLimit { Output.line("Cache    at most \(Output.bytes(limit))") }
+            if let pinned = report.pinned { Output.line("Pinned   \(Reports.text(pinned))") }
             if !report.isOpen { Output.line("State    cannot be opened") }
             if let stopped = report.stopped { Output.line("State    only readable: \(stopped)") }
         }

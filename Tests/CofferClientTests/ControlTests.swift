@@ -26,6 +26,9 @@ import Testing
             .cancelJoin("Shared"), .removeRemote(vault: "v", contents: .fetch), .identity, .rollIdentity,
             .setCacheLimit(vault: "v", nil), .setCacheLimit(vault: "v", .max),
             .verify(.member(vault: "v", member: "m"), words: nil), .verify(.card("c"), words: "a b"),
+            .pin(vault: "v", paths: ["a/b", ""], waits: true), .unpin(vault: "v", paths: []),
+            .names(vault: nil), .names(vault: "v"), .pins(vault: nil), .pins(vault: "v"),
+            .evict(vault: "v", paths: ["é"]),
             .conflicts(vault: nil), .conflicts(vault: "v"),
             .resolveConflict(vault: "v", path: "a/b", keeps: .original),
             .resolveConflict(vault: "v", path: "a", keeps: .copy),
@@ -44,7 +47,11 @@ import Testing
             storeBytes: 0, stopped: "reason", cacheLimit: 5, sync: nil)
         let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
         let responses: [ControlResponse] = [
-            .progress(Progress(done: 1, total: 2)), .done, .failure(code: 74, message: "line\nline"),
+            .progress(Progress(done: 1, total: 2, isBytes: true)), .done,
+            .names(vaults: ["v", "é"], members: []),
+            .pins([PinReport(vault: "v", path: "a", files: 1, bytes: .max, missingBytes: 0)]),
+            .evicted(EvictReport(vault: "v", evictedBytes: 1, kept: [.init(reason: "pinned", bytes: 2)])),
+            .failure(code: 74, message: "line\nline"),
             .status(
                 StatusReport(
                     profile: "/p", name: "n", device: "d", mountPoint: nil, vaults: [vault],
@@ -265,6 +272,32 @@ import Testing
         #expect(try ProfilePlace(of: ProfileLocation(path: link)) == one)
         try FileManager.default.moveItem(atPath: copy.path, toPath: "\(directory.path)/moved")
         #expect(try ProfilePlace(of: ProfileLocation(path: "\(directory.path)/moved")) == two)
+    }
+
+    /// One by hard links has the same lock file: its mount would have a socket of its own all the same, and who asks in
+    /// vain hears why.
+    @Test func aCopyByHardLinks() throws {
+        let test = try TestProfile()
+        let directory = try TemporaryDirectory()
+        let copy = ProfileLocation(path: "\(directory.path)/copy")
+        _ = try test.unlock()
+        try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: false)
+        try FileManager.default.copyItem(
+            atPath: "\(test.location.path)/profile", toPath: "\(copy.path)/profile")
+        try FileManager.default.linkItem(atPath: test.location.lock, toPath: copy.lock)
+        let (one, two) = (try ProfilePlace(of: test.location), try ProfilePlace(of: copy))
+        #expect(one.number == two.number && one != two && one.socketName != two.socketName)
+        #expect(chmod(directory.path, 0o700) == 0)
+        let socket = RuntimeDirectory.socket(of: one, in: directory.path)
+        #expect(try ProfileAccess.checkSocket(socket, of: test.location) == one)
+        let error = profileError { () throws(ProfileError) in
+            try ProfileAccess.checkSocket(socket, of: copy)
+        }
+        guard case .control(let text) = error else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(text.contains("is the lock of another profile, too"))
     }
 
     /// What is sent reaches this user and root only.

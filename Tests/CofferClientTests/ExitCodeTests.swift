@@ -37,7 +37,9 @@ import Testing
         (.sync(vault: "v", .membership(.refused(.lastOwner))), 77), (.sync(vault: "v", .notMember), 77),
         (.sync(vault: "v", .membership(.contended)), 74), (.mountPoint(path: "/m", .inProfile), 72),
         (.incompleteRemote(vault: "v", url: "file:///r"), 73),
-        (.vaultBusy(name: "v"), 75),
+        (.vaultBusy(name: "v"), 75), (.olderMount, 76), (.noSuchPath(path: "p", vault: "v"), 66),
+        (.notPinned(path: "p", vault: "v"), 66), (.notFetched(vault: "v", bytes: 1, .timedOut), 74),
+        (.notFetched(vault: "v", bytes: 1, .damaged(place: "a pack")), 65),
         (.hasVault(name: "v"), 73),
         (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
         (.notJoined(.refused(.withdrawn)), 77), (.notJoined(.cancelled), 77), (.noSuchJoin(name: "v"), 66),
@@ -53,7 +55,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 48)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 52)
     }
 
     /// What `coffer sync` ends with: the worst of all vaults.

@@ -152,6 +152,10 @@ extension ProfileError {
         case .noSuchInvite: "noSuchInvite"
         case .othersAreMembers: "othersAreMembers"
         case .notOwner: "notOwner"
+        case .olderMount: "olderMount"
+        case .noSuchPath: "noSuchPath"
+        case .notPinned: "notPinned"
+        case .notFetched: "notFetched"
         }
     }
 }

@@ -107,5 +107,65 @@ extension MountTests {
                 #expect(!result.error.contains("injected"), "\(result.error)")
             }
         }
+
+        @Test(.enabled(if: Machine.has("fish"), "completes as fish does"))
+        func completionsOfFish() throws {
+            try withMountedProfile { profile in
+                try profile.command("vault", "create", "Plans").succeed()
+                try Files.makeDirectory("\(profile.point)/P$(echo injected >&2)")
+                let coffer = try Programs.coffer()
+                // What is typed stands in the place of fish's command line, which takes a terminal.
+                let script = #"""
+                    $argv[1] --generate-completion-script fish > $argv[3]; and fish --no-execute $argv[3]; or exit 1
+                    source $argv[3]
+                    set -g typed $argv[1] vault info --home $argv[2] P
+                    function __coffer_tokens
+                        if test $argv[1] = -t
+                            echo P
+                        else
+                            printf '%s\n' $typed
+                        end
+                    end
+                    __coffer_custom_completion ---completion vault info -- positional@0 5 1
+                    """#
+                let fish = try #require(Machine.path("fish"))
+                let result = try Command(
+                    fish, ["--no-config", "-c", script, coffer, profile.home, "\(profile.base)/script"]
+                ).run()
+                #expect(
+                    Set(result.lines) == ["Personal", "Plans"], "\(result.output)\(result.error)")
+                #expect(!result.error.contains("injected"), "\(result.error)")
+            }
+        }
+
+        /// What zsh asks for, by the function of the script that it asks with.
+        @Test(.enabled(if: Machine.has("zsh"), "completes as zsh does"))
+        func completionsOfZsh() throws {
+            try withMountedProfile { profile in
+                try profile.command("vault", "create", "Plans").succeed()
+                try Files.makeDirectory("\(profile.point)/P$(echo injected >&2)")
+                let script = #"""
+                    "$1" --generate-completion-script zsh > "$3" && zsh -n "$3" || exit 1
+                    function compdef { }
+                    source "$3"
+                    function __coffer_complete { print -rl -- "$@" }
+                    export SAP_SHELL=zsh SAP_SHELL_VERSION=$ZSH_VERSION
+                    call=(${=$(grep -m 1 -o '__coffer_custom_complete ---completion vault info [^"]*' "$3")})
+                    command_name=$1
+                    command_line=("$1" vault info --home "$2" P)
+                    ${call[1]} ${call[2,-1]:#\"*} 5 1
+                    """#
+                let zsh = try #require(Machine.path("zsh"))
+                let result = try Command(
+                    zsh,
+                    [
+                        "-f", "-c", script, "zsh", try Programs.coffer(), profile.home,
+                        "\(profile.base)/script",
+                    ]
+                ).run()
+                #expect(Set(result.lines) == ["Personal", "Plans"], "\(result.output)\(result.error)")
+                #expect(!result.error.contains("injected"), "\(result.error)")
+            }
+        }
     }
 }

@@ -44,6 +44,11 @@ final class ControlHandler: Sendable {
         switch request {
         case .status:
             return .status(try status())
+        case .names(let name):
+            let members = try name.map { name throws(ProfileError) in
+                try shared.named(name).membersReport().members.filter { !$0.isThis }.map(\.name)
+            }
+            return .names(vaults: vaults.profile.vaults.map(\.name), members: members ?? [])
         case .store:
             // Asked by who is about to unmount.
             try vaults.store(usingReserve: true)
@@ -82,6 +87,8 @@ final class ControlHandler: Sendable {
             return try answerOnMembers(request, isHeard: isHeard, progress: progress)
         case .identity, .verify, .rollIdentity:
             return try answerOnIdentities(request)
+        case .pin, .unpin, .pins, .evict:
+            return try answerOnPins(request, isHeard: isHeard, progress: progress)
         case .conflicts(let name):
             return .conflicts(try conflicts(of: name))
         case .resolveConflict(let name, let path, let choice):
@@ -111,6 +118,7 @@ final class ControlHandler: Sendable {
                     items: max(0, (size?.items ?? 0) - 1), contentBytes: size?.content ?? 0,
                     storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason,
                     cacheLimit: profile.use(of: record.id).cacheLimit,
+                    pinned: mounted.flatMap { try? pinned($0.vault) },
                     sync: shared[record.slot]?.report))
         }
         return StatusReport(
@@ -142,7 +150,9 @@ final class ControlHandler: Sendable {
                 continue
             }
             do throws(FileSystemError) {
-                let result = try mounted.vault.check { progress(Progress(done: $0, total: $1)) }
+                let result = try mounted.vault.check {
+                    progress(Progress(done: $0, total: $1, isBytes: true))
+                }
                 let differences = try mounted.vault.differences(keys: record.keys)
                 let damage =
                     result.damage.map {

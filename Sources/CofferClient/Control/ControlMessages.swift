@@ -1,6 +1,8 @@
 /// What a command asks of a profile, whether that is mounted or opened for the command alone.
 package enum ControlRequest: Codable, Sendable {
     case status
+    /// The names of vaults, and of the members of one, for a shell to complete: nothing is stored or counted for it.
+    case names(vault: String?)
     /// Brings all that was changed to disk, before an unmount.
     case store
     /// Ends a mount that has been unmounted, also where copies of it are left in other mount namespaces; nothing happens
@@ -47,20 +49,28 @@ package enum ControlRequest: Codable, Sendable {
     case rollIdentity
     /// The words of a member's identity, or of a card; with words, compares them and remembers the result.
     case verify(IdentityTarget, words: String?)
+    /// Keeps the contents of files, and of all files in directories, on this device; fetches them now, or leaves that to
+    /// a mount.
+    case pin(vault: String, paths: [String], waits: Bool)
+    case unpin(vault: String, paths: [String])
+    case pins(vault: String?)
+    /// Gives up contents that are at the remote, too.
+    case evict(vault: String, paths: [String])
     case conflicts(vault: String?)
     case resolveConflict(vault: String, path: String, keeps: ConflictChoice)
 
     /// Whether it changes vaults, or who has them: not where they are mounted read-only.
     var changesVaults: Bool {
         switch self {
-        case .status, .store, .end, .check, .changePassphrase, .testRemote, .members, .removals, .identity,
-            .verify,
+        case .status, .names, .store, .end, .check, .changePassphrase, .testRemote, .members, .removals,
+            .identity,
+            .verify, .pins,
             .conflicts:
             false
         case .createVault, .renameVault, .deleteVault, .setCacheLimit, .rollIdentity, .addRemote,
             .moveRemote, .removeRemote, .sync, .invite,
             .withdrawInvite, .addMember, .setRole, .removeMember, .cancelMemberChange, .leave, .join,
-            .cancelJoin,
+            .cancelJoin, .pin, .unpin, .evict,
             .resolveConflict:
             true
         }
@@ -104,6 +114,7 @@ package enum ControlResponse: Codable, Sendable {
     case progress(Progress)
     case done
     case status(StatusReport)
+    case names(vaults: [String], members: [String])
     case check(CheckReport)
     case remoteTest(RemoteTestReport)
     case sync([SyncReport])
@@ -113,6 +124,8 @@ package enum ControlResponse: Codable, Sendable {
     case removals([RemovalReport])
     case joined(JoinReport)
     case identity(IdentityReport)
+    case pins([PinReport])
+    case evicted(EvictReport)
     case conflicts([ConflictReport])
     case failure(code: Int32, message: String)
 }
@@ -125,12 +138,16 @@ package struct Progress: Codable, Sendable {
     ///
     /// May grow meanwhile; 0 where it is not known, as where somebody is waited for.
     package let total: Int
+    /// Whether both are bytes.
+    package var isBytes = false
     /// What goes to a remote and comes from it; absent for other work.
     package let transfer: Transfer?
 
-    package init(done: Int, total: Int, transfer: Transfer? = nil) {
+    /// Work that has come so far.
+    package init(done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil) {
         self.done = done
         self.total = total
+        self.isBytes = isBytes
         self.transfer = transfer
     }
 
@@ -142,8 +159,12 @@ package struct Progress: Codable, Sendable {
         package let items: Int
         /// Commits of others that are known and not applied.
         package let commits: Int
+        /// Bytes of contents that are still to be sent, as far as they are known.
+        package let left: Int64
 
-        package init(sent: Int64, received: Int64, items: Int, commits: Int) {
+        /// What was counted.
+        package init(sent: Int64, received: Int64, items: Int, commits: Int, left: Int64 = 0) {
+            self.left = left
             self.sent = sent
             self.received = received
             self.items = items

@@ -43,11 +43,16 @@ package final class ProfileAccess: Sendable {
         let place = try ProfilePlace(of: location)
         // As mounts called it before profiles that are copies had one each.
         if RuntimeDirectory.isPrivate(directory), socket == "\(directory)/\(place.id.prefix(16)).socket" {
-            throw .control("The mount is of an older version of Coffer: unmount it, and mount it anew.")
+            throw .olderMount
         }
         guard RuntimeDirectory.isPrivate(directory),
             socket == RuntimeDirectory.socket(of: place, in: directory)
         else {
+            if (try? FileStatus(of: location.lock).linkCount) ?? 1 > 1 {
+                throw .control(
+                    "\(location.lock) is the lock of another profile, too, as after “cp -al”, and that one is in use. Put a copy of its own in its place: cp lock lock.new && mv lock.new lock"
+                )
+            }
             throw .control("The lock of the profile names a socket that no mount of it makes: \(socket)")
         }
         return place
@@ -71,12 +76,16 @@ package final class ProfileAccess: Sendable {
 
     /// Does what is asked.
     ///
-    /// - Parameter progress: Hears from long work.
+    /// - Parameters:
+    ///   - isHeard: Whether the answer is still wanted; a mount knows that from the connection.
+    ///   - progress: Hears from long work.
     package func perform(
-        _ request: ControlRequest, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
+        progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) throws(ProfileError) -> ControlResponse {
         switch way {
-        case .alone(let handler, _): return try handler.answer(request, progress: progress)
+        case .alone(let handler, _):
+            return try handler.answer(request, isHeard: isHeard, progress: progress)
         case .mount(let socket, let place): return try Self.ask(socket, of: place, request, progress)
         }
     }

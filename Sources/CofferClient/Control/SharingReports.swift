@@ -18,6 +18,8 @@ package struct SyncReport: Codable, Sendable {
     package var doubts: [String] = []
     /// Items and names with changes that the remote does not have.
     package let unsentItems: Int
+    /// Bytes of contents that the remote does not have.
+    package var unsentBytes: Int64 = 0
     /// Commits of others that are known and not applied.
     package let commitsLeft: Int
     /// Bytes of objects that were sent, and that were fetched, since the profile was opened or mounted.
@@ -55,6 +57,9 @@ package struct DeviceReport: Codable, Sendable {
     package let hasOurs: Bool
     /// Whether it is this device.
     package let isThis: Bool
+
+    /// Whose it is and what it is called, for people: “Ann on laptop”, “Ann's laptop”.
+    package var place: String { label.hasPrefix(name) ? label : "\(name) on \(label)" }
 }
 
 /// What came of trying a remote.

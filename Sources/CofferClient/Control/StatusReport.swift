@@ -40,6 +40,8 @@ package struct VaultReport: Codable, Sendable {
     package let stopped: String?
     /// How many bytes of content stay here that are at the remote, too; absent for all.
     package let cacheLimit: Int64?
+    /// What is pinned; absent where nothing is.
+    package var pinned: PinnedReport?
     /// Absent without a remote.
     package let sync: SyncReport?
 }

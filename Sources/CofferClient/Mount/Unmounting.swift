@@ -36,7 +36,7 @@ package enum Unmounting {
         if let note, !force {
             // Before anything is stored, which may take the reserve, and after that, which may take long.
             if !lazily { try checkCopies(of: mount, path, note) }
-            try store(path, resolved, note, location)
+            try store(path, resolved, note, location, tell)
             if !lazily { try checkCopies(of: mount, path, note) }
         }
         do throws(SystemError) {
@@ -105,7 +105,8 @@ package enum Unmounting {
 
     /// Lets a mount store everything, while it can still be told to stay.
     private static func store(
-        _ path: String, _ resolved: String, _ note: LockNote, _ location: ProfileLocation
+        _ path: String, _ resolved: String, _ note: LockNote, _ location: ProfileLocation,
+        _ tell: (String) -> Void
     ) throws(ProfileError) {
         MountPoint.sync(resolved)
         let response: ControlResponse
@@ -114,6 +115,9 @@ package enum Unmounting {
             response = try ProfileAccess.ask(note.socket, of: place, .store) { _ in }
         } catch {
             // Who does not answer can still be unmounted, and stores then what can be stored.
+            if case .olderMount = error {
+                tell("The mount is of an older version of Coffer. It stores everything as it ends.")
+            }
             return
         }
         guard case .failure(let code, let message) = response,

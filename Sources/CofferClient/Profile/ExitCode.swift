@@ -41,6 +41,9 @@ extension ProfileError {
         case .sync, .remote, .requestStays: 74  // EX_IOERR
         case .othersAreMembers, .notOwner: 77  // EX_NOPERM
         case .remoteURL: 64  // EX_USAGE
+        case .noSuchPath, .notPinned: 66  // EX_NOINPUT
+        case .notFetched(_, _, .damaged): 65  // EX_DATAERR
+        case .notFetched: 74  // EX_IOERR
         case .noRemote, .noSuchMember, .noSuchConflict, .noSuchJoin, .noSuchInvite: 66  // EX_NOINPUT
         case .ambiguousMember: 64  // EX_USAGE
         case .hasRemote, .otherRemote, .incompleteRemote, .hasVault, .remoteOnly: 73  // EX_CANTCREAT
@@ -50,7 +53,7 @@ extension ProfileError {
         case .notJoined: 77  // EX_NOPERM
         case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
         case .otherWords, .trust: 77  // EX_NOPERM
-        case .control: 76  // EX_PROTOCOL
+        case .control, .olderMount: 76  // EX_PROTOCOL
         }
     }
 }

@@ -235,7 +235,7 @@ package final class Profile: Sendable {
     /// Tells this profile from all others on this machine, copies of it included.
     func place() throws(ProfileError) -> ProfilePlace {
         let file = try systemCalls { () throws(SystemError) in try lock.identity() }
-        return ProfilePlace(id: id, lock: file)
+        return ProfilePlace(id: id, lock: file, directory: try ProfilePlace.directory(of: location))
     }
 
     /// Tells others who find the profile locked where it is mounted.

@@ -42,6 +42,8 @@ package enum ProfileError: Error {
     case trust(TrustError)
     /// The mount answered something that this program does not understand.
     case control(String)
+    /// A mount of a version that is asked in another way.
+    case olderMount
     /// Sync of a vault does not go on.
     case sync(vault: String, SyncError)
     /// The remote does not do what it must.
@@ -79,6 +81,11 @@ package enum ProfileError: Error {
     /// No open invite of this person's is meant, or several are.
     case noSuchInvite(id: String)
     case noSuchConflict(path: String)
+    case noSuchPath(path: String, vault: String)
+    /// It is not pinned itself, whether or not a directory is that it lies in.
+    case notPinned(path: String, vault: String)
+    /// Contents are pinned, and not all here.
+    case notFetched(vault: String, bytes: Int64, FileSystemError)
 
     /// The mount's answer is of another kind than was asked for.
     package static var otherAnswer: ProfileError {
@@ -162,6 +169,7 @@ extension ProfileError: CustomStringConvertible {
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
         case .control(let text): text
+        case .olderMount: "The mount is of an older version of Coffer: unmount it, and mount it anew."
         case .sync(let vault, .membership(let error)): "“\(vault)”: \(error)."
         case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
         case .remote(let error): "The remote: \(error)."
@@ -206,9 +214,22 @@ extension ProfileError: CustomStringConvertible {
         case .ambiguousMember(let name, let vault):
             "Several members of “\(vault)” are called “\(name)”; name one by the beginning of its identity."
         case .otherWords(let first?): "The words are not the same: the first that differs is number \(first)."
-        case .otherWords(nil): "The words are not the same: an identity has ten."
+        case .otherWords(nil): "The words are not the same: an identity has eight."
         case .noSuchInvite(let id):
             "No open invite begins with “\(id)”, or several do. List them with: coffer member list"
+        case .noSuchPath(let path, let vault): "“\(vault)” has no “\(path)”."
+        case .notPinned(let path, let vault):
+            "“\(path)” in “\(vault)” is not pinned by itself. List what is with: coffer pin --list"
+        case .notFetched(let vault, let bytes, .noSpace):
+            """
+            It is pinned, but \(ByteText.of(bytes)) of it in “\(vault)” are not here: the disk that holds the profile has \
+            no room for them. A mount fetches them once it has.
+            """
+        case .notFetched(let vault, let bytes, let error):
+            """
+            It is pinned, but \(ByteText.of(bytes)) of it in “\(vault)” are not here: \(error.summary). A mount goes on \
+            trying.
+            """
         case .noSuchConflict(let path): "“\(path)” is no conflict copy. List them with: coffer conflicts"
         }
     }

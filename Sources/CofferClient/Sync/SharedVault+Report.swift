@@ -16,13 +16,15 @@ extension SharedVault {
         let epoch = chain.state.epoch
         let usage = (try? mounted.vault.epochUsage()) ?? [:]
         let old = usage.filter { $0.key != epoch }.values.reduce(0, +)
+        let unsentItems = (try? mounted.vault.unsentCount()) ?? 0
         return SyncReport(
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
             offlineSince: status.offlineSince.map { Int64($0 / 1000) },
             findings: status.findings.map(\.description) + renamed(status.devices),
             doubts: status.findings.filter(\.isDoubt).map(\.description),
-            unsentItems: (try? mounted.vault.unsentCount()) ?? 0,
+            unsentItems: unsentItems,
+            unsentBytes: unsentItems > 0 ? (try? mounted.vault.unsentByteCount()) ?? 0 : 0,
             commitsLeft: status.progress.commitsLeft,
             sentBytes: Int64(traffic.counts.bytesSent), receivedBytes: Int64(traffic.counts.bytesReceived),
             bytesPerSecond: Int64(traffic.bytesPerSecond),

@@ -25,7 +25,7 @@ final class SharedVault: Sendable {
     let firstKey: EpochKey
     /// The vault that took what was written here and may not be sent.
     let asideVault = Mutex<String?>(nil)
-    private let problems: ProblemLog
+    let problems: ProblemLog
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// Rounds that commands wait for.
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
@@ -105,6 +105,7 @@ final class SharedVault: Sendable {
                     group.addTask { await engine.run() }
                     group.addTask { [self] in await follow() }
                     group.addTask { [self] in await reencrypt() }
+                    group.addTask { [self] in await fetchPinned() }
                 }
             }
         }
@@ -220,6 +221,7 @@ final class SharedVault: Sendable {
         rounds.withLock { $0[number] = round }
         defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
         let before = traffic.counts
+        var (left, looked) = (Int64(0), Int64?.none)
         var commits = Progress(done: 0, total: 0)
         while true {
             let next = news.wait(nanoseconds: Self.tellingPause) { news -> SyncNews.Step? in
@@ -228,7 +230,14 @@ final class SharedVault: Sendable {
                 return (news.progress, news.result)
             }
             if let known = next?.0 { commits = known }
-            progress(telling(commits, since: before))
+            let items = unsentCount
+            if items == 0 {
+                left = 0
+            } else if Clock.monotonic - (looked ?? .min / 2) > Self.lookingPause {
+                left = (try? mounted.vault.unsentByteCount()) ?? 0
+                looked = Clock.monotonic
+            }
+            progress(telling(commits, items: items, bytes: left, since: before))
             guard let result = next?.1 else { continue }
             do throws(SyncError) { return try result.get() } catch { throw .sync(vault: name, error) }
         }
@@ -237,15 +246,20 @@ final class SharedVault: Sendable {
     /// How often somebody who waits hears how far it is, in nanoseconds.
     private static let tellingPause: Int64 = 500_000_000
 
+    /// How often it is looked how many bytes are left, in nanoseconds: all rows of contents are read for it.
+    private static let lookingPause: Int64 = 3_000_000_000
+
     /// Commits that are done and left, and what went through the remote meanwhile.
-    private func telling(_ commits: Progress, since before: RemoteCounts) -> Progress {
+    private func telling(
+        _ commits: Progress, items: Int, bytes: Int64, since before: RemoteCounts
+    ) -> Progress {
         let now = traffic.counts
         return Progress(
             done: commits.done, total: commits.total,
             transfer: Progress.Transfer(
                 sent: Int64(now.bytesSent - before.bytesSent),
                 received: Int64(now.bytesReceived - before.bytesReceived),
-                items: unsentCount, commits: commits.total - commits.done))
+                items: items, commits: commits.total - commits.done, left: bytes))
     }
 }
 

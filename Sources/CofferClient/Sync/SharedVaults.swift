@@ -221,7 +221,7 @@ final class SharedVaults: Sendable {
         let missing: (items: Int, bytes: Int64)
         do throws(FileSystemError) {
             if contents == .fetch {
-                try mounted.vault.fetchMissing { progress(Progress(done: $0, total: $1)) }
+                try mounted.vault.fetchMissing { progress(Progress(done: $0, total: $1, isBytes: true)) }
             }
             missing = try mounted.vault.missingContent()
         } catch {

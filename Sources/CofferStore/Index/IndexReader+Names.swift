@@ -29,6 +29,22 @@ extension IndexReader {
             }, { $0.integer(0) })
     }
 
+    /// The paths of items, each by one of its names, in one go through all names.
+    package func paths(of items: Set<Int64>, below root: Int64) throws(StoreError) -> [Int64: String] {
+        var found: [Int64: (parent: Int64, name: [UInt8])] = [:]
+        try database.prepare("SELECT item, parent, name FROM entries").each({ _ in }) {
+            row throws(StoreError) in
+            if items.contains(row.integer(0)) { found[row.integer(0)] = (row.integer(1), row.bytes(2)) }
+            return true
+        }
+        var paths: [Int64: String] = [:]
+        for (item, place) in found {
+            let directory = try path(ofDirectory: place.parent, below: root)
+            paths[item] = String(decoding: directory + place.name, as: UTF8.self)
+        }
+        return paths
+    }
+
     /// The names that lead from directory `root` to another one, with a slash behind each.
     package func path(ofDirectory number: Int64, below root: Int64) throws(StoreError) -> [UInt8] {
         let names = try database.prepare("SELECT name FROM entries WHERE parent = ? AND item = ?")

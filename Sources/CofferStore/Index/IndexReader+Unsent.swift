@@ -5,6 +5,14 @@ extension IndexReader {
         Int(try database.prepare("SELECT count(*) FROM unsent").first({ _ in }, { $0.integer(0) }) ?? 0)
     }
 
+    /// Bytes of contents that are not on the remote, of files that have a name.
+    package func unsentByteCount() throws(StoreError) -> Int64 {
+        let query = """
+            SELECT coalesce(sum(length), 0) FROM extents JOIN items ON number = item WHERE remote = 0 AND links > 0
+            """
+        return try database.prepare(query).first({ _ in }, { $0.integer(0) }) ?? 0
+    }
+
     /// The first rows of the journal.
     package func journal(limit: Int) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []

@@ -10,6 +10,10 @@ struct CacheLimit {
     var byteCount: Int64 = 0
     /// Bytes that are on a remote and will count once changes of their files were sent.
     var unsentByteCount: Int64 = 0
+    /// Files whose contents do not count, as they are pinned: as of when that was looked up last.
+    var pinned: Set<Int64> = []
+    /// Whether anything is pinned; nil where nobody has looked.
+    var hasPins: Bool?
     /// Whether they were ever counted.
     var isCounted = false
 
@@ -45,9 +49,10 @@ extension Vault {
         upkeep.noteUpkeep(isUrgent: true)
     }
 
-    /// Notes that content came here that can be given up; waits while there is far too much of it.
-    func noteCached(_ byteCount: Int64) {
+    /// Notes that content of a file came here that can be given up; waits while there is far too much of it.
+    func noteCached(_ byteCount: Int64, of file: Int64) {
         let (isDue, isUrgent) = cache.withLock { cache in
+            if cache.pinned.contains(file) { return (false, false) }
             cache.byteCount += byteCount
             return (cache.isDue, cache.isUrgent)
         }
@@ -56,6 +61,16 @@ extension Vault {
             _ = try? evictIfDue()
         } else if isDue {
             upkeep.noteUpkeep(isUrgent: true)
+        }
+    }
+
+    /// Has what is fetched of pinned files count no more.
+    func notePinned() throws(FileSystemError) {
+        let items = try pinnedItems()
+        let pinned = try files(below: items)
+        cache.withLock { cache in
+            cache.pinned = pinned
+            cache.hasPins = !items.isEmpty
         }
     }
 
@@ -79,8 +94,10 @@ extension Vault {
         try evicting.withLock { _ throws(FileSystemError) in
             let before = cache.withLock { $0 }
             guard before.isDue, let target = before.target else { return }
-            let (left, unsent) = try giveUp(to: target)
+            let pinned = try pinnedFiles()
+            let (left, unsent) = try giveUp(to: target, keeping: { pinned.contains($0) })
             cache.withLock { cache in
+                cache.pinned = pinned
                 // With what came meanwhile, some of which may have been counted.
                 cache.byteCount = left + max(0, cache.byteCount - before.byteCount)
                 cache.unsentByteCount = unsent + max(0, cache.unsentByteCount - before.unsentByteCount)

@@ -111,7 +111,7 @@ extension Vault {
     /// Gives up the extent of a range.
     ///
     /// - Returns: Bytes of ranges that are not here any more.
-    private func evict(_ row: ExtentRow) throws(FileSystemError) -> Int64 {
+    func evict(_ row: ExtentRow) throws(FileSystemError) -> Int64 {
         try changing { state throws(FileSystemError) in
             guard let item = try state.row(row.item),
                 item.unsent.isDisjoint(with: [.content, .existence])

@@ -63,7 +63,7 @@ extension Vault {
         }
     }
 
-    private func fetch(
+    func fetch(
         _ range: Range<Int64>, of item: Int64, into buffer: AlignedBuffer
     ) throws(FileSystemError) {
         var offset = range.lowerBound

@@ -51,7 +51,7 @@ extension Vault {
     func keep(_ sealed: BufferPart, _ row: ExtentRow) {
         do throws(FileSystemError) {
             try store(row, inPlaceOf: .remote) { target in sealed.withBytes { target.copy($0, to: 0) } }
-            noteCached(row.total)
+            noteCached(row.total, of: row.item)
         } catch {
             switch error {
             case .noSpace, .readOnly, .stale: return

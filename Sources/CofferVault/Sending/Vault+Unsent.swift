@@ -19,4 +19,14 @@ extension Vault {
             return try reader.unsentCount() + records
         }
     }
+
+    /// Bytes of contents that the remote does not have, as of the last commit.
+    ///
+    /// Goes through all ranges of all files, but without the vault's lock.
+    package func unsentByteCount() throws(FileSystemError) -> Int64 {
+        guard isTracking else { return 0 }
+        return try storing { () throws(StoreError) in
+            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.unsentByteCount()
+        }
+    }
 }

@@ -125,4 +125,14 @@ extension Vault {
         guard let path, !path.isEmpty else { return number == Self.rootNumber ? "/" : "item \(number)" }
         return path
     }
+
+    /// The paths of items inside the vault, each by one of its names as of the last commit.
+    ///
+    /// Reads all names, but without the vault's lock.
+    package func paths(of numbers: [Int64]) throws(FileSystemError) -> [Int64: String] {
+        try storing { () throws(StoreError) in
+            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+            return try reader.paths(of: Set(numbers), below: Self.rootNumber)
+        }
+    }
 }

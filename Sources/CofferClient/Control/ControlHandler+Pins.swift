@@ -1,0 +1,137 @@
+internal import CofferFUSE
+internal import CofferVault
+
+// Contents that are to stay on this device, or to go.
+extension ControlHandler {
+    func answerOnPins(
+        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ProfileError) -> ControlResponse {
+        switch request {
+        case .pin(let name, let paths, let waits):
+            // Without a remote everything is here.
+            let mounted = try shared.named(name).mounted
+            let items = try numbers(of: paths, in: mounted)
+            do throws(FileSystemError) { try mounted.vault.pin(items) } catch { throw .vault(error) }
+            if waits { try fetch(items, in: mounted, while: isHeard, progress) }
+            var reports: [PinReport] = []
+            for (item, path) in zip(items, paths) { reports.append(try report(on: item, path, in: mounted)) }
+            return .pins(reports)
+        case .unpin(let name, let paths):
+            let mounted = try named(name)
+            let items = try numbers(of: paths, in: mounted)
+            let others: [Int64]
+            do throws(FileSystemError) { others = try mounted.vault.unpin(items) } catch {
+                throw .vault(error)
+            }
+            if let place = items.firstIndex(where: { others.contains($0) }) {
+                throw .notPinned(path: paths[place], vault: name)
+            }
+        case .pins(let name):
+            let all = if let name { [try named(name)] } else { vaults.vaults }
+            var reports: [PinReport] = []
+            for mounted in all { reports += try pins(of: mounted) }
+            return .pins(reports)
+        case .evict(let name, let paths):
+            let mounted = try shared.named(name).mounted
+            let items = try numbers(of: paths, in: mounted)
+            do throws(FileSystemError) {
+                if !vaults.isReadOnly { try mounted.vault.commit() }
+                let files = try mounted.vault.files(below: items)
+                let result = try mounted.vault.evict(files) {
+                    progress(Progress(done: $0, total: files.count))
+                }
+                return .evicted(EvictReport(name, result))
+            } catch {
+                throw .vault(error)
+            }
+        default: throw .otherAnswer
+        }
+        return .done
+    }
+
+    /// What is pinned in a vault, together; nil for nothing.
+    func pinned(_ vault: Vault) throws(FileSystemError) -> PinnedReport? {
+        let items = try vault.pinnedItems()
+        if items.isEmpty { return nil }
+        let use = try vault.contentUse(of: try vault.files(below: items))
+        return PinnedReport(
+            paths: items.count, files: use.files, bytes: use.bytes, missingBytes: use.missing)
+    }
+
+    private func named(_ name: String) throws(ProfileError) -> MountedVault {
+        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+        return mounted
+    }
+
+    private func numbers(of paths: [String], in mounted: MountedVault) throws(ProfileError) -> [Int64] {
+        var numbers: [Int64] = []
+        for path in paths {
+            do throws(FileSystemError) {
+                numbers.append(try mounted.vault.number(atPath: Array(path.utf8)))
+            } catch {
+                switch error {
+                case .notFound, .notDirectory, .nameTooLong:
+                    throw .noSuchPath(path: path, vault: mounted.name)
+                default: throw .vault(error)
+                }
+            }
+        }
+        return numbers
+    }
+
+    private func fetch(
+        _ items: [Int64], in mounted: MountedVault, while isHeard: () -> Bool,
+        _ progress: (Progress) -> Void
+    ) throws(ProfileError) {
+        let vault = mounted.vault
+        do throws(FileSystemError) {
+            _ = try vault.fetchContents(of: try vault.files(below: items), while: isHeard) { done, total in
+                progress(Progress(done: Int(done), total: Int(total), isBytes: true))
+            }
+        } catch {
+            let files = try? vault.files(below: items)
+            let use = files.flatMap { try? vault.contentUse(of: $0) }
+            throw .notFetched(vault: mounted.name, bytes: use?.missing ?? 0, error)
+        }
+    }
+
+    private func pins(of mounted: MountedVault) throws(ProfileError) -> [PinReport] {
+        let paths: [Int64: String]
+        do throws(FileSystemError) {
+            let items = try mounted.vault.pinnedItems()
+            if items.isEmpty { return [] }
+            if !vaults.isReadOnly { try mounted.vault.commit() }
+            let found = try mounted.vault.paths(of: items)
+            // The root has no name.
+            paths = Dictionary(items.map { ($0, found[$0] ?? "") }) { first, _ in first }
+        } catch {
+            throw .vault(error)
+        }
+        var reports: [PinReport] = []
+        for (item, path) in paths { reports.append(try report(on: item, path, in: mounted)) }
+        return reports.sorted { $0.path < $1.path }
+    }
+
+    private func report(
+        on item: Int64, _ path: String, in mounted: MountedVault
+    ) throws(ProfileError) -> PinReport {
+        do throws(FileSystemError) {
+            let use = try mounted.vault.contentUse(of: try mounted.vault.files(below: [item]))
+            return PinReport(
+                vault: mounted.name, path: path, files: use.files, bytes: use.bytes,
+                missingBytes: use.missing)
+        } catch {
+            throw .vault(error)
+        }
+    }
+}
+
+extension EvictReport {
+    init(_ vault: String, _ result: Vault.Evicted) {
+        let kept = Vault.EvictionObstacle.allCases.compactMap { reason in
+            result.kept[reason].map { Kept(reason: reason.rawValue, bytes: $0) }
+        }
+        self.init(vault: vault, evictedBytes: result.byteCount, kept: kept)
+    }
+}
