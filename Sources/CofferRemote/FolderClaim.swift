@@ -22,7 +22,9 @@ struct FolderClaim {
         directory = temporary.directory
         for _ in 0..<Self.attemptCountMax {
             do throws(SystemError) {
-                _ = try directory.createFile(name)
+                let file = try directory.createFile(name)
+                // rclone brings a file back that was removed with nothing in it.
+                try? unsafe file.write([1].span.bytes, at: 0)
                 return
             } catch {
                 guard error.isExisting else { throw error }

@@ -22,6 +22,10 @@ package struct FolderCalls: Sendable {
         @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void =
             { (from, name, target, newName) throws(SystemError) in try from.rename(name, to: target, newName)
             }
+    /// As close(2) of a file that was written.
+    package var flush: @Sendable (POSIXStorageFile) throws(SystemError) -> Void = {
+        (file) throws(SystemError) in try file.flush()
+    }
 
     /// Those of the system.
     package init() {}

@@ -53,8 +53,11 @@ extension FolderTree {
             try changing { () throws(SystemError) in try file.write(rest, at: max(offset, written)) }
             offset += piece.byteCount
         }
-        // Before it has a name: a name that outlives a power cut has all of its bytes.
-        try changing { () throws(SystemError) in try file.dataSync() }
+        // Before it has a name: a name that outlives a power cut has all of its bytes, and so has one that others see.
+        try changing { () throws(SystemError) in
+            try file.dataSync()
+            try calls.flush(file)
+        }
     }
 
     /// Opens the directory of a prefix, makes what is missing, and brings its names to disk.

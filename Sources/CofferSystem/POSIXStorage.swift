@@ -209,6 +209,16 @@ package final class POSIXStorageFile: StorageFile {
         try retryingInterrupted("fdatasync", on: subject) { fdatasync(descriptor.number) }
     }
 
+    /// Has the file system send what it holds back until a file is closed, and tell whether that worked.
+    ///
+    /// As close(2) of a copy of the descriptor. Some network file systems send nothing before, whatever fsync(2) says.
+    package func flush() throws(SystemError) {
+        let copy = fcntl(descriptor.number, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw SystemError("fcntl", code: errno, on: subject) }
+        // The descriptor is gone, whatever close says: it is never repeated.
+        guard close(copy) == 0 else { throw SystemError("close", code: errno, on: subject) }
+    }
+
     package func startWriteback(at offset: Int, count: Int) {
         _ = coffer_start_writeback(descriptor.number, offset, count)
     }

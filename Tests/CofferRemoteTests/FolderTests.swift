@@ -2,6 +2,7 @@ import CofferRemote
 import CofferSystem
 import Foundation
 import RemoteConformance
+import Synchronization
 import Testing
 
 /// What is special about folders: mounts, other tools, what is left behind.
@@ -233,6 +234,26 @@ import Testing
         let kept = aside.compactMap { try? WholeFile.read("\(path)members/\($0)/inside", limit: 9) }
         #expect(kept == [[7]])
         #expect(try await remote.all(vault.members).count == 2)
+    }
+
+    /// Some network file systems send a file when it is closed, and only then say that they cannot.
+    @Test(arguments: [true, false]) func whatIsNotSentIsNotPut(ifAbsent: Bool) async throws {
+        try await makeVault()
+        let isBroken = Mutex(true)
+        var calls = FolderCalls()
+        calls.flush = { file throws(SystemError) in
+            try file.flush()
+            if isBroken.withLock({ $0 }) { throw SystemError("close", code: EIO, on: "a file") }
+        }
+        let remote = FolderBackend(
+            path: directory.path, publishing: FolderPublishing.allCases, calls: calls)
+        await #expect(throws: RemoteError.self) {
+            try await remote.put(vault.member(0), .memory([1]), ifAbsent: ifAbsent)
+        }
+        #expect(try await remote.all(vault.members).isEmpty)
+        isBroken.withLock { $0 = false }
+        try await remote.put(vault.member(0), .memory([1]), ifAbsent: ifAbsent)
+        #expect(try await remote.all(vault.member(0)) == [1])
     }
 
     @Test func nothingIsLeftBehindByCallsThatEnd() async throws {
