@@ -1,9 +1,14 @@
 internal import CofferSystem
 internal import CofferVault
+internal import Glibc
+internal import Synchronization
 
 /// The reads of a mount that other threads answer.
 final class DeferredReads: Sendable {
     private let open = Condition(0)
+    private let isEnding = Atomic(false)
+
+    fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) }
 
     /// A read that will be answered later.
     func note(_ request: HeldRequest) -> any ReadRequest {
@@ -18,6 +23,9 @@ final class DeferredReads: Sendable {
         }
         if isLast { open.update { _ in } }
     }
+
+    /// Has none wait any more for what may come.
+    func end() { isEnding.store(true, ordering: .relaxed) }
 
     /// Returns once all are answered.
     func wait() {
@@ -40,7 +48,14 @@ private final class DeferredRead: ReadRequest {
     }
 
     func fail(_ error: FileSystemError) {
-        request.reply?.failure(error)
+        // The program has a signal to handle, and may read again.
+        if request.isInterrupted {
+            request.reply?.code(EINTR)
+        } else {
+            request.reply?.failure(error)
+        }
         reads.noteAnswered()
     }
+
+    var isInterrupted: Bool { reads.isOver || request.isInterrupted }
 }

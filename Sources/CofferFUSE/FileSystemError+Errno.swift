@@ -29,7 +29,7 @@ extension FileSystemError {
         case .beyondEnd: ENXIO
         case .stale: ESTALE
         case .damaged: EIO
-        case .unreachable: EIO
+        case .unreachable, .notArrived: EIO
         case .timedOut: ETIMEDOUT
         case .keyMissing: EIO
         case .store: EIO

@@ -15,6 +15,12 @@ struct HeldRequest: @unchecked Sendable {
 
     /// The answer that is owed; to be asked for once.
     var reply: Reply? { unsafe Reply(request) }
+
+    /// Whether the program that made the request got a signal meanwhile; to be asked before it is answered.
+    var isInterrupted: Bool {
+        guard let request = unsafe request else { return false }
+        return unsafe fuse_req_interrupted(request) != 0
+    }
 }
 
 /// One answer owed to the kernel.

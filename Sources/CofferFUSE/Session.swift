@@ -107,7 +107,9 @@ package final class Session: @unchecked Sendable {
     }
 
     /// Serves requests until the mount is gone.
-    package func run() {
+    ///
+    /// - Parameter ending: Called then. Reads may still be under way, for which it has nobody wait any more.
+    package func run(ending: () -> Void = {}) {
         guard let session = unsafe session else { return }
         var request = unsafe fuse_buf()
         defer { unsafe free(request.mem) }
@@ -121,6 +123,8 @@ package final class Session: @unchecked Sendable {
         syncThread.stop()
         namesThread.stop()
         seekThread.stop()
+        deferred.end()
+        ending()
         deferred.wait()
     }
 

@@ -28,6 +28,8 @@ package enum FileSystemError: Error {
     case damaged(place: String)
     /// What is on a remote alone cannot be had from there for now.
     case unreachable(reason: String)
+    /// The remote answers, and does not have all of a pack, or not yet.
+    case notArrived(PackID)
     /// A remote did not answer in time.
     case timedOut
     /// It is sealed under an epoch whose keys this device does not have, or not yet.
@@ -41,6 +43,9 @@ package enum FileSystemError: Error {
         case .damaged(let place): "\(place) is damaged"
         case .store(let error): "\(error)"
         case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"
+        case .notArrived(.nowhere): "what says where it is at the remote has not arrived there"
+        case .notArrived(let pack):
+            "it is not on this device, and remote pack \(pack), which has it, has not arrived at the remote"
         case .timedOut: "it is not on this device, and the remote does not answer"
         case .keyMissing(let epoch):
             "it is sealed with keys of epoch \(epoch.number) that this device does not have"

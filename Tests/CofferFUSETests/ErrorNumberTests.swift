@@ -18,7 +18,7 @@ import Testing
         (.store(.system(SystemError("read", code: EACCES))), EIO), (.store(.damaged(place: "a page")), EIO),
         (.store(.format(.truncated, place: "a pack")), EIO), (.store(.index(code: 11, message: "")), EIO),
         (.store(.stopped(reason: "")), EIO), (.unreachable(reason: "no remote"), EIO), (.timedOut, ETIMEDOUT),
-        (.keyMissing(Epoch(2)), EIO),
+        (.keyMissing(Epoch(2)), EIO), (.notArrived(PackID(low: 1, high: 2)), EIO),
     ]
 
     /// Fails to compile when a case is added, so that the table is completed.
@@ -32,12 +32,13 @@ import Testing
         case .damaged: "damaged"
         case .unreachable: "unreachable"
         case .keyMissing: "keyMissing"
+        case .notArrived: "notArrived"
         case .store: "store"
         }
     }
 
     /// Cases of `FileSystemError`; to be raised with each that `name` gets.
-    private static let caseCount = 26
+    private static let caseCount = 27
 
     @Test func everyCase() {
         for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }

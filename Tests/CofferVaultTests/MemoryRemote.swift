@@ -32,6 +32,13 @@ final class MemoryRemote: ContentSource {
         return BufferPart(copying: Array(bytes[range]))
     }
 
+    func byteCount(of pack: PackID) throws(TransferError) -> Int {
+        let (bytes, failure) = state.withLock { ($0.packs[pack], $0.failure) }
+        if let failure { throw failure }
+        guard let bytes else { throw .missing }
+        return bytes.count
+    }
+
     func store(_ pack: RemotePack) {
         let bytes = pack.buffer.withBytes(0..<pack.byteCount) { $0.array }
         state.withLock { $0.packs[pack.id] = bytes }
@@ -153,6 +160,11 @@ final class WaitingRequest: ReadRequest {
     }
 
     func fail(_ error: FileSystemError) { answered.update { $0 = .failure(error) } }
+
+    /// As a signal for whoever reads.
+    func interrupt() { interrupted.withLock { $0 = true } }
+    var isInterrupted: Bool { interrupted.withLock { $0 } }
+    private let interrupted = Condition(false)
 
     var isAnswered: Bool { answered.withLock { $0 != nil } }
     func wait() throws -> [UInt8] { try answered.wait { $0 }.get() }

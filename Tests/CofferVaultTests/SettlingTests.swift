@@ -43,7 +43,7 @@ import Testing
 
     @Test func aContentComesInParts() throws {
         let (a, b, _) = try owed(1000)
-        #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+        #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try old.settle(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
@@ -71,8 +71,8 @@ import Testing
         }
         #expect(parts == 1)
         let size = try devices.b.attributes(of: b).size
-        #expect(
-            size < content.size || fails("damaged") { _ = try devices.b.get(b, at: Int(size) - 1, count: 1) })
+        let isUnreadable = fails("notArrived") { _ = try devices.b.get(b, at: Int(size) - 1, count: 1) }
+        #expect(size < content.size || isUnreadable)
         #expect(try devices.b.get(b, count: 50) == Pattern.make(50, seed: 0))
         devices.remote.fail(.timedOut)
         try old.settle(in: devices.b)
@@ -83,13 +83,125 @@ import Testing
         #expect(try devices.b.indexProblems() == [])
     }
 
+    @Test func whatNothingIsToComeForIsDamaged() throws {
+        let (_, b, _) = try owed(1000)
+        #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
+        try devices.b.changing { state throws(FileSystemError) in
+            let key = RemoteContents.key(of: try state.peek(b).id)
+            try storing { () throws(StoreError) in try state.index.removeKept(key) }
+        }
+        #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+    }
+
+    // MARK: What is written meanwhile
+
+    private func withoutPacks(_ body: () throws -> Void) rethrows {
+        let packs = devices.remote.state.withLock { $0.packs }
+        devices.remote.change { $0 = [:] }
+        try body()
+        devices.remote.change { $0 = packs }
+    }
+
+    private func isOwed(_ file: Int64) -> Bool { devices.b.owedContent(of: file) != nil }
+
+    @Test func whatHasNotArrivedIsTriedAgain() throws {
+        let (a, b, _) = try owed(1000)
+        try withoutPacks {
+            try old.settle(in: devices.b)
+            #expect(isOwed(b))
+            #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
+            #expect(try Set(devices.b.check { _, _ in }.damage.map(\.path)) == ["file"])
+        }
+        try old.settle(in: devices.b)
+        #expect(!isOwed(b))
+        devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
+        #expect(devices.problems.all == [])
+        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        #expect(isSame)
+    }
+
+    /// An older content that comes late does not take the place of a newer one.
+    @Test("A content that was written anew stays", arguments: [false, true])
+    func aNewContentStays(isSent: Bool) throws {
+        let (_, b, _) = try owed(1000)
+        let new = Pattern.make(3000, seed: 5000)
+        try withoutPacks {
+            try old.settle(in: devices.b)
+            try devices.b.truncate(b, to: 0)
+            try devices.b.put(new, to: b)
+            try devices.b.commit()
+            if isSent {
+                try devices.b.changing { state throws(FileSystemError) in
+                    state.publishing = [b]
+                    _ = try state.takeUnsent([b], [b: Fact.Content(bytes: [1], size: 3000)])
+                    state.publishing = []
+                }
+            }
+        }
+        try old.settle(in: devices.b)
+        #expect(try devices.b.content(of: b) == new)
+        #expect(!isOwed(b))
+        #expect(try devices.b.indexProblems() == [])
+    }
+
+    /// What was written into a content that is not known yet is sent once the rest of it is.
+    @Test("A part that was written stays", arguments: [64, 1 << 14])
+    func aPartStays(partCountMax: Int) throws {
+        let contents = RemoteContents(partCountMax: partCountMax) { _ in Sending.Delivery {} }
+        let (a, b, _) = try owed(1000)
+        var expected = try devices.a.content(of: a)
+        try withoutPacks {
+            try contents.settle(in: devices.b)
+            for offset in [0, 1_000_003, 2_999_999] {
+                let part = Pattern.make(7000, seed: UInt64(offset))
+                try devices.b.put(part, to: b, at: offset)
+                expected.replaceSubrange(offset..<offset + 7000, with: part)
+            }
+            try devices.b.commit()
+            #expect(fails("notArrived") { _ = try devices.b.send(b, to: devices.remote) })
+        }
+        try contents.settle(in: devices.b)
+        let isSame = try devices.b.content(of: b) == expected
+        #expect(isSame)
+        #expect(!isOwed(b))
+        #expect(try devices.b.indexProblems() == [])
+        _ = try devices.b.send(b, to: devices.remote)
+        #expect(try devices.b.damage() == [])
+    }
+
+    /// Damaged pages are looked at again once there is reason to.
+    @Test func damagedPagesAreNamed() throws {
+        let (a, b, _) = try owed(1000)
+        let whole = devices.remote.state.withLock { $0.packs }
+        devices.remote.change { packs in
+            for (id, bytes) in packs {
+                packs[id] =
+                    bytes.prefix(RemotePackHeader.byteCount)
+                    + bytes.dropFirst(RemotePackHeader.byteCount).map { $0 ^ 1 }
+            }
+        }
+        for _ in 0..<3 { try old.settle(in: devices.b) }
+        devices.remote.forgetFetches()
+        try old.settle(in: devices.b)
+        #expect(devices.remote.fetchCount == 0)
+        #expect(devices.problems.all.map(\.text).allSatisfy { $0.hasPrefix("file cannot be read") })
+        #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+        #expect(try Set(devices.b.check { _, _ in }.damage.map(\.path)) == ["file"])
+        devices.remote.change { $0 = whole }
+        try old.settle(in: devices.b)
+        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        #expect(isSame)
+        devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
+        #expect(devices.problems.all == [])
+    }
+
     /// What a newer Coffer wrote can be read after an update.
     @Test func aValueOfANewerVersionIsKept() throws {
         let (a, b, value) = try owed(10, version: ContentValue.version + 1)
         #expect(devices.problems.all.contains { $0.text.contains("newer Coffer") })
         for contents in [old, RemoteContents { _ in Sending.Delivery {} }] {
             try contents.settle(in: devices.b)
-            #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
+            #expect(fails("unreachable") { _ = try devices.b.get(b, count: 10) })
         }
         // The update, as far as it can be had: the value is one that is known.
         try devices.b.changing { state throws(FileSystemError) in

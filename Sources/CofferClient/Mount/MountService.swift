@@ -130,10 +130,12 @@ package final class MountService: Sendable {
             if !vaults.isReadOnly { shared.start() }
             if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
         }
-        session.run()
-        directory?.release()
-        ending()
-        shared.stop()
+        session.run { [self] in
+            directory?.release()
+            ending()
+            // Whoever reads what is at a remote waits for that no longer.
+            shared.stop()
+        }
         ended.update { $0 = true }
         server.stop()
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))

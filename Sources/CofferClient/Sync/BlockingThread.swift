@@ -59,4 +59,7 @@ struct AwaitedTask<Value: Sendable>: Sendable {
 
     /// Blocks until the task is done.
     func wait() -> Value { result.wait { $0 } }
+
+    /// Blocks until the task is done, but not longer than some time; nil when that is over.
+    func wait(nanoseconds: Int64) -> Value? { result.wait(nanoseconds: nanoseconds) { $0 } }
 }

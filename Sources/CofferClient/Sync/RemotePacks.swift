@@ -9,6 +9,12 @@ package import CofferSystem
 package final class RemotePacks: ContentSource {
     private let remote: any RemoteBackend
     private let layout: RemoteLayout
+    /// How long a read waits for a remote that says nothing, in nanoseconds.
+    private let patience: Int64
+    /// The same where much was asked for at once; less is tried then.
+    private let slicePatience: Int64
+    /// Bytes that are asked for at a time, as many as the remote brings soon.
+    private let sliceByteCount = Condition(RemotePacks.firstSliceByteCount)
     private let state = Condition(State())
 
     private struct State {
@@ -28,9 +34,17 @@ package final class RemotePacks: ContentSource {
 
     /// The packs of a vault.
     ///
-    /// - Parameter remote: Which tries again by itself where that may help.
-    package init(_ remote: any RemoteBackend, _ layout: RemoteLayout) {
+    /// - Parameters:
+    ///   - remote: Which tries again by itself where that may help.
+    ///   - patience: How long a read waits for a remote that says nothing, in nanoseconds.
+    ///   - slicePatience: The part of that in which much is waited for at once.
+    package init(
+        _ remote: any RemoteBackend, _ layout: RemoteLayout, patience: Int64 = 60_000_000_000,
+        slicePatience: Int64 = 20_000_000_000
+    ) {
         self.remote = remote
+        self.patience = patience
+        self.slicePatience = slicePatience
         self.layout = layout
     }
 
@@ -45,6 +59,21 @@ package final class RemotePacks: ContentSource {
 
     /// Waits for a task that `stop` can end.
     private func wait<Value: Sendable>(for task: AwaitedTask<Value>) -> Value {
+        waiting(for: task) { $0.wait() }
+    }
+
+    /// As `wait`, for a limited time; nil when that is over.
+    private func wait<Value: Sendable>(for task: AwaitedTask<Value>, atMost time: Int64) -> Value? {
+        waiting(for: task) { task in
+            if let value = task.wait(nanoseconds: time) { return value }
+            task.cancel()
+            return nil
+        }
+    }
+
+    private func waiting<Value: Sendable, Result>(
+        for task: AwaitedTask<Value>, _ wait: (AwaitedTask<Value>) -> Result
+    ) -> Result {
         let number = calls.withLock { calls -> UInt64? in
             guard let number = calls?.next else { return nil }
             calls?.next += 1
@@ -53,10 +82,10 @@ package final class RemotePacks: ContentSource {
         }
         guard let number else {
             task.cancel()
-            return task.wait()
+            return wait(task)
         }
         defer { calls.withLock { calls in calls?.cancels[number] = nil } }
-        return task.wait()
+        return wait(task)
     }
 
     // MARK: Sending
@@ -108,9 +137,60 @@ package final class RemotePacks: ContentSource {
 
     // MARK: Fetching
 
+    /// Bytes that are asked for at a time, at first and at least.
+    ///
+    /// What came shows that a slow remote is at work: so each piece has its own time. A quick one is soon asked for all at
+    /// once.
+    private static let firstSliceByteCount = 256 << 10
+    static let leastSliceByteCount = 64 << 10
+    private static let sliceByteCountMax = 1 << 30
+    /// In which time, in nanoseconds, a piece comes from a quick remote, and from one that is asked for less next time.
+    private static let soon: Int64 = 1_000_000_000, late: Int64 = 5_000_000_000
+
     package func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart {
+        var bytes: [UInt8] = []
+        while true {
+            let rest = range.dropFirst(bytes.count)
+            let part = try fetchFirst(of: rest, pack)
+            if bytes.isEmpty, part.count == range.count || part.count == 0 { return part }
+            bytes += part.bytes
+            if part.count == 0 || bytes.count == range.count { return BufferPart(copying: bytes) }
+        }
+    }
+
+    /// The first bytes of a range, as many as the remote brings soon.
+    private func fetchFirst(of range: Range<Int>, _ pack: PackID) throws(TransferError) -> BufferPart {
+        let slice = range.prefix(sliceByteCount.withLock { $0 })
+        let begin = Clock.monotonic
+        if slice.count <= Self.leastSliceByteCount {
+            let part = try Self.part(wait(for: get(pack, slice), atMost: patience))
+            note(slice.count, Clock.monotonic - begin)
+            return part
+        }
+        if let answer = wait(for: get(pack, slice), atMost: slicePatience) {
+            note(slice.count, Clock.monotonic - begin)
+            return try Self.part(answer)
+        }
+        // Whether it is slow or silent, less will show.
+        sliceByteCount.withLock { $0 = Self.leastSliceByteCount }
+        let least = slice.prefix(Self.leastSliceByteCount)
+        return try Self.part(wait(for: get(pack, least), atMost: patience - slicePatience))
+    }
+
+    /// Notes how long a piece took.
+    private func note(_ byteCount: Int, _ time: Int64) {
+        sliceByteCount.withLock { slice in
+            if time < Self.soon, byteCount >= slice {
+                slice = min(slice * 2, Self.sliceByteCountMax)
+            } else if time > Self.late {
+                slice = max(min(slice, byteCount) / 2, Self.leastSliceByteCount)
+            }
+        }
+    }
+
+    private func get(_ pack: PackID, _ range: Range<Int>) -> AwaitedTask<Result<BufferPart, RemoteError>> {
         let (remote, name) = (remote, layout.pack(pack))
-        let get = AwaitedTask { () -> Result<BufferPart, RemoteError> in
+        return AwaitedTask { () -> Result<BufferPart, RemoteError> in
             do throws(RemoteError) {
                 let first = try await remote.getBuffer(name, range.prefix(remote.limits.rangeByteCountMax))
                 if first.count == range.count || first.count == 0 { return .success(first) }
@@ -126,10 +206,25 @@ package final class RemotePacks: ContentSource {
                 return .failure(error)
             }
         }
-        switch wait(for: get) {
-        case .success(let part): return part
-        case .failure(let error):
-            throw error == .absent ? .missing : .failed(reason: "\(error)")
+    }
+
+    package func byteCount(of pack: PackID) throws(TransferError) -> Int {
+        let (remote, name) = (remote, layout.pack(pack))
+        let get = AwaitedTask { () -> Result<Int, RemoteError> in
+            do throws(RemoteError) {
+                return .success(try await remote.get(name, 0..<0).objectByteCount)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try Self.part(wait(for: get, atMost: patience))
+    }
+
+    private static func part<Value>(_ answer: Result<Value, RemoteError>?) throws(TransferError) -> Value {
+        switch answer {
+        case .success(let value): return value
+        case .failure(let error): throw error == .absent ? .missing : .failed(reason: "\(error)")
+        case nil: throw .timedOut
         }
     }
 }

@@ -44,7 +44,7 @@ extension SharedVault {
     /// How long to wait after a failure; somebody should know of some.
     private func note(_ error: FileSystemError) -> Duration {
         switch error {
-        case .unreachable, .timedOut: return Self.failurePause
+        case .unreachable, .timedOut, .notArrived: return Self.failurePause
         case .noSpace:
             problems.add("“\(name)”: pinned contents are not fetched: \(error.summary).")
             return Self.longPause

@@ -106,10 +106,20 @@ final class SharedVault: Sendable {
                     group.addTask { [self] in await follow() }
                     group.addTask { [self] in await reencrypt() }
                     group.addTask { [self] in await fetchPinned() }
+                    group.addTask { [self] in await settle() }
                 }
             }
         }
     }
+
+    /// Has contents put in place that arrive later than the commits that speak of them, also where nothing is sent or
+    /// taken in.
+    private func settle() async {
+        while (try? await Task.sleep(for: Self.settlingPause)) != nil { try? await replica.settle() }
+    }
+
+    /// How long contents that have not arrived are left alone.
+    private static let settlingPause = Duration.seconds(10)
 
     /// Ends what `start` began, and all that waits for the remote.
     ///

@@ -78,6 +78,14 @@ package final class VaultReplica: LocalReplica {
         state.withLock { $0.impatient += isBegun ? 1 : -1 }
     }
 
+    /// Puts contents in place that had not arrived at the remote when they were taken in.
+    package func settle() async throws(ReplicaError) {
+        guard contents.mayOwe else { return }
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.settle(replica.contents)
+        }
+    }
+
     // MARK: Rows, and what was applied
 
     package func rows() async throws(ReplicaError) -> [SyncRow] {

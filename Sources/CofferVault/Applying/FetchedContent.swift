@@ -43,7 +43,7 @@ extension Vault {
     /// Takes the vault's lock for moments only; waits for the remote.
     ///
     /// - Parameter number: The file that is likely to have parts of it; nil for none.
-    /// - Throws: `.damaged` if a page is missing, or is not what the value says; `.keyMissing`, `.unreachable`,
+    /// - Throws: `.damaged` if a page is not what the value says; `.notArrived`, `.keyMissing`, `.unreachable`,
     ///   `.timedOut`.
     package func fetchExtents(
         of value: ContentValue, for number: Int64?

@@ -6,6 +6,13 @@ package protocol ReadRequest: AnyObject, Sendable {
     func answer(_ parts: [ReadPart])
     /// Answers with an error.
     func fail(_ error: FileSystemError)
+    /// Whether whoever asked does not want the answer any more; it is to be given all the same, and soon.
+    var isInterrupted: Bool { get }
+}
+
+extension ReadRequest {
+    /// Nobody tells.
+    package var isInterrupted: Bool { false }
 }
 
 /// Bytes of an answer.

@@ -91,25 +91,45 @@ extension Vault {
                 case .damaged: break
                 case .stale: continue
                 default:
-                    note(error, number, range)
+                    let error = told(error, number)
+                    note(error, number, range, isAtRemote: true)
                     throw error
                 }
                 let again = try lookUp(wanted, of: number, isScattered).extents
                 if attempt < Self.attemptCount - 1, again.map(\.row) != extents.map(\.row) { continue }
-                note(error, number, range)
+                note(error, number, range, isAtRemote: again.contains { $0.remotePlace != nil })
                 throw error
             }
         }
         throw .stale
     }
 
-    /// Puts damage that a reader met into the problem log.
-    func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>) {
+    /// What a reader hears of a content of which nothing is known: whether something is to come.
+    private func told(_ error: FileSystemError, _ number: Int64) -> FileSystemError {
+        guard case .notArrived(.nowhere) = error else { return error }
+        switch owedContent(of: number) {
+        case .mayArrive: return error
+        case .isNewer: return .unreachable(reason: "it was written by a newer Coffer")
+        case .isDamaged, nil: return .damaged(place: "what says where the content is at the remote")
+        }
+    }
+
+    /// Puts what a reader met into the problem log.
+    ///
+    /// - Parameter isAtRemote: Whether damage is in what came from the remote, where it may come right.
+    func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>, isAtRemote: Bool = false) {
+        let text =
+            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(error.summary)"
         switch error {
-        case .damaged, .unreachable, .timedOut, .keyMissing:
-            problems.add(
-                "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(error.summary)"
-            )
+        case .damaged where isAtRemote:
+            var packs = SeenPacks(vault: self)
+            problems.add(text, about: .content(id, number))
+            let sizes = packs.sizes(of: number, [range]) ?? [:]
+            remoteReads.arrivals.note(number, range, damagedAt: sizes, in: self)
+        case .damaged, .keyMissing: problems.add(text)
+        case .unreachable, .timedOut, .notArrived:
+            problems.add(text, about: .content(id, number))
+            remoteReads.arrivals.note(number, range, in: self)
         default: return
         }
     }

@@ -38,6 +38,8 @@ extension Vault {
         if !isReadOnly, stoppedReason == nil { try commitIndex() }
         // The disk is what is looked at.
         remoteReads.letGo()
+        // What was damaged at the remote may have come right.
+        remoteReads.arrivals.tryAgain(in: self, evenDamaged: true)
         var walk = CheckWalk(vault: self)
         do throws(StoreError) {
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
@@ -77,9 +79,12 @@ private struct CheckWalk {
     /// Directories, and files with several names, that were met already: old pages of the index may make
     /// circles.
     private var seen: Set<Int64> = [Vault.rootNumber]
+    /// What the remote has of contents that are not on this device.
+    private var packs: SeenPacks
 
     init(vault: Vault) {
         self.vault = vault
+        packs = SeenPacks(vault: vault)
     }
 
     mutating func run(_ progress: (Int, Int) -> Void) {
@@ -162,12 +167,19 @@ private struct CheckWalk {
     private mutating func readPresent(of number: Int64, _ range: Range<Int64>, _ path: String) -> Int {
         var count = 0
         var start = range.lowerBound
+        var lost: [Range<Int64>] = []
         for missing in (try? vault.missingRanges(of: number, range)) ?? [] {
+            if packs.isLost(missing, of: number) { lost.append(missing) }
             if start < missing.lowerBound { readRange(of: number, start..<missing.lowerBound, path) }
             count += missing.count
             start = missing.upperBound
         }
         if start < range.upperBound { readRange(of: number, start..<range.upperBound, path) }
+        for range in lost {
+            note(
+                path, range,
+                "The content is not on this device, and it has not arrived at the remote or is lost there.")
+        }
         return count
     }
 

@@ -95,13 +95,14 @@ extension Vault {
             let before = cache.withLock { $0 }
             guard before.isDue, let target = before.target else { return }
             let pinned = try pinnedFiles()
-            let (left, unsent) = try giveUp(to: target, keeping: { pinned.contains($0) })
+            let (left, unsent, isUnsure) = try giveUp(to: target, keeping: { pinned.contains($0) })
             cache.withLock { cache in
                 cache.pinned = pinned
                 // With what came meanwhile, some of which may have been counted.
                 cache.byteCount = left + max(0, cache.byteCount - before.byteCount)
                 cache.unsentByteCount = unsent + max(0, cache.unsentByteCount - before.unsentByteCount)
-                cache.isCounted = true
+                // What stays as the remote was silent is looked at again when something comes or was sent.
+                cache.isCounted = !isUnsure
             }
         }
     }

@@ -17,4 +17,9 @@ package protocol ContentSource: AnyObject, Sendable {
     ///
     /// Called from several threads at once, without any lock held; may take as long as it takes.
     func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart
+
+    /// How many bytes of a remote pack are there; asked of the remote now, not remembered.
+    ///
+    /// Called as `fetch` is.
+    func byteCount(of pack: PackID) throws(TransferError) -> Int
 }

@@ -31,10 +31,11 @@ extension Vault {
         try giveUp(to: limit, keeping: isPinned).left
     }
 
-    /// As `evict`; tells also how many bytes stay only as changes of their files were not sent yet.
+    /// As `evict`; tells also how many bytes stay only as changes of their files were not sent yet, and whether some stay
+    /// as the remote did not say whether it has them.
     func giveUp(
         to limit: Int64, keeping isPinned: (Int64) -> Bool = { _ in false }
-    ) throws(FileSystemError) -> (left: Int64, unsent: Int64) {
+    ) throws(FileSystemError) -> (left: Int64, unsent: Int64, isUnsure: Bool) {
         var cached = Cached()
         let unsent = try forEachCachedRange(isPinned) { rows throws(FileSystemError) in
             for row in rows {
@@ -43,18 +44,26 @@ extension Vault {
             }
             return true
         }
-        guard cached.total > limit else { return (cached.total, unsent) }
+        guard cached.total > limit else { return (cached.total, unsent, false) }
         let victims = leastRecentlyUsed(cached, downTo: limit)
+        var seen = SeenPacks(vault: self)
+        var kept: Int64 = 0
         for pack in victims where cached.total > limit {
             _ = try forEachCachedRange(isPinned, inPack: pack) { rows throws(FileSystemError) in
                 for row in rows where cached.total > limit {
+                    guard try seen.has(row) else {
+                        kept += row.length
+                        continue
+                    }
                     cached.total -= try self.evict(row)
                 }
                 return cached.total > limit
             }
         }
         try commitIndex()
-        return (cached.total, unsent)
+        seen.tell()
+        // What stays for the sake of others who have it nowhere else is not what the limit is about.
+        return (max(0, cached.total - kept), unsent, seen.isSilent)
     }
 
     /// Packs in the order of their last use, as many as hold what is to go.

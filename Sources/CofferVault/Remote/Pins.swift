@@ -244,7 +244,7 @@ extension Vault {
     ///   - isWanted: Whether to go on; asked after each MiB.
     ///   - progress: Told how many bytes are done, and of how many.
     /// - Returns: Whether it came to its end.
-    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.keyMissing` for content that cannot be fetched;
+    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.notArrived`, `.keyMissing` for what cannot be fetched;
     ///   `.noSpace` where it could be, and there is no room for it: then nothing more is fetched.
     package func fetchContents(
         of files: some Sequence<Int64>, while isWanted: () -> Bool = { true },
@@ -274,7 +274,7 @@ extension Vault {
                 }
             } catch {
                 switch error {
-                case .damaged, .keyMissing: failure = failure ?? error
+                case .damaged, .notArrived, .keyMissing: failure = failure ?? error
                 default: throw error
                 }
             }

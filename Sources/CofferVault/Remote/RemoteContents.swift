@@ -25,6 +25,10 @@ package final class RemoteContents: ContentPublishing {
         var items: Set<ItemID> = []
         /// Those of them whose content only a newer Coffer can read.
         var newer: Set<ItemID> = []
+        /// Those of them whose pages are damaged at the remote, and what was looked at then.
+        var damaged: [ItemID: Look] = [:]
+        /// Until when none of them is looked for.
+        var rest: Int64 = 0
 
         mutating func insert(_ item: ItemID, isNewer: Bool) {
             items.insert(item)
@@ -34,7 +38,19 @@ package final class RemoteContents: ContentPublishing {
         mutating func remove(_ item: ItemID) {
             items.remove(item)
             newer.remove(item)
+            damaged[item] = nil
         }
+    }
+
+    /// What there was to see when a content was found to be damaged: nothing new is to be expected while it is the same.
+    private struct Look: Equatable {
+        /// `Arrivals.looks` at that time.
+        let number: UInt64
+        /// Of the pack with the root of its pages.
+        let byteCount: Int
+
+        /// Nothing was looked at before the content was fetched: it is fetched once more.
+        static let unseen = Look(number: 0, byteCount: -1)
     }
 
     /// Contents with pages, by their values, and how many extents these have.
@@ -45,15 +61,18 @@ package final class RemoteContents: ContentPublishing {
 
     /// Extents of a content beyond which it is put in place in parts of so many.
     private let partCountMax: Int
+    /// How long what has not arrived is left alone, in nanoseconds.
+    private let pause: Int64
 
     /// Contents of a vault whose packs go where `deliver` brings them.
     package convenience init(_ deliver: @escaping Deliver) {
-        self.init(partCountMax: 1 << 14, deliver)
+        self.init(partCountMax: 1 << 14, pause: 5_000_000_000, deliver)
     }
 
-    init(partCountMax: Int, _ deliver: @escaping Deliver) {
+    init(partCountMax: Int, pause: Int64 = 0, _ deliver: @escaping Deliver) {
         self.deliver = deliver
         self.partCountMax = partCountMax
+        self.pause = pause
     }
 
     // MARK: Sending
@@ -71,7 +90,7 @@ package final class RemoteContents: ContentPublishing {
             } catch {
                 // Those wait, and do not keep others waiting; damage is in the problem log.
                 switch error {
-                case .stale, .damaged, .fileTooLarge: continue
+                case .stale, .damaged, .notArrived, .fileTooLarge: continue
                 default: throw error
                 }
             }
@@ -108,21 +127,26 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    /// The extents of a value; those of one that leads nowhere cannot be read.
+    /// The extents of a value; nil if they cannot be had, or not yet.
     private static func fetch(
         _ value: ContentValue, for number: Int64?, in vault: Vault
     ) throws(FileSystemError) -> FetchedContent? {
         do throws(FileSystemError) {
             return try vault.fetchExtents(of: value, for: number)
         } catch {
-            switch error {
-            case .damaged(let place):
-                vault.problems.add("\(place) is damaged; a file of \(value.size) bytes cannot be read.")
-                return .unreadable(UInt64(value.size), of: value.origin)
-            // Once more when the remote answers.
-            case .unreachable, .timedOut: return nil
-            default: throw error
-            }
+            // Once more when the remote answers, or when what is missing has arrived.
+            _ = try settlement(after: error)
+            return nil
+        }
+    }
+
+    /// How a content stands that could not be fetched.
+    private static func settlement(after error: FileSystemError) throws(FileSystemError) -> Settlement {
+        switch error {
+        case .damaged(let place): .isDamaged(place: place)
+        case .notArrived: .hasNotArrived
+        case .unreachable, .timedOut: .remoteIsSilent
+        default: throw error
         }
     }
 
@@ -148,21 +172,26 @@ package final class RemoteContents: ContentPublishing {
         if try isOwed(file.id, file.state) {
             try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
             owed.withLock { $0?.remove(file.id) }
+            file.vault.problems.remove(about: .pages(file.vault.id, file.number))
         }
         guard let content else { return try file.clear() }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         let isNewer = Self.isNewer(content.bytes)
         if fetched == nil, isNewer || Self.value(content) != nil {
             try file.state.keep([KeptRow(key, content.bytes)])
-            owed.withLock { $0?.insert(file.id, isNewer: isNewer) }
+            owed.withLock { owed in
+                owed?.insert(file.id, isNewer: isNewer)
+                owed?.rest = 0
+            }
+            file.vault.remoteReads.arrivals.notePages(of: file.number, areDamaged: false)
         }
         if isNewer {
             file.vault.problems.add(
                 "A file of \(content.size) bytes was written by a newer Coffer: update this one to read it.")
         }
+        let origin = Self.value(content)?.origin ?? file.id
         try file.vault.setContent(
-            of: file.item, to: fetched ?? .unreadable(content.size, of: file.id), like: file.other, file.state
-        )
+            of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other, file.state)
     }
 
     // MARK: Later
@@ -170,7 +199,7 @@ package final class RemoteContents: ContentPublishing {
     /// The kind of the rows that say which file lacks its content: a value, under the id of the item.
     static let owedKind = KeptRow.firstOwnKind + 1
 
-    private static func key(of item: ItemID) -> KeptRow.Key {
+    static func key(of item: ItemID) -> KeptRow.Key {
         KeptRow.Key(kind: owedKind, id: item.bytes, number: 0)
     }
 
@@ -194,9 +223,16 @@ package final class RemoteContents: ContentPublishing {
         return all.items.contains(item)
     }
 
+    /// Whether some content may be to be put in place.
+    package var mayOwe: Bool {
+        owed.withLock { owed in owed.map { $0.items.count > $0.newer.count } ?? true }
+    }
+
     package func settle(in vault: Vault) throws(FileSystemError) {
-        if let owed = owed.withLock({ $0 }), owed.items.count == owed.newer.count { return }
-        var newer = Owed()
+        let known = owed.withLock { $0 }
+        if !mayOwe { return }
+        if let known, Clock.monotonic < known.rest { return }
+        var left = Owed(rest: Clock.monotonic + pause)
         var last: KeptRow.Key?
         while true {
             let page = try vault.reading { state throws(FileSystemError) in
@@ -205,73 +241,133 @@ package final class RemoteContents: ContentPublishing {
                 }
             }
             for row in page {
-                if Self.isNewer(row.value), let item = ItemID(bytes: row.key.id) {
-                    newer.insert(item, isNewer: true)
-                } else if try !settle(row, in: vault) {
-                    return
+                let item = ItemID(bytes: row.key.id)
+                if Self.isNewer(row.value), let item {
+                    left.insert(item, isNewer: true)
+                    continue
+                }
+                var look: Look?
+                if let item, let before = known?.damaged[item] {
+                    look = Self.look(at: row, in: vault)
+                    if look == before {
+                        left.insert(item, isNewer: false)
+                        left.damaged[item] = before
+                        continue
+                    }
+                }
+                switch try settle(row, in: vault) {
+                case .done: continue
+                // What has not arrived, or is damaged, keeps nothing else waiting.
+                case .hasNotArrived: if let item { left.insert(item, isNewer: false) }
+                case .isDamaged(let place):
+                    try noteDamage(at: place, of: row, in: vault)
+                    if let item { left.insert(item, isNewer: false) }
+                    if let item { left.damaged[item] = look ?? .unseen }
+                case .remoteIsSilent:
+                    // Nobody else is to wait for it each time.
+                    return owed.withLock { $0?.rest = Clock.monotonic + 6 * pause }
                 }
             }
             guard let end = page.last else { break }
             last = end.key
         }
         try vault.commitIndex()
-        let left = newer
-        owed.withLock { $0 = left }
+        let rest = left
+        owed.withLock { $0 = rest }
     }
 
-    /// Gives one file its content; false if the remote does not answer.
-    private func settle(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Bool {
+    /// What came of giving a file its content.
+    private enum Settlement {
+        case done, hasNotArrived, remoteIsSilent
+        case isDamaged(place: String)
+    }
+
+    /// What there is to see of a content at the remote without fetching it; nil if the remote does not answer.
+    private static func look(at row: KeptRow, in vault: Vault) -> Look? {
+        guard let value = unsafe try? ContentValue(row.value.span.bytes),
+            case .tree(let root, _) = value.extents
+        else { return nil }
+        let number = vault.remoteReads.arrivals.looks
+        do throws(FileSystemError) {
+            let byteCount = try vault.remoteReads.byteCount(of: root.reference.place.pack)
+            return Look(number: number, byteCount: byteCount)
+        } catch {
+            if case .notArrived = error { return Look(number: number, byteCount: 0) }
+            return nil
+        }
+    }
+
+    /// Tells of a content that is damaged.
+    private func noteDamage(at place: String, of row: KeptRow, in vault: Vault) throws(FileSystemError) {
+        guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item) else { return }
+        vault.problems.add(
+            "\(vault.path(of: number)) cannot be read: \(place) is damaged", about: .pages(vault.id, number))
+        vault.remoteReads.arrivals.notePages(of: number, areDamaged: true)
+    }
+
+    /// Gives one file its content.
+    private func settle(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Settlement {
         guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item),
             let value = unsafe try? ContentValue(row.value.span.bytes)
         else {
+            try finish(row, nil, in: vault)
+            return .done
+        }
+        // What was written here in the place of all of it holds.
+        guard try vault.lacksContent(number) else {
+            try finish(row, number, in: vault)
+            return .done
+        }
+        do throws(FileSystemError) {
+            if case .tree(_, let count) = value.extents, count > partCountMax {
+                try settle(value, number, in: vault)
+                try finish(row, number, in: vault)
+                return .done
+            }
+            let fetched = try vault.fetchExtents(of: value, for: number)
             try vault.changing { state throws(FileSystemError) in
                 try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
+                let item = try state.item(number)
+                if item.row.unsent.isDisjoint(with: .content) {
+                    try vault.setContent(of: item, to: fetched, like: nil, state)
+                } else {
+                    try vault.fillGaps(in: 0..<Int64.max, of: item, with: fetched, state)
+                }
             }
-            return true
+            try finish(row, number, in: vault)
+            return .done
+        } catch {
+            return try Self.settlement(after: error)
         }
-        if case .tree(_, let count) = value.extents, count > partCountMax {
-            return try settle(row, value, number, in: vault)
-        }
-        guard let fetched = try Self.fetch(value, for: number, in: vault) else { return false }
+    }
+
+    /// Forgets that a content is owed.
+    private func finish(_ row: KeptRow, _ number: Int64?, in vault: Vault) throws(FileSystemError) {
         try vault.changing { state throws(FileSystemError) in
             try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
-            let item = try state.item(number)
-            guard item.row.unsent.isDisjoint(with: .content) else { return }
-            try vault.setContent(of: item, to: fetched, like: nil, state)
         }
-        return true
+        guard let number else { return }
+        vault.problems.remove(about: .pages(vault.id, number))
+        vault.remoteReads.arrivals.notePages(of: number, areDamaged: false)
     }
 
     /// The same in parts, so that a content with millions of extents takes no more memory than others.
-    private func settle(
-        _ row: KeptRow, _ value: ContentValue, _ number: Int64, in vault: Vault
-    ) throws(FileSystemError) -> Bool {
+    private func settle(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError) {
         var start: Int64 = 0
-        do throws(FileSystemError) {
-            _ = try vault.fetchExtents(of: value, countMax: partCountMax) {
-                part, end throws(FileSystemError) in
-                let from = start
-                start = end
-                return try vault.changing { state throws(FileSystemError) in
-                    guard let known = try state.row(number), known.unsent.isDisjoint(with: .content) else {
-                        return false
-                    }
-                    try vault.setPart(part, from: from, to: end, of: try state.item(number), state)
-                    return true
+        _ = try vault.fetchExtents(of: value, countMax: partCountMax) { part, end throws(FileSystemError) in
+            let from = start
+            start = end
+            return try vault.changing { state throws(FileSystemError) in
+                guard let known = try state.row(number) else { return false }
+                let item = try state.item(number)
+                if known.unsent.isDisjoint(with: .content) {
+                    try vault.setPart(part, from: from, to: end, of: item, state)
+                } else {
+                    try vault.fillGaps(in: from..<end, of: item, with: part, state)
                 }
-            }
-        } catch {
-            switch error {
-            case .damaged(let place):
-                vault.problems.add("\(place) is damaged; a file of \(value.size) bytes cannot be read.")
-            case .unreachable, .timedOut: return false
-            default: throw error
+                return true
             }
         }
-        try vault.changing { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
-        }
-        return true
     }
 
     private static func value(_ content: Fact.Content) -> ContentValue? {
@@ -279,7 +375,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Whether only a newer Coffer knows what a value says.
-    private static func isNewer(_ value: [UInt8]) -> Bool {
+    static func isNewer(_ value: [UInt8]) -> Bool {
         do throws(FormatError) { _ = try unsafe ContentValue(value.span.bytes) } catch {
             if case .newerVersion = error { return true }
         }
@@ -317,13 +413,18 @@ extension Vault {
     }
 }
 
+extension PackID {
+    /// The pack of an extent of which nothing is known.
+    static var nowhere: PackID { PackID(low: 0, high: 0) }
+}
+
 extension ContentEntry {
     /// An extent of which nothing is known: a read of it fails.
     ///
     /// - Parameter end: Where the content ends; the extent may end before.
     static func nowhere(from offset: Int64, upTo end: Int64) -> ContentEntry {
         let nowhere = SealedPlace(
-            pack: PackID(low: 0, high: 0), position: UInt32(RemotePackHeader.byteCount), hash: .zero)
+            pack: .nowhere, position: UInt32(RemotePackHeader.byteCount), hash: .zero)
         let length = min(Int64(ExtentLayout.byteCountMax), end - offset)
         let prefix = NoncePrefix.random()
         return ContentEntry(

@@ -11,6 +11,8 @@ final class RemoteReads: Sendable {
     static let runByteCountMax = 4 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
     static let gapByteCountMax = 64 << 10
     private static let answererCount = 4, fetcherCount = 4
+    /// Requests that wait for packs to arrive: fewer than the kernel lets be under way, so that there is room for others.
+    private static let waitingMax = 48
 
     /// An extent that is being fetched.
     final class Fetch {
@@ -22,6 +24,9 @@ final class RemoteReads: Sendable {
         let item: Int64
         let range: Range<Int64>
         let request: any ReadRequest
+        let begin = Clock.monotonic
+        /// When it is tried again; 0 for one that was not tried yet.
+        var notBefore: Int64 = 0
     }
 
     private struct Shared {
@@ -37,6 +42,8 @@ final class RemoteReads: Sendable {
 
     /// What a `Fetch` has, too, is touched under this lock only.
     private let shared = Condition(Shared())
+    /// What could not be read for now, and what is waited for.
+    let arrivals = Arrivals()
     private let answerers = Workers("coffer-remote", max: answererCount)
     private let fetchers = Workers("coffer-ahead", max: fetcherCount)
 
@@ -52,7 +59,8 @@ final class RemoteReads: Sendable {
 
     /// Answers what waits, and ends the threads.
     func stop() {
-        shared.withLock { shared in
+        arrivals.stop()
+        shared.update { shared in
             shared.isStopped = true
             shared.ahead = []
         }
@@ -65,7 +73,7 @@ final class RemoteReads: Sendable {
 
     /// Has a request answered by a thread that may wait.
     func answer(_ item: Int64, _ range: Range<Int64>, _ request: any ReadRequest, in vault: Vault) {
-        shared.withLock { $0.requests.append(Request(item: item, range: range, request: request)) }
+        shared.update { $0.requests.append(Request(item: item, range: range, request: request)) }
         // Without a thread nobody else would answer it.
         if !answerers.call({ self.answerNext(in: vault) }, leaving: {}) {
             while answerNext(in: vault) {}
@@ -73,19 +81,70 @@ final class RemoteReads: Sendable {
     }
 
     private func answerNext(in vault: Vault) -> Bool {
-        let next = shared.withLock { shared in
-            shared.requests.isEmpty ? nil : shared.requests.removeFirst()
-        }
-        guard let next else { return false }
-        let buffer = AlignedBuffer(count: next.range.count)
+        guard let next = nextRequest() else { return false }
+        let (range, buffer) = (next.range, AlignedBuffer(count: next.range.count))
         do throws(FileSystemError) {
-            let count = try vault.read(
-                next.item, at: next.range.lowerBound, count: next.range.count, into: buffer)
+            // One that waits, and that nobody wants any more.
+            if next.notBefore > 0, next.request.isInterrupted { throw .stale }
+            let count = try vault.read(next.item, at: range.lowerBound, count: range.count, into: buffer)
+            if next.notBefore > 0 { arrivals.noteArrival() }
+            arrivals.forget(next.item, range, in: vault)
             next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
         } catch {
-            next.request.fail(error)
+            // If it waits, the thread is there for others meanwhile.
+            let waits = arrivals.isWaiting(next.item, since: next.begin, after: error) && putBack(next)
+            if !waits { next.request.fail(error) }
         }
         return true
+    }
+
+    /// Has a request tried again after a pause; false if too many wait already.
+    private func putBack(_ request: Request) -> Bool {
+        var request = request
+        request.notBefore = Clock.monotonic + Arrivals.pause
+        let waiting = request
+        return shared.withLock { shared in
+            if shared.isStopped || shared.requests.count(where: { $0.notBefore > 0 }) >= Self.waitingMax {
+                return false
+            }
+            shared.requests.append(waiting)
+            return true
+        }
+    }
+
+    /// The next request, once there is one to try, new ones first; nil if there is none at all.
+    private func nextRequest() -> Request? {
+        while true {
+            let now = Clock.monotonic
+            var pause: Int64 = 0
+            let next = shared.withLock { shared -> Request? in
+                let isStopped = shared.isStopped
+                let index =
+                    shared.requests.firstIndex { $0.notBefore == 0 }
+                    ?? shared.requests.firstIndex { $0.notBefore <= now || isStopped }
+                if let index { return shared.requests.remove(at: index) }
+                pause = (shared.requests.map(\.notBefore).min() ?? now) - now
+                return nil
+            }
+            if next != nil || pause <= 0 { return next }
+            _ = shared.wait(nanoseconds: pause) { shared in
+                shared.isStopped || shared.requests.contains { $0.notBefore == 0 } ? true : nil
+            }
+        }
+    }
+
+    /// How many bytes of a remote pack are at the remote now.
+    func byteCount(of pack: PackID) throws(FileSystemError) -> Int {
+        guard let source = shared.withLock({ $0.source }) else {
+            throw .unreachable(reason: "the vault has no remote")
+        }
+        do throws(TransferError) { return try source.byteCount(of: pack) } catch {
+            switch error {
+            case .missing: throw .notArrived(pack)
+            case .timedOut: throw .timedOut
+            case .failed(let reason): throw .unreachable(reason: reason)
+            }
+        }
     }
 
     // MARK: Fetching
@@ -95,13 +154,14 @@ final class RemoteReads: Sendable {
         guard let source = shared.withLock({ $0.source }) else {
             throw .unreachable(reason: "the vault has no remote")
         }
+        if pack == .nowhere { throw .notArrived(pack) }
         do throws(TransferError) {
             let bytes = try source.fetch(pack, range)
             guard bytes.count == range.count else { throw .missing }
             return bytes
         } catch {
             switch error {
-            case .missing: throw .damaged(place: "remote pack \(pack), of which something is missing,")
+            case .missing: throw .notArrived(pack)
             case .timedOut: throw .timedOut
             case .failed(let reason): throw .unreachable(reason: reason)
             }
@@ -230,7 +290,7 @@ final class RemoteReads: Sendable {
             }
         } catch {
             // One that leads nowhere must not take its neighbours along.
-            if run.count > 1, case .damaged = error {
+            if run.count > 1, error.isOfOneExtent {
                 for extent in run {
                     do throws(FileSystemError) {
                         try bring(run: [extent], in: vault)
@@ -299,6 +359,16 @@ final class RemoteReads: Sendable {
         guard let extents = try? vault.missingExtents(of: next.item, next.range) else { return true }
         for run in Self.runs(of: claim(extents).mine) { try? bring(run: run, in: vault) }
         return true
+    }
+}
+
+extension FileSystemError {
+    /// Whether what lies beside an extent may be fine.
+    fileprivate var isOfOneExtent: Bool {
+        switch self {
+        case .damaged, .notArrived: true
+        default: false
+        }
     }
 }
 

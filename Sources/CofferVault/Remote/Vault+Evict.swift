@@ -32,12 +32,13 @@ extension Vault {
         try evicting.withLock { _ throws(FileSystemError) in
             let pinned = try pinnedFiles()
             var result = Evicted()
+            var seen = SeenPacks(vault: self)
             var done = 0
             for file in files {
                 if !pinned.contains(file) {
                     try forEachPage(of: file) { rows throws(FileSystemError) in
                         for row in rows where row.remote != 0 && row.place != .remote {
-                            result.byteCount += try self.evict(row)
+                            if try seen.has(row) { result.byteCount += try self.evict(row) }
                         }
                     }
                 }
@@ -51,6 +52,7 @@ extension Vault {
                 progress(done)
             }
             try commitIndex()
+            seen.tell()
             return result
         }
     }

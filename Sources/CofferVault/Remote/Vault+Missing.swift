@@ -26,8 +26,8 @@ extension Vault {
     /// Waits for the remote, and takes the lock for moments only. Without a cache limit it stays here.
     ///
     /// - Parameter progress: Told how many bytes are done, and of how many.
-    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.keyMissing` for content that cannot be fetched;
-    ///   `.noSpace` where it can, and cannot be kept.
+    /// - Throws: `.unreachable`, `.timedOut`, `.notArrived`, `.damaged`, `.keyMissing` for content that cannot be
+    ///   fetched; `.noSpace` where it can, and cannot be kept.
     package func fetchMissing(_ progress: (Int, Int) -> Void) throws(FileSystemError) {
         let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         let total = try missingContent().bytes

@@ -56,8 +56,9 @@ package final class Sending {
     /// - Returns: The bytes of the file.
     /// - Throws: `.stale` if the file is gone, or was changed so that its old content cannot be read any
     ///   more: it is for the next sending. `.damaged` if it cannot be read, which the problem log then
-    ///   names. `.fileTooLarge` if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could
-    ///   not be delivered: the sending is then over.
+    ///   names. `.notArrived` if it is not known what else the file has beside what was written here.
+    ///   `.fileTooLarge` if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could not be
+    ///   delivered: the sending is then over.
     @discardableResult
     package func add(_ number: Int64) throws(FileSystemError) -> Int64 {
         guard let item = try storing({ () throws(StoreError) in try reader.item(number) }),
@@ -118,6 +119,8 @@ package final class Sending {
         for (row, remote) in rows {
             // Each that is not there yet was added just now.
             guard let place = remote ?? recent[row.prefix]?.place else { throw .stale }
+            // Others would be told that nobody knows anything of it.
+            if place.pack == .nowhere { throw .notArrived(.nowhere) }
             places.append(place)
         }
         return places

@@ -35,6 +35,12 @@ extension VaultState {
             let waits = unsent.content == nil && item.type == .regular
             item.row.unsent = waits ? item.row.unsent.intersection(.content) : []
             touch(item, [])
+            if unsent.content != nil {
+                // Whatever it lacked of an older content is not to come any more.
+                try storing { () throws(StoreError) in
+                    try index.removeKept(RemoteContents.key(of: item.row.id))
+                }
+            }
             if item.row.unsent.isEmpty { busy[item.row.number] = nil }
         }
         return taken.map(\.unsent)

@@ -25,6 +25,14 @@ extension Vault {
         }
     }
 
+    /// Puts contents in place that could not be had when they were applied, as far as that is possible now.
+    package func settle(_ contents: any ContentPublishing) throws(FileSystemError) {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            try contents.settle(in: self)
+        }
+    }
+
     /// Whether something waits to become a commit.
     package func hasUnsent() throws(FileSystemError) -> Bool {
         try changing { state throws(FileSystemError) in

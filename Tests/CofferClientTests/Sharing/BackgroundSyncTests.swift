@@ -1,4 +1,5 @@
 import CofferSystem
+import CofferVault
 import Foundation
 import Testing
 
@@ -9,6 +10,34 @@ import Testing
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
+
+    /// The content of a large file may arrive later than the commit that speaks of it; a reader needs nothing else then.
+    @Test func aContentThatArrivesLate() throws {
+        let (alice, bob) = try place.pair("reader")
+        try alice.write("", to: "late", in: "Personal")
+        let vault = try alice.vault("Personal")
+        let number = try vault.lookup(Array("late".utf8), in: Vault.rootNumber).number
+        for index in 0..<20 {
+            let bytes = [UInt8](repeating: UInt8(65 + index), count: 10)
+            try vault.write(
+                bytes.span.bytes, to: number, at: Int64(index) * 5000, touches: true, dropsPrivileges: false)
+        }
+        _ = try alice.sync()
+        let vaults = "\(place.folder.path)/vaults"
+        let id = try #require(try FileManager.default.contentsOfDirectory(atPath: vaults).first)
+        let (packs, away) = ("\(vaults)/\(id)/packs", "\(place.folder.path)/away")
+        try FileManager.default.moveItem(atPath: packs, toPath: away)
+        try FileManager.default.createDirectory(atPath: packs, withIntermediateDirectories: false)
+        bob.shared.start()
+        #expect(try waitUntil { try bob.has("late", in: "Ours") })
+        #expect(throws: FileSystemError.self) { try bob.read("late", in: "Ours") }
+        #expect(bob.vaults.problems.all.contains { $0.text.contains("has not arrived") })
+        try FileManager.default.removeItem(atPath: packs)
+        try FileManager.default.moveItem(atPath: away, toPath: packs)
+        #expect(waitUntil { bob.vaults.problems.all.isEmpty })
+        let expected = try alice.read("late", in: "Personal")
+        #expect(try bob.read("late", in: "Ours") == expected)
+    }
 
     /// Sync in the background, and its end while somebody waits to be admitted.
     @Test func background() throws {

@@ -10,12 +10,12 @@ final class MeetingPlace {
     init() throws { folder = try TemporaryDirectory() }
 
     /// Somebody whose vault is at the remote, and somebody who is a member.
-    func pair() throws -> (alice: OpenProfile, bob: OpenProfile) {
+    func pair(_ role: String = "writer") throws -> (alice: OpenProfile, bob: OpenProfile) {
         let alice = try OpenProfile()
         let bob = try OpenProfile()
         _ = try alice.ask(.addRemote(vault: "Personal", url: url))
         _ = try alice.sync("Personal")
-        let invite = try alice.invite()
+        let invite = try alice.invite(role)
         guard case .joined(let asked) = try bob.ask(.join(invite: invite, name: "Ours", waits: false)) else {
             throw ProfileError.otherAnswer
         }

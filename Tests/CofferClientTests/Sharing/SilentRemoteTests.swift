@@ -49,6 +49,51 @@ import Testing
         #expect(throws: TransferError.self) { _ = try packs.fetch(PackID(low: 3, high: 4), 0..<10) }
     }
 
+    /// A remote that brings little at a time, and is silent where much is asked for.
+    private struct Slow: RemoteBackend {
+        let limits = RemoteLimits(
+            objectByteCountMax: 1 << 30, rangeByteCountMax: 1 << 20, concurrentCallsMax: 8)
+        let bytes: [UInt8]
+
+        func describe() -> String { "slow" }
+        func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+            if range.count > RemotePacks.leastSliceByteCount { return try await Silent().get(name, range) }
+            return RemoteContent(
+                bytes: Array(bytes[range.clamped(to: 0..<bytes.count)]), objectByteCount: bytes.count)
+        }
+        func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {}
+        func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+            try await Silent().list(prefix, after: after)
+        }
+        func delete(_ name: RemoteName) async throws(RemoteError) {}
+        func changes(below prefix: RemotePrefix) -> RemoteChanges { RemoteChanges { $0.finish() } }
+    }
+
+    @Test func whatIsSlowIsNotSilent() throws {
+        let bytes = (0..<5 * RemotePacks.leastSliceByteCount).map { UInt8(truncatingIfNeeded: $0 / 1000) }
+        let packs = RemotePacks(
+            Slow(bytes: bytes), RemoteLayout(VaultID(low: 1, high: 2)), patience: 3_600_000_000_000,
+            slicePatience: 1_000_000)
+        let range = 10..<bytes.count - 10
+        for _ in 0..<2 {
+            let isSame = try packs.fetch(PackID(low: 3, high: 4), range).bytes == Array(bytes[range])
+            #expect(isSame)
+        }
+        let rest = try packs.fetch(PackID(low: 3, high: 4), bytes.count - 10..<bytes.count + 10)
+        #expect(rest.bytes == Array(bytes.suffix(10)))
+    }
+
+    @Test(arguments: [10, 1 << 20])
+    func whatIsSilentTimesOut(byteCount: Int) {
+        let packs = RemotePacks(
+            Silent(), RemoteLayout(VaultID(low: 1, high: 2)), patience: 2_000_000, slicePatience: 1_000_000)
+        #expect(throws: TransferError.timedOut) {
+            _ = try packs.fetch(PackID(low: 3, high: 4), 0..<byteCount)
+        }
+        #expect(throws: TransferError.timedOut) { _ = try packs.byteCount(of: PackID(low: 3, high: 4)) }
+        packs.stop()
+    }
+
     @Test func waitingIsBounded() {
         let value: Int? = Waiting.run(atMost: 1_000_000) {
             while (try? await Task.sleep(for: .seconds(1))) != nil {}

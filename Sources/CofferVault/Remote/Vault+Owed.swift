@@ -1,0 +1,85 @@
+internal import CofferFormat
+internal import CofferStore
+
+// Contents of which nothing is known yet: what says where they are at the remote has not arrived, or is damaged.
+extension Vault {
+    /// Why a file lacks its content.
+    enum OwedContent {
+        case mayArrive, isDamaged, isNewer
+    }
+
+    /// Why a file lacks its content; nil if it lacks none, or if it is not to be had any more.
+    func owedContent(of number: Int64) -> OwedContent? {
+        let value = try? reading { state throws(FileSystemError) -> [UInt8]? in
+            let key = RemoteContents.key(of: try state.peek(number).id)
+            return try storing { () throws(StoreError) in try state.index.kept(key) }
+        }
+        guard let value else { return nil }
+        if RemoteContents.isNewer(value) { return .isNewer }
+        return remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
+    }
+
+    /// Whether a file whose content is owed still needs it: not if all of it was written anew on this device.
+    func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
+        try reading { state throws(FileSystemError) in
+            if try state.peek(number).unsent.isDisjoint(with: .content) { return true }
+            return try !self.gaps(in: number, 0..<Int64.max, state).isEmpty
+        }
+    }
+
+    /// Ranges of a file of which nothing is known.
+    private func gaps(
+        in number: Int64, _ range: Range<Int64>, _ state: VaultState
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        try storing { () throws(StoreError) in
+            var gaps: [Range<Int64>] = []
+            for row in try state.index.extents(of: number, overlapping: range)
+            where row.place == .remote {
+                guard try state.index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
+                gaps.append((row.offset..<row.end).clamped(to: range))
+            }
+            return gaps
+        }
+    }
+
+    /// Puts a content that came late where nothing was known, and leaves what was written meanwhile.
+    ///
+    /// - Parameter range: Of which all entries are given.
+    func fillGaps(
+        in range: Range<Int64>, of item: CachedItem, with content: FetchedContent, _ state: VaultState
+    ) throws(FileSystemError) {
+        // What is sealed for another item cannot stand beside what is sealed for this one.
+        guard item.row.origin == content.value.origin else { return }
+        let number = item.row.number
+        var numbers: [SealedPlace: Int64] = [:]
+        for gap in try gaps(in: number, range, state) {
+            try removeContent(of: item, gap, state)
+            for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
+                let entry = entry.clamped(to: gap)
+                var row = ExtentRow(item: number, entry, remote: 0)
+                try storing { () throws(StoreError) in
+                    if let known = numbers[entry.place] {
+                        row.remote = known
+                        try state.index.addLive(row.length, toRemote: known)
+                    } else {
+                        row.remote = try state.index.insertRemoteExtent(entry.place, live: row.length)
+                        numbers[entry.place] = row.remote
+                    }
+                    try state.index.insert(row)
+                }
+                item.row.allocated += row.length
+            }
+        }
+        state.touch(item, [])
+    }
+}
+
+extension ContentEntry {
+    /// The same extent, as far as it lies in a range.
+    fileprivate func clamped(to range: Range<Int64>) -> ContentEntry {
+        let part = (offset..<offset + length).clamped(to: range)
+        return ContentEntry(
+            offset: part.lowerBound, length: Int64(part.count), base: base, total: total, place: place,
+            prefixLow: prefixLow, prefixHigh: prefixHigh, epoch: epoch)
+    }
+}
