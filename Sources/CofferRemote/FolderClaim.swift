@@ -23,18 +23,49 @@ struct FolderClaim {
         for _ in 0..<Self.attemptCountMax {
             do throws(SystemError) {
                 let file = try directory.createFile(name)
-                // rclone brings a file back that was removed with nothing in it.
-                try? unsafe file.write([1].span.bytes, at: 0)
+                // With something in it, too: rclone brings a file back that was removed empty.
+                try? Self.holder(getpid()).withRawSpan { bytes throws(SystemError) in
+                    try file.write(bytes, at: 0)
+                }
                 return
             } catch {
                 guard error.isExisting else { throw error }
             }
             if try target.status(of: object) != nil { throw .existing(object) }
             let now = try temporary.file.status().modified
-            if let other = try directory.status(of: name), now - other.modified > Self.age { remove() }
+            if let other = try directory.status(of: name),
+                now - other.modified > Self.age || isOfEndedProcess()
+            {
+                remove()
+            }
             usleep(Self.pauseMicroseconds)
         }
         throw .busy(object)
+    }
+
+    /// What a claim holds: which start of which machine, and which process there, has it.
+    private static func holder(_ process: pid_t) -> [UInt8] {
+        let path = "/proc/sys/kernel/random/boot_id"
+        let start = (try? WholeFile.read(path, limit: 64)) ?? []
+        return start.filter { $0 != UInt8(ascii: "\n") } + Array(" \(process)\n".utf8)
+    }
+
+    /// Whether a process had the claim that ran on this machine and was killed.
+    private func isOfEndedProcess() -> Bool {
+        guard let file = try? directory.openFile(name), let status = try? file.status(),
+            status.kind == .regular, status.byteCount <= 64
+        else { return false }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let read = try? bytes.withMutableRawSpan { span throws(SystemError) in
+            try file.read(into: &span, at: 0)
+        }
+        guard let count = read else { return false }
+        let held = Array(bytes.prefix(count))
+        let words = held.split(separator: UInt8(ascii: " "))
+        guard words.count == 2, let process = pid_t(String(decoding: words[1].dropLast(), as: UTF8.self)),
+            process > 0, held == Self.holder(process)
+        else { return false }
+        return kill(process, 0) != 0 && errno == ESRCH
     }
 
     /// Gives the claim back.

@@ -290,6 +290,24 @@ import Testing
         _ = consume lock
     }
 
+    /// Nobody waits an hour for a process of this machine that was killed.
+    @Test func aKilledProcessesClaimKeepsNobodyOut() async throws {
+        let claiming = FolderBackend(path: directory.path, publishing: [.claim])
+        try await makeVault()
+        let claim = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(3).last)"
+        let start = try WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64).dropLast()
+        // No process has a number as high as this.
+        try WholeFile.replace(claim, with: start + Array(" \(1 << 30)\n".utf8))
+        try await claiming.put(vault.member(3), .memory([1]), ifAbsent: true)
+        #expect(try await claiming.all(vault.member(3)) == [1])
+        // Who lives keeps it.
+        let other = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(4).last)"
+        try WholeFile.replace(other, with: start + Array(" \(getpid())\n".utf8))
+        await #expect(throws: RemoteError.self) {
+            try await claiming.put(vault.member(4), .memory([1]), ifAbsent: true)
+        }
+    }
+
     @Test func anAbandonedClaimKeepsNobodyOut() async throws {
         let claiming = FolderBackend(path: directory.path, publishing: [.claim])
         try await makeVault()
