@@ -48,8 +48,8 @@ private final class DeferredRead: ReadRequest {
     }
 
     func fail(_ error: FileSystemError) {
-        // The program has a signal to handle, and may read again.
-        if request.isInterrupted {
+        // The program has a signal to handle, and may read again; but what is wrong stays wrong.
+        if case .stale = error, request.isInterrupted {
             request.reply?.code(EINTR)
         } else {
             request.reply?.failure(error)

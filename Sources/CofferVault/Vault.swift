@@ -170,6 +170,9 @@ package final class Vault: Sendable {
         self.isForReading.store(isForReading, ordering: .relaxed)
     }
 
+    /// Whether programs may change nothing, as their user may only read.
+    package var isOnlyForReading: Bool { isForReading.load(ordering: .relaxed) }
+
     /// Refuses what a program wants to change where it may not.
     func ensureChangeable() throws(FileSystemError) {
         if isReadOnly || isForReading.load(ordering: .relaxed) { throw .readOnly }

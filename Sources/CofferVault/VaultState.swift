@@ -35,6 +35,10 @@ final class VaultState {
     var deadByteCount: Int64 = 0
     /// What was done to names since the last commit; nil if nobody wants to know, as there is no remote.
     var journal: JournalWriter?
+    /// Counts what is changed here.
+    var localChanges: UInt64 = 0
+    /// What it was when all that is unsent was set aside; nil if it was not.
+    var asideChanges: UInt64?
     /// What is in memory of the facts, while changes are exchanged.
     var facts: IndexFactStore?
     /// Items whose contents are being read for a remote, unless they changed since.
@@ -124,6 +128,7 @@ final class VaultState {
     /// Notes that an item was changed.
     func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
         item.row.unsent.formUnion(aspects)
+        if !aspects.isEmpty { localChanges &+= 1 }
         if let listener, !aspects.isEmpty { listener() }
         if !publishing.isEmpty, aspects.contains(.content) { publishing.remove(item.row.number) }
         dirtyItems.insert(item.row.number)
@@ -137,7 +142,7 @@ final class VaultState {
         if let stored = item.stored {
             try storing { () throws(StoreError) in
                 try index.removeItem(number, stored)
-                if item.isMarked { try index.removeUnsent(number) }
+                if journal != nil { try index.removeUnsent(number) }
             }
         }
         items[number] = nil

@@ -32,7 +32,7 @@ enum BackgroundMount {
         try WholeFile.writeAll(key, to: keyWriter.number, subject: "mount in the background")
         if isatty(STDERR_FILENO) == 1, !hasAnswer(statusReader.number, withinMilliseconds: 3000) {
             Output.error(
-                "Opening the vaults; after a crash, what was written last is put in its place first …")
+                "Opening the vaults; after a crash, what was written last is recovered first …")
         }
         let bytes = try WholeFile.read(
             descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")

@@ -50,13 +50,17 @@ struct InitCommand: ParsableCommand {
 
     /// What a machine is called unless somebody says: whose it is tells others more than what it is called.
     private static func deviceName(of person: String) -> String {
+        let hostName = hostName
+        guard hostName != unknownHost else { return hostName }
         let name = "\(person)'s \(hostName)"
         return name.utf8.count <= 255 ? name : hostName
     }
 
+    private static let unknownHost = "this device"
+
     private static var hostName: String {
         guard let bytes = try? WholeFile.read("/proc/sys/kernel/hostname", limit: 256) else {
-            return "this device"
+            return unknownHost
         }
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }

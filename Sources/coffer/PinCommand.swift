@@ -107,8 +107,8 @@ struct EvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict", abstract: "Give up contents on this device that are at the remote.",
         discussion: """
-            They are fetched again when they are read. What is not at the remote stays, and so does what is pinned; with \
-            how much, and why, this ends with 1.
+            They are fetched again when they are read. What is not at the remote stays, and so does what is pinned. \
+            What stays, and why, is printed, and the exit code is then 1.
             """)
 
     @OptionGroup var profile: ProfileOptions

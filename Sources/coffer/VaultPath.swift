@@ -12,7 +12,7 @@ struct VaultPath {
     init(_ argument: String, _ location: ProfileLocation) throws {
         let whole = Directory.absolute(argument)
         if let point = location.lockNote?.mountPoint, !point.isEmpty,
-            let found = try? Directory.resolve(whole)
+            let found = Self.resolved(whole)
         {
             if let inside = Self.parts(of: found, below: point) {
                 self = inside
@@ -27,6 +27,14 @@ struct VaultPath {
                 "\(argument) is not in the mount. Without a mount say VAULT/PATH, as in Taxes/2026.")
         }
         self = named
+    }
+
+    /// A path without symbolic links and dots; of one that leads to nothing, that of its directory, and the name.
+    private static func resolved(_ path: String) -> String? {
+        if let found = try? Directory.resolve(path) { return found }
+        guard let slash = path.lastIndex(of: "/"), let found = try? Directory.resolve(String(path[..<slash]))
+        else { return nil }
+        return found + path[slash...]
     }
 
     private init(vault: String, path: String) {

@@ -36,7 +36,8 @@ extension ControlHandler {
             let mounted = try shared.named(name).mounted
             let items = try numbers(of: paths, in: mounted)
             do throws(FileSystemError) {
-                if !vaults.isReadOnly { try mounted.vault.commit() }
+                // On a full disk it cannot be stored before there is room.
+                if !vaults.isReadOnly { try? mounted.vault.commit() }
                 let files = try mounted.vault.files(below: items)
                 let result = try mounted.vault.evict(files) {
                     progress(Progress(done: $0, total: files.count))

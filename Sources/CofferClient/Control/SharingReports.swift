@@ -59,7 +59,9 @@ package struct DeviceReport: Codable, Sendable {
     package let isThis: Bool
 
     /// Whose it is and what it is called, for people: “Ann on laptop”, “Ann's laptop”.
-    package var place: String { label.hasPrefix(name) ? label : "\(name) on \(label)" }
+    package var place: String {
+        !name.isEmpty && label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
+    }
 }
 
 /// What came of trying a remote.

@@ -164,12 +164,13 @@ package final class RemotePacks: ContentSource {
         let begin = Clock.monotonic
         if slice.count <= Self.leastSliceByteCount {
             let part = try Self.part(wait(for: get(pack, slice), atMost: patience))
-            note(slice.count, Clock.monotonic - begin)
+            note(part.count, Clock.monotonic - begin)
             return part
         }
         if let answer = wait(for: get(pack, slice), atMost: slicePatience) {
-            note(slice.count, Clock.monotonic - begin)
-            return try Self.part(answer)
+            let part = try Self.part(answer)
+            note(part.count, Clock.monotonic - begin)
+            return part
         }
         // Whether it is slow or silent, less will show.
         sliceByteCount.withLock { $0 = Self.leastSliceByteCount }

@@ -8,6 +8,8 @@ internal import Synchronization
 extension SharedVault {
     /// How often it is looked whether something was changed.
     private static let pinPause = Duration.seconds(3)
+    /// How long it is left alone after a look that took long.
+    private static let walkPauseMax = Duration.seconds(30)
     /// How long nothing is tried after a failure: a fetch of its own has tried again for some seconds.
     private static let failurePause = Duration.seconds(30)
     /// The same where that cannot help soon: the disk is full, or something is damaged.
@@ -34,7 +36,7 @@ extension SharedVault {
                 case .failed(let error): pause = note(error)
                 }
                 // To go through a large tree takes its time: most of it is left to others.
-                pause = max(pause, .nanoseconds(10 * (Clock.monotonic - start)))
+                pause = max(pause, min(Self.walkPauseMax, .nanoseconds(10 * (Clock.monotonic - start))))
             }
         } onCancel: {
             ending.update { $0 = true }

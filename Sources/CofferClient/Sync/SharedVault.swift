@@ -170,6 +170,11 @@ final class SharedVault: Sendable {
         // Before the members are known, what the vault was opened with holds.
         guard chain.nextSequence > 0 else { return }
         let isForReading = role?.may(.write) != true
+        let vault = mounted.vault
+        if isForReading, !vault.isOnlyForReading {
+            // What the kernel holds back of what programs wrote would be refused.
+            await BlockingThread("coffer-flush").run { try? vault.flushAll() }
+        }
         mounted.vault.setForReading(isForReading)
         // So that the next mount knows it before it has read the members.
         do throws(ProfileError) {

@@ -14,12 +14,19 @@ extension SharedVaults {
     ///
     /// One a day is made. The person is told.
     func asidePlace(of shared: SharedVault) throws(FileSystemError) -> Vault {
+        // Nothing opens a vault behind the end, or for one that is being deleted.
+        guard self[shared.mounted.slot] === shared, !isEnding else { throw .notPermitted }
         let root = try shared.mounted.vault.attributes(of: Vault.rootNumber)
         let owner = Caller(user: root.user, group: root.group, umask: 0o077)
         let day = CivilDate(milliseconds: SharedVault.milliseconds()).description
         let suffix = " (not sent, \(day)"
         var base = shared.name
         while base.utf8.count + suffix.utf8.count > Self.nameByteCountMax { base.removeLast() }
+        if let name = shared.asideVault.withLock({ $0 }), let known = vaults.vault(named: Array(name.utf8)),
+            profile.share(of: known.vault.id) == nil
+        {
+            return known.vault
+        }
         for number in 1...Int(UInt16.max) {
             let name = base + suffix + (number == 1 ? ")" : ", \(number))")
             let mounted: MountedVault

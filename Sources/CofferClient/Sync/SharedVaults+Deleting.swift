@@ -34,11 +34,12 @@ extension SharedVaults {
         try alone(shared.share.vault, name) { () throws(ProfileError) in
             forget(shared.mounted.slot)
             do throws(ProfileError) {
-                try profile.changeUse(of: shared.share.vault) { $0.isBeingDeleted = true }
-                try shared.deleteObjects(progress)
+                try shared.deleteObjects(progress) { () throws(ProfileError) in
+                    try profile.changeUse(of: shared.share.vault) { $0.isBeingDeleted = true }
+                }
             } catch {
                 // So that it can be tried again.
-                _ = try? open(shared.mounted, shared.share)
+                _ = try? open(shared.mounted, profile.share(of: shared.share.vault) ?? shared.share)
                 throw error
             }
             try profile.giveUpShare(of: shared.share.vault)
@@ -60,7 +61,11 @@ extension SharedVault {
     }
 
     /// Deletes all objects of the vault at its remote: the one that says that it is there last.
-    fileprivate func deleteObjects(_ progress: (Progress) -> Void) throws(ProfileError) {
+    ///
+    /// - Parameter isLast: Called in front of that: a place that has it no more may else just not be mounted.
+    fileprivate func deleteObjects(
+        _ progress: (Progress) -> Void, isLast: () throws(ProfileError) -> Void
+    ) throws(ProfileError) {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
             let names = try Waiting.run { () async throws(RemoteError) in
@@ -70,6 +75,11 @@ extension SharedVault {
                 try Waiting.run { () async throws(RemoteError) in try await remote.delete(name) }
                 progress(Progress(done: index + 1, total: names.count))
             }
+        } catch {
+            throw .remote(error)
+        }
+        try isLast()
+        do throws(RemoteError) {
             try Waiting.run { () async throws(RemoteError) in
                 try await remote.delete(layout.format)
                 // The vault is gone; empty directories are no harm.

@@ -165,11 +165,14 @@ final class SharedVaults: Sendable {
             forget(mounted.slot)
             // Invites, or another log, may have come since the sync began.
             let present = profile.share(of: share.vault) ?? old.share
-            (share.log, share.invites) = (present.log, present.invites)
             do throws(ProfileError) {
                 let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
                 try new.reach()
                 if try new.checkKnownLinks() { try new.checkKnownCommits() }
+                // Until here a round may have gone on.
+                if let kept = profile.share(of: share.vault) {
+                    (share.log, share.invites) = (kept.log, kept.invites)
+                }
                 try profile.setShare(share)
             } catch {
                 // Contents are read from the present place again, too.

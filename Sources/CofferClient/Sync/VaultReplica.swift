@@ -165,7 +165,10 @@ package final class VaultReplica: LocalReplica {
     package func setAside(_ items: [ItemID], andUnsent unsent: Bool) async throws(ReplicaError) {
         try await call { replica throws(FileSystemError) in
             // What a program wrote from here on would go without a copy.
-            if unsent { replica.vault.setForReading(true) }
+            if unsent {
+                if !replica.vault.isOnlyForReading { try replica.vault.flushAll() }
+                replica.vault.setForReading(true)
+            }
             guard let place = replica.state.withLock({ $0.asidePlace }) else { throw .notPermitted }
             _ = try replica.vault.setAside(items, andUnsent: unsent, in: place)
         }

@@ -44,6 +44,7 @@ extension SyncEngine {
     /// Takes all facts anew.
     func rebuild() async throws(SyncError) {
         publish(.rebuilding)
+        try await noticeWithdrawn()
         let checkpoint = try await newestCheckpoint()
         // Where commits were deleted and no checkpoint counts, less would be known than before.
         guard try await hasAll(behind: checkpoint) else { return }

@@ -23,9 +23,9 @@ extension SyncEngine {
             for _ in 0..<Self.commitCountMax { guard try await makeCommit(isNeeded: false) else { break } }
         }
         // What may not be said again goes from here.
-        if let role, !role.may(.write), !lost.items.isEmpty {
+        if let role, !role.may(.write), !lost.items.isEmpty || !lost.made.isEmpty {
             try await asking { () async throws(ReplicaError) in
-                try await replica.setAside(lost.items, andUnsent: true)
+                try await replica.setAside(lost.items + lost.made, andUnsent: true)
             }
         }
         try await makeAnew(from: lost.first)
@@ -33,22 +33,32 @@ extension SyncEngine {
         try await rebuild()
     }
 
+    /// Commits of this device that may have to be made anew.
+    private struct LostCommits {
+        /// The first one.
+        let first: UInt64
+        /// Items whose contents they change.
+        let items: [ItemID]
+        /// Items that they made.
+        let made: [ItemID]
+    }
+
     /// Where the commits of this device begin that may have to be made anew, and the items whose contents they change.
-    private func ownLostCommits() async throws(SyncError) -> (first: UInt64, items: [ItemID]) {
+    private func ownLostCommits() async throws(SyncError) -> LostCommits {
         var next = (logs[setup.log]?.head.sequence ?? 0) + 1
-        var items: Set<ItemID> = []
+        var (items, made): (Set<ItemID>, Set<ItemID>) = ([], [])
         while next > 1, let bytes = try await ownCommit(next - 1) {
             let verifier = try verifier()
             let dot = Dot(log: setup.log, sequence: next - 1)
             if let lost = verifier.lostCommit(bytes, at: dot, by: ownIdentity) {
                 for case .content(let item, _?) in lost.facts.map(\.assertion) { items.insert(item) }
+                for case .kind(let item, _) in lost.facts.map(\.assertion) { made.insert(item) }
             } else if outgoing[dot.sequence] == nil {
                 break
             }
             next -= 1
         }
-        let sorted = items.sorted()
-        return (next, sorted)
+        return LostCommits(first: next, items: items.sorted(), made: made.sorted())
     }
 
     /// A commit of this device; nil if it is nowhere.

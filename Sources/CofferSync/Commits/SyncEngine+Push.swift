@@ -48,6 +48,8 @@ extension SyncEngine {
     func ownRole() throws(SyncError) -> Role? {
         if let fork = forks[setup.log], fork.isProven { throw .ownLogForked(fork) }
         if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
+        // A new log has nothing to say of what was said in the one before.
+        if !ownWithdrawn.isEmpty { return nil }
         if let stop = stops[setup.log], stop.problem.isFinal {
             throw .ownLogEnded(sequence: stop.dot.sequence - 1)
         }

@@ -18,18 +18,25 @@ extension SyncEngine {
     /// Copies what goes with all facts to a place of the person's own, as this device alone has it: what only withdrawn
     /// commits of this device say, and what is unsent where that goes, too.
     func setAsideWhatGoes(withUnsent: Bool) async throws(SyncError) {
-        var items: [ItemID] = []
-        if let first = withdrawn[setup.log] { items = try await shownItems(saidFrom: first) }
+        let items = ownWithdrawn.isEmpty ? [] : try await shownItems(saidIn: ownWithdrawn)
         guard withUnsent || !items.isEmpty else { return }
-        let found = items
         try await asking { () async throws(ReplicaError) in
-            try await replica.setAside(found, andUnsent: withUnsent)
+            try await replica.setAside(items, andUnsent: withUnsent)
         }
     }
 
-    /// Items that are shown as this device's commits from one on say: those that they made, and files, or copies of
-    /// files, with contents of theirs.
-    private func shownItems(saidFrom first: UInt64) async throws(SyncError) -> [ItemID] {
+    /// Where the withdrawn commits begin in this device's logs: the present one, and one that it has just left.
+    var ownWithdrawn: [LogID: UInt64] {
+        withdrawn.filter { log, _ in
+            guard log != setup.log else { return true }
+            guard let summary = logs[log] else { return false }
+            return summary.author == ownIdentity && summary.introduction.label == setup.introduction.label
+        }
+    }
+
+    /// Items that are shown as commits from some on say: those that they made, and files, or copies of files, with
+    /// contents of theirs.
+    private func shownItems(saidIn withdrawn: [LogID: UInt64]) async throws(SyncError) -> [ItemID] {
         var items: Set<ItemID> = []
         var last: Register?
         while true {
@@ -40,8 +47,8 @@ extension SyncEngine {
             guard let end = page.last else { break }
             last = end.register
             for values in page {
-                let own = values.values.map(\.stamp.dot).filter {
-                    $0.log == setup.log && $0.sequence >= first
+                let own = values.values.map(\.stamp.dot).filter { dot in
+                    withdrawn[dot.log].map { dot.sequence >= $0 } ?? false
                 }
                 guard !own.isEmpty else { continue }
                 switch values.register {
@@ -54,6 +61,15 @@ extension SyncEngine {
             }
         }
         return items.sorted()
+    }
+
+    /// Begins another log where the present one has ended, with all that counts of it applied.
+    ///
+    /// So it is where facts were taken anew without it.
+    func beginLogIfEnded() async throws(SyncError) -> Bool {
+        guard withdrawn.isEmpty, outgoing.isEmpty, hasEnded(setup.log) else { return false }
+        try await beginLog()
+        return true
     }
 
     /// Begins another log, as nothing counts that follows this device's withdrawn commits.
@@ -70,17 +86,20 @@ extension SyncEngine {
 
     /// Whether nothing that is added to a log counts, and its device goes on in another one.
     func isLeft(_ log: LogID) -> Bool {
-        guard log != setup.log, let summary = logs[log], let stop = stops[log],
-            case .right(let refusal) = stop.problem
-        else { return false }
-        switch refusal {
-        case .tooLate, .notTheBound: break
-        default: return false
-        }
+        guard log != setup.log, hasEnded(log), let summary = logs[log] else { return false }
         return logs.values.contains {
             $0.log != log && $0.author == summary.author
                 && $0.introduction.label == summary.introduction.label
                 && $0.clock >= summary.clock
+        }
+    }
+
+    /// Whether there is a commit in a log that came too late to count.
+    private func hasEnded(_ log: LogID) -> Bool {
+        guard let stop = stops[log], case .right(let refusal) = stop.problem else { return false }
+        return switch refusal {
+        case .tooLate, .notTheBound: true
+        default: false
         }
     }
 }

@@ -155,6 +155,10 @@ package actor SyncEngine {
             // It was about the log that was left.
             if setup.log != log { failure = nil }
         }
+        if case .ownLogEnded = failure, try await beginLogIfEnded() {
+            failure = nil
+            try await push(scope)
+        }
         if let failure { throw failure }
         if scope.acknowledges { try await acknowledge() }
         try await tendCheckpoints()

@@ -131,6 +131,8 @@ private final class Rebuild {
     private var renewed: Set<ItemID> = []
     /// Items of which something was changed here that is given up.
     private var reverted: Set<ItemID> = []
+    /// Files among them that were written to.
+    private var rewritten: Set<ItemID> = []
     /// Whether facts were taken away.
     private(set) var hasBegun = false
     /// Whether nothing was shown: then names are made as their facts come, while these are in memory.
@@ -148,6 +150,8 @@ private final class Rebuild {
         try vault.changing { state throws(FileSystemError) in
             // Before anything is changed: what fails half-way stops the vault.
             try vault.ensureSpace(for: byteCount * Self.growth, state)
+            // What a program did since all was set aside is not copied yet.
+            if self.facts.givesUpUnsent, state.asideChanges != state.localChanges { throw .busy }
             self.hasBegun = true
             try self.update.setAside(state, areGivenUp: self.facts.givesUpUnsent)
             if self.facts.givesUpUnsent { try self.giveUpUnsent(state) }
@@ -171,16 +175,24 @@ private final class Rebuild {
 
     /// Forgets what was changed of items: they become what the facts show.
     private func giveUpUnsent(_ state: VaultState) throws(FileSystemError) {
-        var numbers: [Int64] = []
-        try state.forEachUnsent { row throws(FileSystemError) in
-            reverted.insert(row.id)
-            numbers.append(row.number)
-        }
-        for number in numbers {
-            let item = try state.item(number)
-            item.row.unsent = []
-            state.touch(item, [])
-            try state.markUnsent(number)
+        var last: Int64 = 0
+        while true {
+            let page = try storing { () throws(StoreError) in
+                try state.index.unsentItems(after: last, limit: Self.pageCount)
+            }
+            guard let end = page.last else { return }
+            last = end
+            for number in page {
+                if let row = try state.row(number) {
+                    reverted.insert(row.id)
+                    if row.unsent.contains(.content) { rewritten.insert(row.id) }
+                    let item = try state.item(number)
+                    item.row.unsent = []
+                    state.touch(item, [])
+                }
+                try state.markUnsent(number)
+            }
+            try state.storeItems()
         }
     }
 
@@ -325,7 +337,7 @@ private final class Rebuild {
                     if let shown, FileType(mode: row.mode) != shown.kind.type {
                         renewed.insert(id)
                     } else if FileType(mode: row.mode) == .regular,
-                        reverted.contains(id) || update.isKeptHere(row) && row.links > 0
+                        rewritten.contains(id) || update.isKeptHere(row) && row.links > 0
                     {
                         try renew(row, tree, state)
                     } else {

@@ -161,7 +161,10 @@ extension RemoteUpdate {
             try updateAttributes(item, shown, attributes, state)
         }
         if concerns(.mode, .mode), let mode = shown.mode {
+            // An access list changes with it, which is nothing to be sent.
+            let unsent = item.row.unsent
             try vault.changeMode(of: item, to: UInt32(mode), state)
+            item.row.unsent = unsent
         }
         if concerns(.modified, .times), let time = shown.modified { item.row.modified = time }
         item.row.unsent.remove(.existence)

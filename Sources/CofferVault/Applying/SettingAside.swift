@@ -1,3 +1,4 @@
+internal import CofferFacts
 package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -6,13 +7,15 @@ internal import CofferSystem
 extension Vault {
     /// Copies items to another vault, each to the path that it has here.
     ///
-    /// Repeated after a crash, it makes no second copies of what is there already. A file whose bytes are damaged is left
-    /// out, as nothing can be kept of it; the problem log names it.
+    /// Repeated, it makes no second copies of what is there already. Where bytes that were written here are damaged, the copy
+    /// has a hole; the problem log names the file.
     ///
     /// - Parameters:
     ///   - items: Which; those without a name are left out.
     ///   - unsent: Whether files go along that were made or written to here and that no commit has.
     ///   - place: Opens the other vault; called where there is something to copy.
+    /// - Throws: `.busy` where something is moved all the time; whatever keeps a content from being read that may be read
+    ///   later.
     /// - Returns: How many were copied.
     package func setAside(
         _ items: [ItemID], andUnsent unsent: Bool, in place: () throws(FileSystemError) -> Vault
@@ -39,6 +42,7 @@ extension Vault {
     private func unsentNumbers() throws(FileSystemError) -> Set<Int64> {
         try changing { state throws(FileSystemError) in
             try state.storeItems()
+            state.asideChanges = state.localChanges
             var numbers: Set<Int64> = []
             try state.forEachUnsent { row throws(FileSystemError) in
                 if !row.unsent.isDisjoint(with: [.existence, .content]) { numbers.insert(row.number) }
@@ -100,6 +104,12 @@ extension VaultState {
 private final class SettingAside {
     private static let pageCount = 1000
     private static let bufferByteCount = 1 << 20
+    /// Bytes that are read at a time where some are damaged.
+    private static let pieceByteCount = 4096
+    /// How often all directories are looked through, as something may be moved meanwhile.
+    private static let walkCountMax = 5
+    /// What a file is called in the target until it is whole.
+    private static let partName = Array(".coffer-part".utf8)
 
     private let source: Vault
     private let place: () throws(FileSystemError) -> Vault
@@ -126,6 +136,18 @@ private final class SettingAside {
     }
 
     func run() throws(FileSystemError) {
+        for _ in 0..<Self.walkCountMax where !rest.isEmpty { try walk() }
+        for number in rest {
+            // What has no name has no path.
+            let isThere = try source.reading { state throws(FileSystemError) in
+                try state.row(number)?.links ?? 0 > 0
+            }
+            if isThere { throw .busy }
+        }
+        try target?.commit()
+    }
+
+    private func walk() throws(FileSystemError) {
         var directories = [Directory(number: Vault.rootNumber, path: [], numbers: [Vault.rootNumber])]
         while let directory = directories.popLast() {
             var cookie: Int64 = 2
@@ -146,7 +168,6 @@ private final class SettingAside {
                 }
             }
         }
-        try target?.commit()
     }
 
     private func openTarget() throws(FileSystemError) -> Vault {
@@ -168,18 +189,12 @@ private final class SettingAside {
         if let known = copies[entry.item] {
             if try find(entry.name, in: parent, target) == nil {
                 _ = try target.link(known, as: entry.name, in: parent)
+                show(entry.name, in: parent, target)
             }
             return
         }
-        do throws(FileSystemError) {
-            copies[entry.item] = try copyItem(entry, to: parent, target)
-            count += 1
-        } catch {
-            switch error {
-            case .damaged, .keyMissing: break
-            default: throw error
-            }
-        }
+        copies[entry.item] = try copyItem(entry, to: parent, target)
+        count += 1
         rest.remove(entry.item)
     }
 
@@ -197,14 +212,16 @@ private final class SettingAside {
             var wanted = name
             var found = try find(name, in: parent, target)
             if let other = found, other.type != .directory {
-                wanted = try freeName(for: name, in: parent, target)
-                found = nil
+                wanted = try Self.name(like: name, 1)
+                found = try find(wanted, in: parent, target)
             }
-            if let found {
+            if let found, found.type == .directory {
                 parent = found.number
             } else {
                 let new = Vault.NewItem(mode: attributes.mode)
-                parent = try target.create(new, named: wanted, in: parent, by: owner(attributes)).number
+                let made = try target.create(new, named: wanted, in: parent, by: owner(attributes))
+                show(wanted, in: parent, target)
+                parent = made.number
             }
             copies[number] = parent
         }
@@ -216,28 +233,39 @@ private final class SettingAside {
     ) throws(FileSystemError) -> Int64 {
         let attributes = try source.attributes(of: entry.item)
         var name = entry.name
-        if let other = try find(name, in: parent, target) {
+        var number = 0
+        // Names like it are those of other files, or of a copy that was made before.
+        while let other = try find(name, in: parent, target) {
             if try isCopy(other, of: attributes, target) { return other.number }
-            name = try freeName(for: name, in: parent, target)
+            number += 1
+            name = try Self.name(like: entry.name, number)
         }
-        let link = attributes.type == .symbolicLink ? try source.readLink(entry.item) : []
+        let made = try makePart(attributes, in: parent, target)
+        _ = try target.rename(Self.partName, in: parent, to: name, in: parent, .keep)
+        show(name, in: parent, target)
+        return made
+    }
+
+    /// Makes a copy under a name that says that it may not be whole: a crash, or an error, may leave it so.
+    private func makePart(
+        _ attributes: Attributes, in parent: Int64, _ target: Vault
+    ) throws(FileSystemError) -> Int64 {
+        if try find(Self.partName, in: parent, target) != nil {
+            _ = try target.unlink(Self.partName, in: parent)
+        }
+        let source = attributes.number
+        let link = attributes.type == .symbolicLink ? try self.source.readLink(source) : []
         let new = Vault.NewItem(mode: attributes.mode, device: attributes.device, target: link)
-        // Under a name of its own from the beginning: what is cut short by a crash is no copy, and is taken away.
-        let number = try target.create(new, named: name, in: parent, by: owner(attributes)).number
-        do throws(FileSystemError) {
-            if attributes.type == .regular { try copyContent(of: attributes, to: number, target) }
-            for name in try source.extendedAttributeNames(of: entry.item) {
-                let value = try source.extendedAttribute(name, of: entry.item)
-                try target.setExtendedAttribute(name, of: number, to: value, .any)
-            }
-            var changes = AttributeChanges()
-            if attributes.type != .symbolicLink { changes.mode = attributes.mode }
-            changes.modified = .at(attributes.modified)
-            _ = try target.setAttributes(of: number, changes)
-        } catch {
-            _ = try target.unlink(name, in: parent)
-            throw error
+        let number = try target.create(new, named: Self.partName, in: parent, by: owner(attributes)).number
+        if attributes.type == .regular { try copyContent(of: attributes, to: number, target) }
+        for name in try self.source.extendedAttributeNames(of: source) {
+            let value = try self.source.extendedAttribute(name, of: source)
+            try target.setExtendedAttribute(name, of: number, to: value, .any)
         }
+        var changes = AttributeChanges()
+        if attributes.type != .symbolicLink { changes.mode = attributes.mode }
+        changes.modified = .at(attributes.modified)
+        _ = try target.setAttributes(of: number, changes)
         return number
     }
 
@@ -247,8 +275,7 @@ private final class SettingAside {
         let isSparse = attributes.allocated < attributes.size
         var offset: Int64 = 0
         while offset < attributes.size {
-            let count = try source.read(
-                attributes.number, at: offset, count: Self.bufferByteCount, into: buffer)
+            let count = try read(attributes, at: offset)
             if count == 0 { break }
             try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
                 // A hole stays one.
@@ -260,6 +287,31 @@ private final class SettingAside {
         var changes = AttributeChanges()
         changes.size = max(offset, attributes.size)
         _ = try target.setAttributes(of: number, changes)
+    }
+
+    /// Reads a part of a file into the buffer; what of it was written here, and is damaged, is zeros.
+    private func read(_ attributes: Attributes, at offset: Int64) throws(FileSystemError) -> Int {
+        let (number, size) = (attributes.number, Self.bufferByteCount)
+        do throws(FileSystemError) {
+            return try source.read(number, at: offset, count: size, into: buffer)
+        } catch {
+            guard case .damaged = error else { throw error }
+            // What is at the remote alone may be mended there.
+            let range = offset..<min(offset + Int64(size), attributes.size)
+            guard try source.missingExtents(of: number, range).isEmpty else { throw error }
+        }
+        let count = Int(min(Int64(size), attributes.size - offset))
+        for place in stride(from: 0, to: count, by: Self.pieceByteCount) {
+            do throws(FileSystemError) {
+                _ = try source.read(
+                    number, at: offset + Int64(place), count: min(Self.pieceByteCount, count - place),
+                    into: buffer, place: place)
+            } catch {
+                guard case .damaged = error else { throw error }
+                buffer.withMutableBytes(place..<min(place + Self.pieceByteCount, count)) { $0.zero() }
+            }
+        }
+        return count
     }
 
     /// Whether an item of the target is a copy, made before, of one of the source.
@@ -274,8 +326,7 @@ private final class SettingAside {
         guard other.size == attributes.size else { return false }
         var offset: Int64 = 0
         while offset < attributes.size {
-            let count = try source.read(
-                attributes.number, at: offset, count: Self.bufferByteCount, into: buffer)
+            let count = try read(attributes, at: offset)
             let otherCount = try target.read(
                 other.number, at: offset, count: Self.bufferByteCount, into: otherBuffer)
             guard count == otherCount, count > 0 else { return false }
@@ -296,12 +347,15 @@ private final class SettingAside {
     }
 
     /// A name like one that is taken.
-    private func freeName(
-        for name: [UInt8], in parent: Int64, _ target: Vault
-    ) throws(FileSystemError) -> [UInt8] {
-        try target.reading { state throws(FileSystemError) in
-            try target.conflictName(for: name, in: parent, at: Clock.realTime, state)
-        }
+    private static func name(like name: [UInt8], _ number: Int) throws(FileSystemError) -> [UInt8] {
+        guard let name = EntryName(name) else { throw .invalidArgument }
+        let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, Clock.realTime) / 1_000_000))
+        return ConflictName.numbered(wanted, number).bytes
+    }
+
+    /// Has programs see a name that was made.
+    private func show(_ name: [UInt8], in parent: Int64, _ target: Vault) {
+        target.sink.withLock { $0 }?.noteAtOnce(.entry(Vault.Name(name, in: parent)), in: target)
     }
 
     private func owner(_ attributes: Attributes) -> Caller {

@@ -79,6 +79,16 @@ extension Vault {
         sink.withLock({ $0 })?.flush(number)
     }
 
+    /// Has what programs have written to any file come to the vault.
+    ///
+    /// May wait, as `changeElsewhere`.
+    package func flushAll() throws(FileSystemError) {
+        guard let sink = sink.withLock({ $0 }) else { return }
+        for number in try files(below: [Self.rootNumber]).sorted() where sink.knows(number) {
+            sink.flush(number)
+        }
+    }
+
     /// Waits until programs see all that was changed from elsewhere.
     package func awaitShown() {
         sink.withLock({ $0 })?.awaitShown()

@@ -17,8 +17,13 @@ struct CacheLimit {
     /// Whether they were ever counted.
     var isCounted = false
 
+    /// When something may be given up again, by the monotonic clock in nanoseconds.
+    var notBefore: Int64 = 0
+
     /// Whether there is something to count, or to give up.
-    var isDue: Bool { limit.map { !isCounted || byteCount > $0 } ?? false }
+    var isDue: Bool {
+        limit.map { !isCounted || byteCount > $0 } ?? false && Clock.monotonic >= notBefore
+    }
 
     /// Whether it is so much that whoever brings more has to wait.
     var isUrgent: Bool { limit.map { isCounted && byteCount > $0 + $0 / 4 } ?? false }
@@ -88,6 +93,9 @@ extension Vault {
         if isDue { upkeep.noteUpkeep(isUrgent: false) }
     }
 
+    /// How long nothing is given up after the remote was silent, in nanoseconds.
+    private static var silencePause: Int64 { 60_000_000_000 }
+
     /// Gives up what is more than the limit.
     func evictIfDue() throws(FileSystemError) {
         if isReadOnly { return }
@@ -101,8 +109,9 @@ extension Vault {
                 // With what came meanwhile, some of which may have been counted.
                 cache.byteCount = left + max(0, cache.byteCount - before.byteCount)
                 cache.unsentByteCount = unsent + max(0, cache.unsentByteCount - before.unsentByteCount)
-                // What stays as the remote was silent is looked at again when something comes or was sent.
-                cache.isCounted = !isUnsure
+                cache.isCounted = true
+                // What stays as the remote was silent is looked at again later.
+                cache.notBefore = isUnsure ? Clock.monotonic + Self.silencePause : 0
             }
         }
     }

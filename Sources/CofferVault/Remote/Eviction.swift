@@ -130,6 +130,7 @@ extension Vault {
             }
             let count = rows.reduce(0) { $0 + $1.length }
             guard count > 0 else { return 0 }
+            state.removes = true
             self.readAhead.end(row.item)
             let isShared = try storing { () throws(StoreError) in
                 for row in rows {

@@ -42,8 +42,11 @@ extension Vault {
     package func unpin(_ numbers: [Int64]) throws(FileSystemError) -> [Int64] {
         let pinned = Set(try pinnedItems())
         try changePins(adding: [], removing: Set(numbers))
-        try notePinned()
-        cache.withLock { $0.isCounted = false }
+        // What is given up at this moment counts with what was pinned.
+        try evicting.withLock { _ throws(FileSystemError) in
+            try notePinned()
+            cache.withLock { $0.isCounted = false }
+        }
         upkeep.noteUpkeep(isUrgent: false)
         return numbers.filter { !pinned.contains($0) }
     }
@@ -52,7 +55,12 @@ extension Vault {
         let rows = try pinRows()
         try changing { state throws(FileSystemError) in
             guard state.isTracking else { throw .notSupported }
-            try ensureSpace(for: 4096 + 64 * adding.count, state)
+            if adding.isEmpty {
+                // It makes room.
+                state.removes = true
+            } else {
+                try ensureSpace(for: 4096 + 64 * adding.count, state)
+            }
             var new: [KeptRow] = []
             for number in adding { new.append(KeptRow(try Self.pinKey(number, state), [])) }
             var gone: [KeptRow.Key] = []
@@ -69,11 +77,11 @@ extension Vault {
         let rows = try pinRows()
         if rows.isEmpty { return [] }
         return try reading { state throws(FileSystemError) in
-            var numbers: [Int64] = []
+            var numbers: Set<Int64> = []
             for row in rows {
-                if let number = try Self.item(row, state) { numbers.append(number) }
+                if let number = try Self.item(row, state) { numbers.insert(number) }
             }
-            return numbers
+            return numbers.sorted()
         }
     }
 
@@ -100,10 +108,17 @@ extension Vault {
     /// The item of a row; nil where it is gone.
     private static func item(_ row: KeptRow, _ state: VaultState) throws(FileSystemError) -> Int64? {
         let number = Int64(bitPattern: row.key.number)
-        guard let item = try state.row(number), item.links > 0, item.id.bytes == row.key.id else {
+        if let item = try state.row(number), item.links > 0, item.id.bytes == row.key.id { return number }
+        // A version that came from elsewhere has another number.
+        guard let id = ItemID(bytes: row.key.id) else { return nil }
+        let version = try storing { () throws(StoreError) in
+            if let facts = state.facts { return try facts.number(of: id) }
+            return try state.index.factItem(id)?.row.number
+        }
+        guard let version, let item = try state.row(version), item.links > 0, item.id == id else {
             return nil
         }
-        return number
+        return version
     }
 
     // MARK: Files
@@ -286,7 +301,10 @@ extension Vault {
         if let failure { throw failure }
         let left = try contentUse(of: wanted).missing
         if left == 0 { return true }
-        guard left < total else { throw .noSpace }
+        guard left < total else {
+            try ensureRoom(for: left)
+            throw .unreachable(reason: "it changes faster than it is fetched")
+        }
         return try fetchContents(of: wanted, while: isWanted, progress)
     }
 

@@ -100,6 +100,19 @@ struct SeenPacks {
         return sizes
     }
 
+    /// Whether what says where the content of a file is cannot be had: not if it is there, and is just not taken in yet.
+    private mutating func isOwedForGood(_ number: Int64) -> Bool {
+        switch vault.owedContent(of: number) {
+        case .isNewer: return false
+        case .isDamaged, nil: return true
+        case .mayArrive: break
+        }
+        guard let page = vault.owedPage(of: number)?.place, let byteCount = try? byteCount(of: page.pack) else {
+            return true
+        }
+        return Int(page.position) >= byteCount
+    }
+
     /// Whether a range that is not on this device is not at the remote either; false if the remote does not answer.
     mutating func isLost(_ range: Range<Int64>, of number: Int64) -> Bool {
         for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
@@ -107,7 +120,7 @@ struct SeenPacks {
                 continue
             }
             if place.pack == .nowhere {
-                if vault.owedContent(of: number) != .isNewer { return true }
+                if isOwedForGood(number) { return true }
             } else if Int(place.position) + extent.sealedByteCount > byteCount {
                 return true
             }

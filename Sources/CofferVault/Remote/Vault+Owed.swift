@@ -10,13 +10,25 @@ extension Vault {
 
     /// Why a file lacks its content; nil if it lacks none, or if it is not to be had any more.
     func owedContent(of number: Int64) -> OwedContent? {
-        let value = try? reading { state throws(FileSystemError) -> [UInt8]? in
+        guard let value = owedValue(of: number) else { return nil }
+        if RemoteContents.isNewer(value) { return .isNewer }
+        return remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
+    }
+
+    /// Where the first page of an owed content is; nil if there is none.
+    func owedPage(of number: Int64) -> PageReference? {
+        guard let bytes = owedValue(of: number), let value = unsafe try? ContentValue(bytes.span.bytes),
+            case .tree(let root, _) = value.extents
+        else { return nil }
+        return root.reference
+    }
+
+    /// The value that says where an owed content is.
+    private func owedValue(of number: Int64) -> [UInt8]? {
+        try? reading { state throws(FileSystemError) -> [UInt8]? in
             let key = RemoteContents.key(of: try state.peek(number).id)
             return try storing { () throws(StoreError) in try state.index.kept(key) }
         }
-        guard let value else { return nil }
-        if RemoteContents.isNewer(value) { return .isNewer }
-        return remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
     }
 
     /// Whether a file whose content is owed still needs it: not if all of it was written anew on this device.

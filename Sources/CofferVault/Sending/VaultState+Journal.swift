@@ -59,6 +59,7 @@ extension VaultState {
 
     @inline(__always)
     private func boundJournal() throws(FileSystemError) {
+        localChanges &+= 1
         listener?()
         if let journal, journal.byteCount >= Self.journalByteCountMax { try storeJournal() }
     }

@@ -49,6 +49,35 @@ import Testing
         #expect(try bob.check("Ours") == [])
     }
 
+    /// In a mount, a content that comes from elsewhere makes a file another inode.
+    @Test func aVersionFromElsewhereIsPinned() throws {
+        let (alice, bob) = try pair()
+        let vault = try bob.vault("Ours")
+        vault.setSink(Mount())
+        _ = try bob.ask(.pin(vault: "Ours", paths: ["a"], waits: true))
+        let before = try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number
+        try alice.write(String(Self.text.reversed()), to: "a", in: "Personal")
+        for person in [alice, bob] { _ = try person.sync() }
+        #expect(try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number != before)
+        #expect(try bob.pins().map(\.path) == ["a"])
+        // Neither is it forgotten when something else is pinned.
+        _ = try bob.ask(.pin(vault: "Ours", paths: ["d"], waits: false))
+        #expect(try bob.pins().map(\.path) == ["a", "d"])
+        _ = try bob.ask(.unpin(vault: "Ours", paths: ["a"]))
+        #expect(try bob.pins().map(\.path) == ["d"])
+    }
+
+    /// A mount in which programs may have everything open, and see nothing.
+    private struct Mount: ChangeSink {
+        func begin() {}
+        func note(_ changes: [VaultChange], in vault: Vault) {}
+        func end() {}
+        func noteAtOnce(_ change: VaultChange, in vault: Vault) {}
+        func knows(_ item: Int64) -> Bool { true }
+        func flush(_ item: Int64) {}
+        func awaitShown() {}
+    }
+
     /// The limit takes everything but what is pinned, also what comes into a pinned directory later.
     @Test func theCacheLimitLeavesWhatIsPinned() throws {
         let (alice, bob) = try pair()
