@@ -124,6 +124,7 @@ extension SyncEngine {
             note(.checkpoint(author(checkpoint.dot.log), sequence: checkpoint.dot.sequence, .otherState))
         }
         hashes = KnownHashes()
+        (hasSeenOwnEnd, ownSequenceMin) = (false, logs[setup.log]?.head.sequence ?? 0)
         (withdrawn, isRebuildWanted, isLoaded) = ([:], false, false)
         stops = [:]
         // So that others know that this device has it.

@@ -42,6 +42,7 @@ extension SyncEngine {
             try await noticeStale(pull.targets)
         }
         pull.asked = scope.asksAllLogs ? Set(logs.keys).union(scope.logs) : scope.logs
+        if !hasSeenOwnEnd { pull.asked.insert(setup.log) }
         wantGaps(&pull)
         var hasAskedMembers = false
         while try await wave(&pull) {
@@ -93,6 +94,7 @@ extension SyncEngine {
             case .success(.absent):
                 pull.ended.insert(dot.log)
                 pull.absent.insert(dot)
+                if dot.log == setup.log { hasSeenOwnEnd = true }
             case .success(.tooLong(let byteCount)):
                 stops[dot.log] = LogStop(dot: dot, problem: .tooLong(byteCount: byteCount))
             case .success(.bytes(let bytes)):

@@ -56,6 +56,7 @@ extension SyncEngine {
         if let stop = stops[setup.log], stop.problem.mayBeForgotten {
             throw .ownLogAhead(sequence: stop.dot.sequence)
         }
+        guard hasSeenOwnEnd, logs[setup.log]?.head.sequence ?? 0 >= ownSequenceMin else { return nil }
         // What names commits that never count, would never count either.
         if hasLostCommits, !isLeavingLostSide { return nil }
         let author = setup.keys.author

@@ -62,6 +62,11 @@ package actor SyncEngine {
     /// same.
     private var needsFullRound = true
     var isRebuildWanted = false
+    /// Whether the end of this device's log was seen since all facts were taken anew: a commit that is made before may take the
+    /// number of one that is there.
+    var hasSeenOwnEnd = true
+    /// How many commits this device's log had before.
+    var ownSequenceMin: UInt64 = 0
     /// Whether commits are made that are put only once they name nothing of a lost side of a fork.
     var isLeavingLostSide = false
     /// A commit without which less would be known after a rebuild than before, and that was not at the remote.
@@ -174,6 +179,8 @@ package actor SyncEngine {
         guard logs.allSatisfy({ versions[$0.key] == $0.value.head.sequence }),
             versions.sequences.count == logs.count
         else { throw .otherVersions }
+        // So it may be after a crash, too.
+        if logs[setup.log] == nil, !logs.isEmpty { hasSeenOwnEnd = false }
         tails = logs
         stops = stops.filter { $0.value.problem.isFinal }
         queue = CausalQueue(applied: versions, byteCountMax: setup.waitingByteCountMax)

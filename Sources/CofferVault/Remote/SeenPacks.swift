@@ -107,7 +107,8 @@ struct SeenPacks {
         case .isDamaged, nil: return true
         case .mayArrive: break
         }
-        guard let page = vault.owedPage(of: number)?.place, let byteCount = try? byteCount(of: page.pack) else {
+        guard let page = vault.owedPage(of: number)?.place, let byteCount = try? byteCount(of: page.pack)
+        else {
             return true
         }
         return Int(page.position) >= byteCount
