@@ -92,7 +92,10 @@ struct SimulationTests {
         let first = await devices[0].stateHash()
         for device in devices {
             #expect(await device.stateHash() == first, "seed \(seed): \(device.label)")
-            let odd = await device.findings()
+            // A reader's device has taken all facts anew, and may have met a checkpoint that counts only later.
+            let odd = await device.findings().filter {
+                if case .checkpoint(_, _, .notConfirmed) = $0 { false } else { true }
+            }
             #expect(odd.isEmpty, "seed \(seed): \(odd)")
         }
         // Somebody who comes now sees the same.

@@ -56,7 +56,10 @@ import Testing
         vault.setSink(Mount())
         _ = try bob.ask(.pin(vault: "Ours", paths: ["a"], waits: true))
         let before = try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number
-        try alice.write(String(Self.text.reversed()), to: "a", in: "Personal")
+        let theirs = try alice.vault("Personal")
+        let number = try theirs.lookup(Array("a".utf8), in: Vault.rootNumber).number
+        let bytes = Array("another text".utf8)
+        try theirs.write(bytes.span.bytes, to: number, at: 0, touches: true, dropsPrivileges: false)
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number != before)
         #expect(try bob.pins().map(\.path) == ["a"])
