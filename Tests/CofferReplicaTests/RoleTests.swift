@@ -51,6 +51,7 @@ import Testing
                 try member.make("d/link", mode: 0o120_777, target: "target")
                 try member.move("d/g", to: "e/g")
                 try member.remove("h")
+                try member.setAttribute("user.mine", to: "x", of: "")
             }
         }
 
@@ -66,8 +67,10 @@ import Testing
             #expect(Set(one.keys) == Set(texts.keys).union(["d/", "e/"]))
             let flaws = try await onThread { try owner.flaws() + member.flaws() }
             #expect(flaws == [])
-            let unsent = try await onThread { try member.vault.unsentCount() }
-            #expect(unsent == 0)
+            let (unsent, attribute) = try await onThread {
+                (try member.vault.unsentCount(), try member.attribute("user.mine", of: ""))
+            }
+            #expect(unsent == 0 && attribute == nil)
         }
 
         /// That what the member wrote is in the other vault; a label may be in the name.

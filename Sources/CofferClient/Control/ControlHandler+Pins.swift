@@ -33,22 +33,29 @@ extension ControlHandler {
             for mounted in all { reports += try pins(of: mounted) }
             return .pins(reports)
         case .evict(let name, let paths):
+            // Not while somebody gives up the remote, which has what goes.
             let mounted = try shared.named(name).mounted
-            let items = try numbers(of: paths, in: mounted)
-            do throws(FileSystemError) {
-                // On a full disk it cannot be stored before there is room.
-                if !vaults.isReadOnly { try? mounted.vault.commit() }
-                let files = try mounted.vault.files(below: items)
-                let result = try mounted.vault.evict(files) {
-                    progress(Progress(done: $0, total: files.count))
-                }
-                return .evicted(EvictReport(name, result))
-            } catch {
-                throw .vault(error)
+            return try shared.alone(mounted.vault.id, name) { () throws(ProfileError) in
+                try evict(paths, of: mounted, progress)
             }
         default: throw .otherAnswer
         }
         return .done
+    }
+
+    private func evict(
+        _ paths: [String], of mounted: MountedVault, _ progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ProfileError) -> ControlResponse {
+        let items = try numbers(of: paths, in: mounted)
+        do throws(FileSystemError) {
+            // On a full disk it cannot be stored before there is room.
+            if !vaults.isReadOnly { try? mounted.vault.commit() }
+            let files = try mounted.vault.files(below: items)
+            let result = try mounted.vault.evict(files) { progress(Progress(done: $0, total: files.count)) }
+            return .evicted(EvictReport(mounted.name, result))
+        } catch {
+            throw .vault(error)
+        }
     }
 
     /// What is pinned in a vault, together; nil for nothing.

@@ -1,3 +1,5 @@
+internal import CofferTrust
+
 // Whether what the remote shows can be all there is.
 extension SyncEngine {
     /// Whether the remote shows less than it did, but has not done so often enough to be told: another round will tell.
@@ -9,7 +11,9 @@ extension SyncFinding {
     /// is shown should know.
     package var isDoubt: Bool {
         switch self {
-        case .stopped, .intruder, .gap, .absent, .forked, .stale, .withdrawn, .otherState, .memberLink,
+        // Whose right had ended is known to have said too much.
+        case .stopped(_, _, .right(.tooLate)), .stopped(_, _, .right(.notTheBound)), .withdrawn: false
+        case .stopped, .intruder, .gap, .absent, .forked, .stale, .otherState, .memberLink,
             .staleMembers:
             true
         case .membership(.fork), .membership(.linkMissing): true

@@ -331,7 +331,8 @@ private final class Rebuild {
                 let tree = try state.factTree(participant.hashKey)
                 for id in page {
                     let hash = try storing { () throws(StoreError) in try tree.store.item(id)?.hash }
-                    guard let hash, hash.bytes != items[id]?.hash || reverted.contains(id) else { continue }
+                    guard hash != nil || id == root else { continue }
+                    guard hash?.bytes != items[id]?.hash || reverted.contains(id) else { continue }
                     let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
                     guard let row = try state.row(id, nil) else { continue }
                     if let shown, FileType(mode: row.mode) != shown.kind.type {
