@@ -1634,7 +1634,8 @@ class Story:
             for o in children.get(h, ()):
                 if id(o) not in ambiguous:
                     return True
-                if "made" not in o or fine(o["made"], o.get("size"), depth + 1):
+                # A call that failed half-way leaves something in between.
+                if "part" in o or "made" not in o or fine(o["made"], o.get("size"), depth + 1):
                     return True
             return False
 
@@ -1703,6 +1704,8 @@ class Story:
                     self.notes["status: something had not arrived yet"] += 1
                 elif (m.name, p["text"], p["time"]) in self.told:
                     continue
+                elif self.a.rough and re.search("are taken back|was not allowed", p["text"]):
+                    self.notes["status: what was not there when a right ended"] += 1
                 elif "is not at the remote, and" in p["text"]:
                     self.notes["status: a commit was waited for"] += 1
                     self.say(f"{m.name} status: {p['text']}")
