@@ -39,6 +39,9 @@ package struct SyncReport: Codable, Sendable {
     package let oldEpochBytes: Int64
     /// Every device that ever wrote to the vault.
     package let devices: [DeviceReport]
+
+    /// Commits that are known and not applied, and that no round takes in at this moment.
+    package var commitsWaiting: Int { phase == "idle" ? commitsLeft : 0 }
 }
 
 /// A device as the log tells of it.

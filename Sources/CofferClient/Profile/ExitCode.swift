@@ -9,7 +9,7 @@ extension [SyncReport] {
     package var exitCode: Int32 {
         if contains(where: { $0.failure != nil }) { return 74 }  // EX_IOERR
         if contains(where: { !$0.doubts.isEmpty }) { return 65 }  // EX_DATAERR
-        if contains(where: { $0.unsentItems > 0 || $0.commitsLeft > 0 }) { return 75 }  // EX_TEMPFAIL
+        if contains(where: { $0.unsentItems > 0 || $0.commitsWaiting > 0 }) { return 75 }  // EX_TEMPFAIL
         return 0
     }
 }

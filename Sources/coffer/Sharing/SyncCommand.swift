@@ -61,8 +61,8 @@ struct SyncCommand: ParsableCommand {
             return "\(report.vault): not synced: \(failure)" + (report.unsentItems > 0 ? "; \(unsent)" : "")
         }
         if report.unsentItems > 0 { return "\(report.vault): \(unsent); see: coffer status" }
-        if report.commitsLeft > 0 {
-            let count = report.commitsLeft
+        if report.commitsWaiting > 0 {
+            let count = report.commitsWaiting
             return "\(report.vault): \(count) commit\(count == 1 ? "" : "s") not applied; see: coffer status"
         }
         if !report.doubts.isEmpty { return "\(report.vault): synced, as far as the remote can be trusted" }
