@@ -5,7 +5,8 @@ internal import Glibc
 
 /// A request that another thread answers, once.
 @safe
-// SAFETY: libfuse keeps a request until it is answered, and lets any thread do that.
+// SAFETY: libfuse keeps a request until it is answered. Any thread may answer it, and ask before whether it was interrupted:
+// libfuse looks at that under a lock of its own. Whoever holds a request gives it to one thread at a time.
 struct HeldRequest: @unchecked Sendable {
     private let request: fuse_req_t?
 

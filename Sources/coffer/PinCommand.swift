@@ -93,9 +93,7 @@ struct UnpinCommand: ParsableCommand {
 
     func run() throws {
         let groups = try VaultPath.grouped(paths, try profile.location())
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
-            try Passphrase(options: profile).ask()
-        }
+        let access = try Requests.open(profile)
         defer { access.close() }
         for group in groups {
             _ = try Requests.perform(.unpin(vault: group.vault, paths: group.paths), on: access)
@@ -121,9 +119,7 @@ struct EvictCommand: ParsableCommand {
 
     func run() throws {
         let groups = try VaultPath.grouped(paths, try profile.location())
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
-            try Passphrase(options: profile).ask()
-        }
+        let access = try Requests.open(profile)
         defer { access.close() }
         var reports: [EvictReport] = []
         for group in groups {

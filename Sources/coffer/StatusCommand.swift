@@ -58,9 +58,7 @@ struct StatusCommand: ParsableCommand {
 /// Reports as commands print them.
 enum Reports {
     static func status(_ options: ProfileOptions) throws -> StatusReport {
-        let access = try ProfileAccess.open(try options.location()) { () throws(ProfileError) in
-            try Passphrase(options: options).ask()
-        }
+        let access = try Requests.open(options)
         defer { access.close() }
         guard case .status(let report) = try Requests.perform(.status, on: access) else {
             throw ProfileError.otherAnswer
@@ -145,6 +143,13 @@ enum Reports {
 
 /// Requests to a profile.
 enum Requests {
+    /// Opens the profile by its mount, or else by the passphrase; to be closed.
+    static func open(_ options: ProfileOptions) throws -> ProfileAccess {
+        try ProfileAccess.open(try options.location()) { () throws(ProfileError) in
+            try Passphrase(options: options).ask()
+        }
+    }
+
     /// Performs a request and throws what it failed with.
     static func perform(
         _ request: ControlRequest, on access: ProfileAccess, label: String = "",
@@ -166,9 +171,7 @@ enum Requests {
     static func perform(
         _ request: ControlRequest, _ options: ProfileOptions, label: String = ""
     ) throws -> ControlResponse {
-        let access = try ProfileAccess.open(try options.location()) { () throws(ProfileError) in
-            try Passphrase(options: options).ask()
-        }
+        let access = try Requests.open(options)
         defer { access.close() }
         return try perform(request, on: access, label: label)
     }

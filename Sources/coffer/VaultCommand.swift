@@ -99,9 +99,7 @@ struct VaultCommand: ParsableCommand {
         @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
-                try Passphrase(options: profile).ask()
-            }
+            let access = try Requests.open(profile)
             defer { access.close() }
             let remote = try remote(access)
             if !yes { try ask(remote) }

@@ -23,9 +23,7 @@ struct SyncCommand: ParsableCommand {
     var vault: String?
 
     func run() throws {
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
-            try Passphrase(options: profile).ask()
-        }
+        let access = try Requests.open(profile)
         defer { access.close() }
         var shown: [String: String] = [:]
         while true {
