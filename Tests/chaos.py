@@ -1258,12 +1258,16 @@ class Story:
         if not self.tmpfs:
             return
         where = f"{self.work}/copies/shared"
-        s = os.statvfs(where)
         if self.full:
             subprocess.run(["mount", "-o", "remount,size=3g", where], check=True)
         else:
-            used = (s.f_blocks - s.f_bfree) * s.f_frsize
-            subprocess.run(["mount", "-o", f"remount,size={used + self.rng.choice((4096, 100_000, 3_000_000))}", where], check=True)
+            # Members write meanwhile: the kernel refuses a size that is less than what is used by then.
+            room, done = self.rng.choice((4096, 100_000, 3_000_000)), False
+            while not done:
+                s = os.statvfs(where)
+                size = (s.f_blocks - s.f_bfree) * s.f_frsize + room
+                done = subprocess.run(["mount", "-o", f"remount,size={size}", where], stderr=subprocess.DEVNULL).returncode == 0
+                room += 100_000
         self.full = not self.full
         self.say(f"remote full: {self.full}")
 
