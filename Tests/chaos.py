@@ -627,6 +627,8 @@ class Agent:
                     return
                 note.update(path=path, vid=vid, base=[], over=[h] if s.st_nlink == 1 else [], made=sha(data), size=len(data), part=1)
                 os.rename(temporary, path)
+            if os.fstat(fd).st_nlink == 0:
+                note["over"] = [h]  # somebody else removed its other names meanwhile
             if rng.random() < 0.5:
                 t = time.monotonic()
                 d = os.open(os.path.dirname(path), os.O_RDONLY)
@@ -652,6 +654,8 @@ class Agent:
                 os.unlink(path)
                 del note["part"]
             after = os.fstat(fd)
+            if after.st_nlink == 0:
+                note["rem"] = [h]
             if after.st_nlink >= s.st_nlink:
                 note["raced"] = [s.st_nlink, after.st_nlink]
             if not h.startswith("size") and rng.random() < 0.3 and sha(read_all(fd)) != h:
@@ -717,6 +721,8 @@ class Agent:
                     os.rename(a, b)
                     del note["part"]
                 after = os.fstat(fd)
+                if after.st_nlink == 0:
+                    note["rem"] = [h]
                 if after.st_nlink >= s.st_nlink:
                     note["raced"] = [s.st_nlink, after.st_nlink]
             finally:
