@@ -1,4 +1,5 @@
 #!/bin/sh
-# The manual page's date, as mdoc(7) wants it: of SOURCE_DATE_EPOCH, else of the last commit, else of today.
+# The manual page's date, in the form that mdoc(7) requires: that of SOURCE_DATE_EPOCH, otherwise of the last commit,
+# otherwise of today.
 seconds=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null)}
 LC_ALL=C date -u -d "@${seconds:-$(date +%s)}" '+%B %-d, %Y'

@@ -1,8 +1,8 @@
-# Makes the manual page coffer(1) in mdoc(7) from what “coffer --experimental-dump-help” tells of the commands.
+# Makes the manual page coffer(1) in mdoc(7) from the output of “coffer --experimental-dump-help”.
 #
 #   awk -v version=0.1.0 -v date='June 1, 2026' -v end=docs/man/manual-end.mdoc -f docs/man/manual.awk help.json
 #
-# Takes the JSON as it is printed there: one value on each line. Fails if the exit codes are not in it.
+# Expects the JSON as printed there: one value on each line. Fails if it does not contain the exit codes.
 
 # MARK: Reading. Every value goes into value[path]; a path is “.command.arguments.0.kind”.
 
@@ -47,7 +47,7 @@ function path_of_next() {
 
 # MARK: Writing.
 
-# Text as mdoc: no line of it is taken for a request.
+# Escapes text for mdoc, so that none of its lines is taken for a request.
 function escape(text) {
     gsub(/\\/, "\\e", text)
     gsub(/“/, "\\(lq", text)
@@ -63,7 +63,7 @@ function escape(text) {
 
 function say(text) { if (text != "") print escape(text) }
 
-# One argument of a request: in quotes, if it has spaces.
+# One argument of a request, quoted if it has spaces.
 function word(text) {
     text = escape(text)
     return text ~ /[ ,.]/ ? "\"" text "\"" : text
@@ -113,7 +113,7 @@ function describe(at,    i, text) {
 function identity(at) { return title(at) "|" value[at ".abstract"] }
 function is_shown(at) { return value[at ".shouldDisplay"] == "true" }
 
-# Commands that do something, in order, into commands[1…]: those without subcommands.
+# Collects the commands that do something, those without subcommands, in order into commands[1…].
 function collect(at, name,    i, list) {
     name = name (name == "" ? "" : " ") value[at ".commandName"]
     list = at ".subcommands"
@@ -126,7 +126,7 @@ function collect(at, name,    i, list) {
     for (i = 0; i < size[list]; i++) collect(list "." i, name)
 }
 
-# Whether most commands have the argument, so that it is described once for all.
+# Whether most commands have the argument. Such an argument is described once for all of them.
 function is_common(at) { return occurrences[identity(at)] * 2 > command_count }
 function is_about_all(at) { return value[at ".valueName"] == "help" || value[at ".valueName"] == "version" }
 
@@ -164,9 +164,9 @@ function exit_status(text,    codes, n, i) {
     sub(/^Exit codes: */, "", text)
     sub(/\.$/, "", text)
     print ".Sh EXIT STATUS"
-    print "The codes are those of sysexits.h, where it has one."
+    print "The codes are those of sysexits.h, where it defines one."
     print ".Bl -tag -width 6n"
-    # A code begins at the start or behind a comma: “, 64 wrong usage”.
+    # A code begins at the start or after a comma: “, 64 wrong usage”.
     gsub(/, [0-9]/, "\001&", text)
     n = split(text, codes, "\001, ")
     for (i = 1; i <= n; i++) {
@@ -218,7 +218,7 @@ END {
     }
     print ".El"
 
-    print ".Sh OPTIONS\nThe commands that open a profile share these; each command has the last two.\n.Bl -tag -width 6n"
+    print ".Sh OPTIONS\nThe commands that open a profile share these; every command has the last two.\n.Bl -tag -width 6n"
     common_arguments()
     print ".El"
 
