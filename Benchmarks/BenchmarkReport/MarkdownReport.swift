@@ -18,9 +18,9 @@ package struct MarkdownReport {
         let machine = results.machine
         var lines = [
             "# Benchmarks", "",
-            "<!-- Made by “coffer-benchmarks report”; what is written here by hand is lost. -->", "",
+            "<!-- Made by “coffer-benchmarks report”; edits by hand are lost. -->", "",
             "How Coffer compares with its peers, measured in one run, on one machine and one disk. "
-                + "[Benchmarks/](../../Benchmarks/README.md) says what each row is, and what is fair.",
+                + "[Benchmarks/](../../Benchmarks/README.md) says what each row measures, and what is fair.",
         ]
         if run.isQuick {
             lines += ["", "**This was a quick run: small sizes, few rounds. Do not quote it.**"]
@@ -43,10 +43,11 @@ package struct MarkdownReport {
     private var explanation: String {
         """
         Figures are medians; the least and the greatest are in brackets. A ratio above 1 means that Coffer is
-        better, whichever way the unit counts. “Best peer” is the best of the encrypted filesystems that keep
-        the promise of that row; figures in *italics* do not, and are no race (see the notes at the end). The
-        ceiling is a FUSE filesystem that only passes on, or only keeps in memory: without encryption, as fast
-        as FUSE allows. Shared machines drift: differences of less than a tenth are noise.
+        better, whether more or less is better in that row. “Best peer” is the best of the encrypted
+        filesystems that keep the promise of that row. Figures in *italics* do not keep it, and are not
+        comparable (“no race” in the charts; see the notes at the end). The ceiling is a FUSE filesystem that
+        only passes requests on, or only keeps data in memory: without encryption, as fast as FUSE allows.
+        Shared machines drift: differences of less than a tenth are noise.
         """
     }
 
@@ -115,11 +116,11 @@ package struct MarkdownReport {
         let rows = results.systems.map { [$0.id, $0.role.rawValue, $0.version, $0.options].row }
         let omitted = results.run.omitted.map { "- \($0)" }
         let table = (["## Systems", "", head.row, head.rule] + rows).joined(separator: "\n")
-        return omitted.isEmpty ? table : table + "\n\nLeft out:\n\n" + omitted.joined(separator: "\n")
+        return omitted.isEmpty ? table : table + "\n\nOmitted:\n\n" + omitted.joined(separator: "\n")
     }
 
     private var notes: String {
-        var lines = ["## No race"]
+        var lines = ["## Not comparable"]
         for system in results.systems where !system.notRacing.isEmpty {
             let byReason = Dictionary(grouping: system.notRacing.sorted { $0.key < $1.key }, by: \.value)
             for (reason, measures) in byReason.sorted(by: { $0.key < $1.key }) {
