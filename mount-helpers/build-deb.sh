@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes a Debian package of what “make install” installs: “make deb” calls this.
+# Makes a Debian package of the files that “make install” installs. “make deb” calls this script.
 #
 #   mount-helpers/build-deb.sh DIRECTORY
 #
-# Its dependencies on libraries are read from the binary. Its maintainer is DEBFULLNAME and DEBEMAIL, else who git says.
+# The package's library dependencies are read from the binary. Its maintainer is DEBFULLNAME and DEBEMAIL, otherwise
+# the user of git.
 set -eu
 umask 022
 cd "$(dirname "$0")/.."
@@ -17,7 +18,7 @@ rm -rf "$out"
 mkdir -p "$out/root/DEBIAN" "$out/debian"
 out=$(cd "$out" && pwd)
 root=$out/root
-# Not into what somebody else exports for another use.
+# Install only below this root, whatever DESTDIR, PREFIX and SBINDIR the environment sets.
 make --no-print-directory DESTDIR="$root" PREFIX=/usr SBINDIR=/usr/sbin install >"$out/install.log" 2>&1 || {
     cat "$out/install.log" >&2
     exit 1
@@ -27,18 +28,18 @@ architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-$(git config user.name)} <${DEBEMAIL:-$(git config user.email)}>"
 date=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
-# Paths as Debian has them.
+# Use Debian's paths.
 rm "$root/usr/share/doc/coffer/LICENSE"
 mkdir -p "$root/usr/share/zsh/vendor-completions"
 mv "$root/usr/share/zsh/site-functions/_coffer" "$root/usr/share/zsh/vendor-completions/_coffer"
 rmdir "$root/usr/share/zsh/site-functions"
-# Where passphrase files and the units' settings belong.
+# The directory for passphrase files and for the units' settings.
 install -d -m 700 "$root/etc/coffer"
-# Completions are read, not run.
+# Shells source completions; they do not execute them.
 sed -i '1{/^#!/d}' "$root/usr/share/bash-completion/completions/coffer"
 mkdir -p "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/coffer" <<END
-# Passphrases are in there.
+# Contains passphrases.
 coffer: non-standard-dir-perm 0700 != 0755 [etc/coffer/]
 END
 strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/coffer"
@@ -63,7 +64,7 @@ END
 } | gzip -9n >"$root/usr/share/doc/coffer/changelog.gz"
 gzip -9nc CHANGELOG.md >"$root/usr/share/doc/coffer/CHANGELOG.md.gz"
 
-# dpkg-shlibdeps wants to see a source package.
+# dpkg-shlibdeps requires a source package.
 printf 'Source: coffer\n\nPackage: coffer\nArchitecture: any\n' >"$out/debian/control"
 libraries=$(cd "$out" && dpkg-shlibdeps -O root/usr/bin/coffer 2>"$out/shlibdeps.log" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$libraries" ] || {

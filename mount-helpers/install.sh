@@ -1,15 +1,16 @@
 #!/bin/sh
-# Installs, or removes, what makes Coffer at home in the system: “make install” and “make uninstall” call this.
+# Installs or removes Coffer's helpers, units, menu entry and manual pages. “make install” and “make uninstall” call
+# this script.
 #
 #   mount-helpers/install.sh install|uninstall
 #
-# Heeds DESTDIR, PREFIX and SBINDIR of the environment.
+# Reads DESTDIR, PREFIX and SBINDIR from the environment.
 set -eu
 cd "$(dirname "$0")"
 : "${PREFIX:?}" "${SBINDIR:?}" "${DESTDIR:=}"
 bin=$PREFIX/bin libexec=$PREFIX/libexec units=$PREFIX/lib/systemd man=$PREFIX/share/man
 
-# Source, mode, and where it belongs.
+# Source, mode, and target.
 files="
 mount.coffer.in 755 $SBINDIR/mount.coffer
 umount.fuse.coffer.in 755 $SBINDIR/umount.fuse.coffer
@@ -21,7 +22,7 @@ mount.coffer.8 644 $man/man8/mount.coffer.8
 umount.fuse.coffer.8 644 $man/man8/umount.fuse.coffer.8
 umount.fuse.coffer.8 644 $man/man8/mount.fuse.coffer.8
 "
-# “-t fuse.coffer” is another name for it, and the one that “mount -o remount” looks for.
+# “-t fuse.coffer” is another name for the type, and the one that “mount -o remount” looks for.
 link=$SBINDIR/mount.fuse.coffer
 
 case $1 in
@@ -35,7 +36,7 @@ install)
     case $SBINDIR in
     /sbin | /usr/sbin) ;;
     *)
-        echo "note: mount(8) looks for mount.coffer in /sbin alone, and it is in $SBINDIR. For “mount -t coffer”" \
+        echo "note: mount(8) looks for mount.coffer only in /sbin, but it is in $SBINDIR. For “mount -t coffer”" \
             "and fstab, install with SBINDIR=/sbin." >&2
         ;;
     esac

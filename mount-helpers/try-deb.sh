@@ -1,17 +1,17 @@
 #!/bin/sh
-# Tries the Debian package in a fresh Debian 12: installs it, uses it, purges it, and looks at what is left.
+# Tests the Debian package in a fresh Debian 12: installs it, uses it, purges it, and checks that nothing is left.
 #
 #   mount-helpers/try-deb.sh PACKAGE.deb
 #
-# Needs root, debootstrap, and Debian's archive (MIRROR). All happens in namespaces of its own, in a temporary directory;
-# TRY_DEB_ROOT names another one for the fresh system, which is made if it is not there, and kept.
+# Needs root, debootstrap, and Debian's archive (MIRROR). Everything happens in separate namespaces, in a temporary
+# directory. TRY_DEB_ROOT names another directory for the fresh system, which is created if it is missing, and kept.
 set -eu
 package=$(realpath -- "$1")
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
 if [ -z "${TRY_DEB_INSIDE:-}" ]; then
     [ "$(id -u)" -eq 0 ] || {
-        echo "This makes a system in a directory, which takes root: sudo $0 $1" >&2
+        echo "This script creates a system in a directory, which requires root: sudo $0 $1" >&2
         exit 1
     }
     command -v debootstrap >/dev/null || {
@@ -36,7 +36,7 @@ fail() {
     exit 1
 }
 here() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
-# Every file of the system but what apt, dpkg and the mounts below keep.
+# Lists every file of the system, except those of apt, dpkg and the mounts below.
 list() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./sys -o -path ./run -o -path ./tmp -o \
         -path ./var/lib/apt -o -path ./var/cache -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort)
@@ -66,13 +66,13 @@ mknod -m 666 "$root/dev/tty" c 5 0
 ln -s /proc/self/fd "$root/dev/fd"
 cp -L /etc/resolv.conf "$root/run/resolv.conf"
 [ ! -e "$root/etc/resolv.conf" ] || mount --bind "$root/run/resolv.conf" "$root/etc/resolv.conf"
-# As systemd makes it at boot; fusermount3 wants it.
+# systemd creates this link at boot; fusermount3 requires it.
 [ -e "$root/etc/mtab" ] || ln -s ../proc/self/mounts "$root/etc/mtab"
 cp "$package" "$root/tmp/coffer.deb"
 
-step "What the package depends on"
+step "The dependencies of the package"
 here apt-get -qq update
-# So that what is left at the end is this package's alone.
+# Installed first, so that anything left at the end comes from this package.
 depends=$(dpkg-deb -f "$package" Depends | tr ',' '\n' | sed 's/(.*//; s/|.*//')
 # shellcheck disable=SC2086 # a list of package names
 here apt-get -qq -y --no-install-recommends install $depends mount </dev/null >/dev/null 2>&1 ||
@@ -127,4 +127,4 @@ left=$(diff "$root/run/before" "$root/run/after" | grep '^[<>]' | grep -v '/etc/
 [ -z "$left" ] || fail "the package left changes behind:
 $left"
 [ "$(wc -l <"$root/run/installed")" -gt "$(wc -l <"$root/run/before")" ] || fail "the package installed nothing"
-printf 'PASSED: installed, used and purged, and nothing is left.\n'
+printf 'PASSED: installed, used and purged, with nothing left.\n'
