@@ -1,10 +1,11 @@
 internal import CofferSystem
 internal import Synchronization
 
-/// Runs blocking calls for tasks, on a bounded number of threads of its own.
+/// Runs blocking calls for tasks on a bounded number of threads of its own.
 ///
-/// The threads of Swift's pool are as many as processors, and a server that does not answer would stop them all. A
-/// task that is cancelled goes on at once; its call, if it has begun, ends on its thread unheard.
+/// Swift's pool has only one thread per processor, so a server that does not answer could block all of them.
+/// A cancelled task continues at once; a call that has already begun runs to its end, and its result is
+/// dropped.
 final class BlockingCalls: Sendable {
     private let workers: Workers
     private let waiting = Mutex<[@Sendable () -> Void]>([])
@@ -24,7 +25,7 @@ final class BlockingCalls: Sendable {
             await withCheckedContinuation { continuation in
                 guard call.wait(continuation) else { return }
                 waiting.withLock { $0.append { call.perform() } }
-                // Where no thread can be started, it is done here: late is better than never.
+                // If no thread can be started, this thread makes the calls: late is better than never.
                 if !workers.call({ [self] in performOne() }, leaving: {}) { while performOne() {} }
             }
         } onCancel: {
@@ -58,7 +59,8 @@ private final class BlockingCall<Value: Sendable>: Sendable {
         self.body = body
     }
 
-    /// Takes the waiting task; false if it was cancelled before, and is answered already.
+    /// Registers the waiting task; returns false if the call was cancelled before, and resumes the task at
+    /// once.
     func wait(_ continuation: CheckedContinuation<Result<Value, RemoteError>, Never>) -> Bool {
         let isWaiting = state.withLock { state in
             guard case .idle = state else { return false }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Changes that were seen and not yet asked for; each prefix once, and few of them.
+/// Unread changes, each prefix once, bounded in number.
 package final class ChangeMailbox: Sendable {
     private struct State {
         var pending: Set<RemotePrefix> = []
@@ -8,23 +8,23 @@ package final class ChangeMailbox: Sendable {
         var isEnded = false
     }
 
-    /// Of more than these, only that something has changed is kept.
+    /// Above this number, the mailbox only keeps that something has changed.
     private static let pendingCountMax = 64
 
     private let prefix: RemotePrefix
     private let state = Mutex(State())
 
-    /// For changes below `prefix`, none of which was seen.
+    /// Makes an empty mailbox for changes below `prefix`.
     package init(below prefix: RemotePrefix) {
         self.prefix = prefix
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader is gone.
     package var isEnded: Bool { state.withLock { $0.isEnded } }
 
     /// Keeps a change until it is read.
     ///
-    /// What is wider than the mailbox's prefix is cut to it, what is elsewhere is no change.
+    /// A change wider than the mailbox's prefix is narrowed to that prefix; a change elsewhere is ignored.
     package func post(_ change: RemotePrefix) {
         let change = change.contains(prefix) ? prefix : change
         guard prefix.contains(change) else { return }
@@ -70,9 +70,9 @@ package final class ChangeMailbox: Sendable {
         }
     }
 
-    /// The changes as a sequence for one reader.
+    /// The changes, as a sequence for one reader.
     ///
-    /// - Parameter onEnd: Is called once when the sequence is cancelled or nobody keeps it any more.
+    /// - Parameter onEnd: Called once, when the sequence is cancelled or released.
     package func changes(onEnd: @escaping @Sendable () -> Void) -> RemoteChanges {
         let subscription = Subscription(mailbox: self, onEnd: onEnd)
         return RemoteChanges { await subscription.mailbox.next() }

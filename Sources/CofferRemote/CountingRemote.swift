@@ -1,37 +1,37 @@
 package import CofferSystem
 internal import Synchronization
 
-/// What was asked of a remote so far.
+/// Counts of the calls made to a remote, and of their bytes.
 package struct RemoteCounts: Equatable, Sendable {
-    /// Calls that were made, whatever came of them.
+    /// Calls that were made, successful or not.
     package var gets = 0, puts = 0, lists = 0, deletes = 0
-    /// Those of them that threw.
+    /// Calls that threw.
     package var failures = 0
-    /// Bytes of objects that were put, and that were got, by calls that succeeded.
+    /// Bytes of objects that successful calls put and got.
     package var bytesSent = 0, bytesReceived = 0
 
-    /// None.
+    /// Starts all counts at 0.
     package init() {}
 }
 
-/// Counts what is asked of a remote.
+/// Counts the calls that pass through to another backend.
 package final class CountingRemote: RemoteBackend {
     private let base: any RemoteBackend
     private let state = Mutex(RemoteCounts())
-    /// When bytes came or went lately, by the monotonic clock, and how many.
+    /// Recent transfers: times by the monotonic clock, and bytes.
     private let recent = Mutex<[(time: Int64, byteCount: Int)]>([])
-    /// How long a rate goes back, in nanoseconds.
+    /// The period over which a rate is computed, in nanoseconds.
     private static let rateTime: Int64 = 5_000_000_000
 
-    /// Begins at 0.
+    /// Wraps `base`; all counts begin at 0.
     package init(_ base: any RemoteBackend) {
         self.base = base
     }
 
-    /// What was asked so far.
+    /// The counts so far.
     package var counts: RemoteCounts { state.withLock { $0 } }
 
-    /// Bytes that went and came in each of the last five seconds, on the average.
+    /// Bytes sent and received per second, averaged over the last five seconds.
     package var bytesPerSecond: Int {
         let start = Clock.monotonic - Self.rateTime
         return recent.withLock { recent in

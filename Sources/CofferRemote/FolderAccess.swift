@@ -1,13 +1,14 @@
 internal import CofferSystem
 
-/// Who may use what is made in a folder, as the folder itself says: what its group and others may do there, they may
-/// do in all directories below, too, whatever the umask of who makes them.
+/// Gives other users of a folder the access that the folder's own permissions grant.
 ///
-/// As git does with core.sharedRepository. What the umask, or a default ACL, allows anyway stays allowed. Where the
-/// folder has an access control list, its group is given nothing: the permissions that show for it are the mask.
+/// Members of the folder's group, and others, get the same access in all directories below it, whatever umask
+/// the process that makes them has. git does the same with core.sharedRepository. Access that the umask or a
+/// default ACL grants anyway is kept. If the folder has an access control list, its group gets nothing, since
+/// the group bits of such a folder show the ACL's mask.
 struct FolderAccess {
     private let folder: FileStatus
-    /// What the folder lets others do, without what an access control list only seems to say.
+    /// The folder's permissions, without the bits that an access control list makes unreliable.
     private let permissions: UInt32
     private static let setGroup: UInt32 = 0o2000, sticky: UInt32 = 0o1000, groupMayWrite: UInt32 = 0o020
 
@@ -16,29 +17,29 @@ struct FolderAccess {
         permissions = hasAccessList ? folder.permissions & ~0o2070 : folder.permissions
     }
 
-    /// What a directory has at least.
+    /// The permissions that a directory has at least.
     private var directory: UInt32 {
         permissions & (0o077 | Self.sticky) | (group == nil ? 0 : Self.setGroup)
     }
 
-    /// What a file has at least; none is ever changed, but for its name.
+    /// The permissions that a file has at least; files are never changed, only renamed.
     private var file: UInt32 { permissions & 0o044 }
 
-    /// The group to which all belongs; nil for that of who makes it.
+    /// The group of everything in the folder; nil for the group of the process that makes it.
     private var group: UInt32? {
         permissions & (Self.groupMayWrite | Self.setGroup) == 0 ? nil : folder.group
     }
 
-    /// Gives others what the folder allows, in a directory of this user's own.
+    /// Gives other users access to a directory that belongs to this user.
     ///
-    /// Nothing happens to a directory of somebody else, or one that allows it already.
+    /// Leaves other users' directories, and those that already grant the access, unchanged.
     func apply(to directory: OpenDirectory) throws(SystemError) {
         let status = try directory.status()
         guard let change = change(of: status, atLeast: self.directory) else { return }
         try directory.setAccess(group: change.group, change.permissions)
     }
 
-    /// Lets others read a file that this user has just made.
+    /// Gives other users read access to a file that this user has just made.
     func apply(to file: POSIXStorageFile) throws(SystemError) {
         guard let change = change(of: try file.status(), atLeast: self.file) else { return }
         try file.setAccess(group: change.group, change.permissions)
@@ -56,7 +57,8 @@ struct FolderAccess {
 }
 
 extension SystemError {
-    /// The error with whose the directory is in which nothing may be changed, for who can mend that.
+    /// The error with the owner of the directory that cannot be written, so that the reader knows who can fix
+    /// it.
     var withOwner: String {
         guard isForbidden, let subject else { return description }
         let parent = Directory.parent(of: subject)

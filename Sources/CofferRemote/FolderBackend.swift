@@ -1,24 +1,24 @@
 package import CofferSystem
 
-/// A folder as a remote: on this machine, on a server that is mounted, or one that another tool replicates.
+/// A folder as a remote: on this machine, on a mounted server, or replicated by another tool.
 ///
-/// An object is a file whose path in the folder is the object's name. The folder must be there; it is never made, and
-/// below it nothing is, where the vault's format object is missing: so a mount point on which nothing is mounted
-/// stays as it is. Names lie in "vaults/ID/…". Symbolic links in the folder are not followed.
+/// An object is a file whose path in the folder is the object's name; names have the form "vaults/ID/…". The
+/// folder itself must exist, and is never made. Below it, nothing is made while the vault's format object is
+/// missing, so that an unused mount point stays as it is. Symbolic links in the folder are not followed.
 package struct FolderBackend: RemoteBackend {
     private static let threadCountMax = 8
 
     private let tree: FolderTree
     private let calls = BlockingCalls("coffer-folder", max: threadCountMax)
 
-    /// Uses the folder at an absolute path, in which symbolic links are followed.
+    /// Uses the folder at an absolute path; symbolic links in the path are followed.
     ///
     /// Opens nothing yet.
     package init(path: String) {
         self.init(path: path, publishing: FolderPublishing.allCases)
     }
 
-    /// Uses only some ways to publish an object, to be tried in this order, and calls that may fail in odd ways.
+    /// Uses only these ways to publish an object, in this order, and replaceable system calls, for tests.
     package init(path: String, publishing: [FolderPublishing], calls: FolderCalls = FolderCalls()) {
         tree = FolderTree(path: path, publishing: publishing, calls: calls)
     }
@@ -70,7 +70,7 @@ package struct FolderBackend: RemoteBackend {
         FolderWatch.changes(of: tree, below: prefix, polling: .standard)
     }
 
-    /// As `changes(below:)`, with a schedule of one's own, and without the kernel's help if it is not wanted.
+    /// Like `changes(below:)`, with the given schedule, and optionally without the kernel's notifications.
     package func changes(
         below prefix: RemotePrefix, polling: PollSchedule, usesNotifications: Bool
     ) -> RemoteChanges {

@@ -1,29 +1,29 @@
 internal import CofferSystem
 internal import Glibc
 
-/// A claim on a name that is free: a file beside the temporary ones that only one can make.
+/// A claim on a free name: a file next to the temporary files, which only one process can create.
 struct FolderClaim {
-    /// How old a claim must be to be taken for abandoned, in nanoseconds: an hour.
+    /// The age from which a claim counts as abandoned, in nanoseconds: an hour.
     private static let age: Int64 = 3600 * 1_000_000_000
-    /// How often, and how long, others are waited for: two seconds in all.
+    /// The number and length of pauses while another process holds the claim: two seconds in all.
     private static let attemptCountMax = 200
     private static let pauseMicroseconds: UInt32 = 10_000
 
     private let directory: OpenDirectory
     private let name: String
 
-    /// Makes a claim; waits for others who have one on the same name.
+    /// Makes a claim; waits while another process has a claim on the same name.
     ///
-    /// - Throws: EEXIST once the name is taken; EBUSY where a claim stays.
+    /// - Throws: EEXIST once the name is taken; EBUSY if another claim stays.
     init(of object: String, in target: OpenDirectory, beside temporary: FolderTemporary) throws(SystemError) {
-        // Claims of all directories of a vault lie side by side.
+        // The claims of all directories of a vault are in one directory.
         let parent = target.path.split(separator: "/").suffix(2).joined(separator: ".")
         name = FolderTemporary.claimPrefix + String("\(parent).\(object)".suffix(240))
         directory = temporary.directory
         for _ in 0..<Self.attemptCountMax {
             do throws(SystemError) {
                 let file = try directory.createFile(name)
-                // With something in it, too: rclone brings a file back that was removed empty.
+                // The file gets contents, because rclone brings back an empty file that was removed.
                 try? Self.holder(getpid()).withRawSpan { bytes throws(SystemError) in
                     try file.write(bytes, at: 0)
                 }
@@ -43,14 +43,14 @@ struct FolderClaim {
         throw .busy(object)
     }
 
-    /// What a claim holds: which start of which machine, and which process there, has it.
+    /// The contents of a claim, which identify the boot of the machine, and the process.
     private static func holder(_ process: pid_t) -> [UInt8] {
         let path = "/proc/sys/kernel/random/boot_id"
         let start = (try? WholeFile.read(path, limit: 64)) ?? []
         return start.filter { $0 != UInt8(ascii: "\n") } + Array(" \(process)\n".utf8)
     }
 
-    /// Whether a process had the claim that ran on this machine and was killed.
+    /// Whether the claim belongs to a process on this machine, since its last boot, that has ended.
     private func isOfEndedProcess() -> Bool {
         guard let file = try? directory.openFile(name), let status = try? file.status(),
             status.kind == .regular, status.byteCount <= 64
@@ -68,9 +68,9 @@ struct FolderClaim {
         return kill(process, 0) != 0 && errno == ESRCH
     }
 
-    /// Gives the claim back.
+    /// Gives up the claim.
     func remove() {
-        // One that stays is taken for abandoned some day.
+        // If this fails, the claim counts as abandoned after a while.
         _ = try? directory.removeFile(name)
     }
 }

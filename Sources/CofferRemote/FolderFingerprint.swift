@@ -1,13 +1,14 @@
 internal import CofferSystem
 
-/// What changes when an object comes, goes or is replaced: a digest of the directories and when they were changed.
+/// A digest of directories, their names and times, which changes when an object is added, removed, or
+/// replaced.
 struct FolderFingerprint: Equatable {
     private var digest = 0
-    /// Directories that count; more are not looked at.
+    /// The number of directories that are read; further ones are ignored.
     private static let directoryCountMax = 100_000
     private var directoryCount = 0
 
-    /// Looks at all directories below a prefix; blocks.
+    /// Reads all directories below a prefix; blocks.
     init(of tree: FolderTree, below prefix: RemotePrefix) {
         guard let root = try? tree.openRoot(), let top = try? tree.open(prefix, in: root) else {
             return
@@ -22,11 +23,11 @@ struct FolderFingerprint: Equatable {
         hasher.combine(prefix)
         hasher.combine(status.modified)
         hasher.combine(status.identity)
-        // Added up, as directories give their names in no order.
+        // Digests are summed, since directories list their names in no particular order.
         digest &+= hasher.finalize()
         var inner: [String] = []
         try? directory.forEach { entry throws(SystemError) in
-            // Names too: times may stand still for milliseconds, or for seconds.
+            // Names are included, since file times may not advance for milliseconds, or even seconds.
             var hasher = Hasher()
             hasher.combine(prefix)
             hasher.combine(entry.name)

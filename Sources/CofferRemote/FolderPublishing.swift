@@ -1,40 +1,43 @@
 package import CofferSystem
 
-/// Ways to give an object its name only where the name is free.
+/// The ways to give an object its name only if the name is free.
 package enum FolderPublishing: CaseIterable, Sendable {
-    /// link(2), which fails where the name is taken: nearly everywhere, NFS included.
+    /// link(2), which fails if the name is taken; works nearly everywhere, including NFS.
     case link
-    /// renameat2(2) with RENAME_NOREPLACE: FAT, CIFS, and others without links.
+    /// renameat2(2) with RENAME_NOREPLACE; for FAT, CIFS, and other file systems without links.
     case rename
-    /// A claim on the name, made with O_EXCL, then a look, then rename(2): where there is neither of the others, as
-    /// in some FUSE file systems. Keeps apart all who do the same, as long as none sleeps for hours between.
+    /// A claim on the name, made with O_EXCL, then a check, then rename(2).
+    ///
+    /// For file systems with neither of the others, such as some FUSE ones. Excludes every process that uses
+    /// claims, too, unless one pauses for hours between the steps.
     case claim
 }
 
-/// Calls on a folder that file systems fail in ways of their own; tests make them fail.
+/// System calls that some file systems fail in unusual ways; tests replace them.
 package struct FolderCalls: Sendable {
-    /// As link(2): from a name in a directory to a name in a directory.
+    /// Like link(2), from a name in a directory to a name in a directory.
     package var link: @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void = {
         (from, name, target, newName) throws(SystemError) in try from.link(name, to: target, newName)
     }
-    /// As rename(2), of what is in the way.
+    /// Like rename(2), for moving an obstacle out of the way.
     package var moveAside:
         @Sendable (OpenDirectory, String, OpenDirectory, String) throws(SystemError) -> Void =
             { (from, name, target, newName) throws(SystemError) in try from.rename(name, to: target, newName)
             }
-    /// As close(2) of a file that was written.
+    /// Like close(2) of a file that was written.
     package var flush: @Sendable (POSIXStorageFile) throws(SystemError) -> Void = {
         (file) throws(SystemError) in try file.flush()
     }
 
-    /// Those of the system.
+    /// The real system calls.
     package init() {}
 }
 
 extension FolderTree {
-    /// Gives a temporary file its name, if that is free; then the temporary name is gone or without meaning.
+    /// Gives a temporary file its name, if that is free; afterwards the temporary name is gone or
+    /// meaningless.
     ///
-    /// - Throws: `.exists`.
+    /// - Throws: `.exists` if the name is taken.
     func publish(_ temporary: FolderTemporary, as name: String, in target: OpenDirectory) throws(RemoteError)
     {
         for way in publishing {
@@ -54,10 +57,10 @@ extension FolderTree {
         throw .unsupported("\(path) cannot create a name only if it is absent")
     }
 
-    /// Whether an error means that the file system does not have a call.
+    /// Whether an error means that the file system lacks a call.
     ///
-    /// Those who give names in different ways may give one twice: so nobody goes on to the next way only because the
-    /// disk, or the network behind it, failed once.
+    /// Two processes that publish in different ways could both succeed with the same name. So a single
+    /// failure of the disk, or of the network, must not make a process try the next way.
     private func isMissing(
         _ way: FolderPublishing, _ error: SystemError, beside temporary: FolderTemporary
     ) -> Bool {
@@ -70,7 +73,7 @@ extension FolderTree {
         }
     }
 
-    /// Whether a file can be moved to a name only if that is free, tried with a name that nobody else uses.
+    /// Whether the file system supports exclusive renames; tries it with a name that no other process uses.
     private func renamesExclusively(_ temporary: FolderTemporary) -> Bool {
         let (directory, probe) = (temporary.directory, temporary.name + ".probe")
         do throws(SystemError) {
@@ -82,7 +85,7 @@ extension FolderTree {
         }
     }
 
-    /// Whether a file can have two names here, tried with a name that nobody else uses.
+    /// Whether the file system supports hard links; tries it with a name that no other process uses.
     private func hasLinks(beside temporary: FolderTemporary) -> Bool {
         let probe = temporary.name + ".probe"
         do throws(SystemError) {
@@ -90,7 +93,7 @@ extension FolderTree {
             try temporary.directory.removeFile(probe)
             return true
         } catch {
-            // Anything else than that there are no links is for the next attempt to find out.
+            // Any other error is left to the next attempt to publish.
             return !error.isNotSupported && !error.mayMeanNotSupported
         }
     }
@@ -101,7 +104,8 @@ extension FolderTree {
         do throws(SystemError) {
             try calls.link(temporary.directory, temporary.name, target, name)
         } catch {
-            // Where the answer to the first request was lost, NFS repeats it and meets its own name: open(2), O_EXCL.
+            // If the reply to the first request is lost, an NFS client repeats it, and finds its own name:
+            // open(2), O_EXCL.
             guard error.isExisting, try temporary.file.status().linkCount > 1 else { throw error }
         }
     }

@@ -1,21 +1,22 @@
 internal import CofferSystem
 internal import Synchronization
 
-/// A file that is being written and has no name of an object yet, in "vaults/ID/.incoming".
+/// A file that is being written, and is not an object yet, in "vaults/ID/.incoming".
 ///
-/// The vault's own directory, as that is surely in the file system where the object will be. It is locked as long as
-/// it is written (flock), so that on one machine, and on servers that pass locks on, nobody takes it for abandoned.
+/// It is in the vault's own directory, because that is certain to be in the same file system as the object.
+/// The writer holds a lock (flock) on it, so that processes on the same machine, or on others if the server
+/// passes locks on, do not take it for abandoned.
 struct FolderTemporary {
     static let directoryName = ".incoming"
     static let claimPrefix = "claim."
-    /// How old a file there must be to be taken for abandoned, in nanoseconds: two days.
+    /// The age from which a temporary file counts as abandoned, in nanoseconds: two days.
     static let age: Int64 = 2 * 86400 * 1_000_000_000
 
     let directory: OpenDirectory
     let name: String
     let file: POSIXStorageFile
 
-    /// Makes an empty one.
+    /// Makes an empty file.
     ///
     /// - Parameter directory: "vaults/ID/.incoming".
     init(in directory: OpenDirectory, _ access: FolderAccess) throws(RemoteError) {
@@ -28,15 +29,15 @@ struct FolderTemporary {
         _ = file.lock()
     }
 
-    /// Removes the temporary name, if there still is one.
+    /// Removes the temporary name, if it still exists.
     func remove() {
-        // Whoever cleans finds it otherwise.
+        // If this fails, a later cleanup removes it.
         _ = try? directory.removeFile(name)
     }
 
-    /// Removes what processes that were killed left behind.
+    /// Removes the temporary files and claims of processes that were killed.
     ///
-    /// The age is by the clock of the file system's host: what it says of this file, which was just written.
+    /// Ages are by the clock of the file system's host, which is read from this file, as it was just written.
     func removeAbandoned(olderThan age: Int64 = Self.age) throws(SystemError) {
         let now = try file.status().modified
         var old: [String] = []
@@ -49,12 +50,12 @@ struct FolderTemporary {
             return old.count < 1000
         }
         for name in old where !isLive(name) {
-            // What another user left, he or the server's owner removes.
+            // Another user's file is for that user, or the server's owner, to remove.
             _ = try? directory.removeFile(name)
         }
     }
 
-    /// Whether a writer has it locked; what cannot be opened is not for this process to judge.
+    /// Whether a writer holds its lock; a file that cannot be opened counts as live.
     private func isLive(_ name: String) -> Bool {
         guard let file = try? directory.openFile(name) else { return true }
         return !file.lock()
@@ -62,10 +63,10 @@ struct FolderTemporary {
 }
 
 extension FolderTree {
-    /// How long after one look for abandoned files the next one is due, in nanoseconds: an hour.
+    /// The time between two cleanups, in nanoseconds: an hour.
     private static var cleaningInterval: Int64 { 3600 * 1_000_000_000 }
 
-    /// Removes what was left behind, at most once an hour.
+    /// Removes abandoned files, at most once an hour.
     func cleanNowAndThen(_ temporary: FolderTemporary) {
         let isDue = lastCleaning.withLock { last in
             let now = Clock.monotonic
@@ -73,7 +74,7 @@ extension FolderTree {
             last = now
             return true
         }
-        // A hint: whoever comes next tries again.
+        // If this fails, the next cleanup tries again.
         if isDue { try? temporary.removeAbandoned() }
     }
 }

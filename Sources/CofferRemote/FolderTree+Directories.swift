@@ -1,16 +1,17 @@
 internal import CofferSystem
 
 extension FolderTree {
-    /// Whether the folder is on a file system that others may change without this machine's kernel.
+    /// Whether other machines may change the folder's file system without this machine's kernel.
     var needsLooks: Bool {
         guard let type = try? OpenDirectory.open(path).fileSystemType() else { return true }
         return WatchedDirectories.isShared(type)
     }
 
-    /// Directories that are looked at; more tell nothing new.
+    /// The number of directories that are examined; more would show nothing new.
     private static var directoryCountMax: Int { 10_000 }
 
-    /// Says which directories below a prefix, temporary ones included, this user may not change, and whose they are.
+    /// Names the directories below a prefix, including temporary ones, that this user cannot change, and
+    /// their owners.
     func obstacles(below prefix: RemotePrefix) throws(RemoteError) -> [String] {
         guard let top = try open(prefix, in: try openRoot()) else { return [] }
         var found: [String] = []
@@ -40,8 +41,8 @@ extension FolderTree {
         }
     }
 
-    /// Removes the empty directories below a prefix, that of temporary files included, then the one of the prefix
-    /// itself, and those above that are empty, but for the folder.
+    /// Removes the empty directories below a prefix, including those of temporary files, then the prefix's
+    /// own directory and its empty parents, up to the folder, which stays.
     func tidy(_ prefix: RemotePrefix) throws(RemoteError) {
         let root = try openRoot()
         var way: [(parent: OpenDirectory, name: String)] = []
@@ -78,7 +79,7 @@ extension FolderTree {
 }
 
 extension OpenDirectory {
-    /// A directory in this one; nil where there is none, or something else.
+    /// Opens a directory in this one; nil if there is none, or something else has the name.
     fileprivate func existing(_ name: String) throws(SystemError) -> OpenDirectory? {
         do throws(SystemError) { return try subdirectory(name) } catch {
             if error.isMissing || error.isNotDirectory { return nil }

@@ -1,7 +1,7 @@
 internal import CofferSystem
 
 extension FolderTree {
-    /// Entries of a page.
+    /// The maximum number of entries in a page.
     static var pageEntryCountMax: Int { 1000 }
 
     func list(_ prefix: RemotePrefix, after: RemoteName?) throws(RemoteError) -> RemotePage {
@@ -16,15 +16,16 @@ extension FolderTree {
     }
 }
 
-/// One page of a listing, on the way through the directories in the order of names.
+/// One page of a listing, made by walking the directories in the order of names.
 ///
-/// Directories give their names in no order, and may have millions. Each is read as often as it takes to go through
-/// it in batches of the smallest names that are left: memory is bounded by the batch, and a page costs one reading.
+/// Directories list their names in no particular order, and may have millions. Each directory is read in
+/// passes, and each pass takes a batch of the smallest remaining names. So memory is bounded by the batch,
+/// and a page costs one pass.
 struct FolderListing {
     private let after: RemoteName?
     private let entryCountMax: Int
     private(set) var entries: [RemotePage.Entry] = []
-    /// Whether the page ended before the names did.
+    /// Whether more names follow the page.
     private(set) var isFull = false
 
     init(after: RemoteName?, entryCountMax: Int) {
@@ -38,9 +39,9 @@ struct FolderListing {
         return prefix.contains(after) || prefix.text > after.text
     }
 
-    /// Adds what is in a directory; answers whether there is room for more.
+    /// Adds the contents of a directory; returns whether there is room for more.
     mutating func walk(_ directory: OpenDirectory, _ prefix: RemotePrefix) throws(SystemError) -> Bool {
-        // What is left of `after` in this directory; all names here follow it if it is not of this directory.
+        // The part of `after` inside this directory. If `after` is elsewhere, all names here follow it.
         let rest = after.flatMap { prefix.contains($0) ? $0.text.dropFirst(prefix.text.count) : nil }
         var bound = rest.map(String.init) ?? ""
         var isFirst = true
@@ -55,7 +56,7 @@ struct FolderListing {
         }
     }
 
-    /// Adds a file, or what is in a directory: a key with "/" at its end.
+    /// Adds a file, or, if the key ends with "/", the contents of a directory.
     private mutating func add(
         _ key: String, _ directory: OpenDirectory, _ prefix: RemotePrefix
     ) throws(SystemError) -> Bool {
@@ -75,14 +76,15 @@ struct FolderListing {
             entries.append(RemotePage.Entry(name: name, byteCount: status.byteCount))
             return true
         } catch {
-            // Deleted, or made something else, since it was read.
+            // It was deleted, or replaced by something else, since the directory was read.
             if error.isMissing || error.isNotDirectory { return true }
             throw error
         }
     }
 
-    /// The smallest keys that are wanted: names of files, and names of directories with "/" behind them, by which
-    /// they are ordered as the names of the objects in them are.
+    /// The smallest wanted keys: the names of files, and the names of directories followed by "/".
+    ///
+    /// The "/" sorts a directory as the names of the objects in it sort.
     private static func smallest(
         _ count: Int, in directory: OpenDirectory, _ prefix: RemotePrefix, where isWanted: (String) -> Bool
     ) throws(SystemError) -> [String] {

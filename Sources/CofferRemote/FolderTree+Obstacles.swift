@@ -1,15 +1,16 @@
 internal import CofferSystem
 internal import Glibc
 
-// What is no object is no obstacle: a directory, a pipe, a device or a symbolic link in an object's place, and anything
-// but a directory where objects have one.
+// Anything that is not an object must not block one: a directory, a pipe, a device, or a symbolic link in an
+// object's place, and anything but a directory in a directory's place.
 extension FolderTree {
-    /// What the names of things begin with that were moved out of the way, into `.incoming`.
+    /// The prefix of the names that obstacles get when they are moved into `.incoming`.
     ///
-    /// Those that stay where they were have a "." in front of it, so that no object has such a name.
+    /// An obstacle that has to stay in its directory also gets a leading ".", so that no object has such a
+    /// name.
     static var asidePrefix: String { "aside." }
 
-    /// Moves what is in an object's place out of the way, unless that is an object.
+    /// Moves whatever is in an object's place out of the way, unless it is an object.
     ///
     /// - Returns: Whether the place is free.
     func clearPlace(
@@ -25,7 +26,7 @@ extension FolderTree {
         return true
     }
 
-    /// Opens a directory that objects lie in, and makes it if it is missing, or something else is in its place.
+    /// Opens a directory for objects; makes it if it is missing, or if something else is in its place.
     func makeDirectory(
         _ name: String, in parent: OpenDirectory, aside vault: OpenDirectory?
     ) throws(RemoteError) -> OpenDirectory {
@@ -38,7 +39,8 @@ extension FolderTree {
                 }
             }
         } catch {
-            // The folder and its vaults are others' to arrange; below a vault is nothing but objects.
+            // The folder and the directories of its vaults are for users to arrange; below a vault there are
+            // only objects.
             guard case .refused = error, let vault,
                 let status = try? parent.status(of: name), status.kind != .directory
             else { throw error }
@@ -50,7 +52,8 @@ extension FolderTree {
         }
     }
 
-    /// Opens a vault's directory of temporary files, and makes it if it is missing, or something else is in its place.
+    /// Opens a vault's directory of temporary files; makes it if it is missing, or if something else is in
+    /// its place.
     func openIncoming(in vault: OpenDirectory) throws(RemoteError) -> OpenDirectory {
         let name = FolderTemporary.directoryName
         do throws(SystemError) {
@@ -59,7 +62,7 @@ extension FolderTree {
         } catch {
             guard error.isNotDirectory || error.isNoFile else { throw RemoteError(changing: error) }
         }
-        // Not into itself.
+        // `.incoming` itself cannot take the obstacle.
         try moveFileAside(name, in: vault, aside: nil)
         return try changing { () throws(SystemError) in
             try vault.makeSubdirectory(name)
@@ -67,15 +70,16 @@ extension FolderTree {
         }
     }
 
-    /// Moves a directory in an object's place out of the way, whole: whoever made it may want it.
+    /// Moves a directory out of an object's place as a whole, since its maker may want it.
     private func moveDirectoryAside(
         _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory
     ) throws(RemoteError) {
-        // With "/" behind it, nothing else is moved: no object that has come meanwhile.
+        // The trailing "/" restricts the rename to directories, so that an object that just arrived is not
+        // moved.
         try moveAside(name + "/", in: target, to: incoming)
     }
 
-    /// Moves what is no directory out of a directory's place.
+    /// Moves anything but a directory out of a directory's place.
     private func moveFileAside(
         _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory?
     ) throws(RemoteError) {
@@ -87,12 +91,14 @@ extension FolderTree {
             return
         } catch {
             let kind = (try? target.status(of: name))?.kind
-            // Somebody else was first.
+            // Another process was faster.
             if error.isMissing || kind == nil || kind == .directory { return }
         }
-        // Not all file systems have links, and Linux allows none to files of others that one may not write.
+        // Not all file systems have links, and Linux refuses a link to another user's file that this user
+        // cannot write.
         guard let moved = try moveAside(name, in: target, to: incoming) else { return }
-        // A directory may have come meanwhile: it goes back, unless another one has taken its place.
+        // A directory may have arrived in the meantime: it is moved back, unless another one has taken its
+        // place.
         let status = try reading { () throws(SystemError) in try moved.directory.status(of: moved.name) }
         guard status?.kind == .directory else { return }
         do throws(SystemError) {
@@ -102,12 +108,13 @@ extension FolderTree {
         }
     }
 
-    /// Moves a pipe, a device or a symbolic link out of an object's place.
+    /// Moves a pipe, a device, or a symbolic link out of an object's place.
     private func moveSpecialAside(
         _ name: String, in target: OpenDirectory, aside incoming: OpenDirectory
     ) throws(RemoteError) {
         guard let moved = try moveAside(name, in: target, to: incoming) else { return }
-        // An object may have come meanwhile: it goes back, unless another one has taken its place.
+        // An object may have arrived in the meantime: it is moved back, unless another one has taken its
+        // place.
         let status = try reading { () throws(SystemError) in try moved.directory.status(of: moved.name) }
         guard status?.kind == .regular else { return }
         do throws(SystemError) {
@@ -122,16 +129,18 @@ extension FolderTree {
         }
     }
 
-    /// Where something was moved to.
+    /// The new place of an obstacle.
     private struct Moved {
         let directory: OpenDirectory
         let name: String
     }
 
-    /// Moves something into `.incoming`, or where that is not allowed to a name beside it which no object has: who may
-    /// not write a directory may not move it into another one.
+    /// Moves an obstacle into `.incoming`, or, where that is not allowed, to a name in its own directory that
+    /// no object has.
     ///
-    /// - Returns: Nil where it is not there any more: somebody else was first.
+    /// Moving a directory into another one requires the right to write the moved directory.
+    ///
+    /// - Returns: Nil if it is gone: another process was faster.
     @discardableResult
     private func moveAside(
         _ name: String, in target: OpenDirectory, to incoming: OpenDirectory?

@@ -2,11 +2,11 @@ internal import CofferSystem
 internal import Synchronization
 
 extension FolderTree {
-    /// Directories that `durable` remembers at most.
+    /// The maximum number of directories in `durable`.
     private static var durableCountMax: Int { 4096 }
 
-    /// Bytes of an object from which on it is read and written past the page cache: nobody reads it again here so
-    /// soon, and the disk is faster without.
+    /// The size from which an object bypasses the page cache, in bytes: it is not read again here soon, and
+    /// the disk is faster this way.
     static var directByteCountMin: Int { 1 << 20 }
 
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) throws(RemoteError) {
@@ -21,7 +21,7 @@ extension FolderTree {
         let vault = try makeDirectories(format.parent, in: root, access)
         let target = try makeDirectories(name.parent, in: root, access)
         if ifAbsent {
-            // Only to spare the writing; who is first is decided below.
+            // This only saves writing in vain; publishing decides which writer is first.
             let status = try reading { () throws(SystemError) in try target.status(of: name.last) }
             if status?.kind == .regular { throw .exists }
         }
@@ -53,14 +53,15 @@ extension FolderTree {
             try changing { () throws(SystemError) in try file.write(rest, at: max(offset, written)) }
             offset += piece.byteCount
         }
-        // Before it has a name: a name that outlives a power cut has all of its bytes, and so has one that others see.
+        // Synced before it gets its name: so an object that others see, or that survives a power cut, is
+        // complete.
         try changing { () throws(SystemError) in
             try file.dataSync()
             try calls.flush(file)
         }
     }
 
-    /// Opens the directory of a prefix, makes what is missing, and brings its names to disk.
+    /// Opens the directory of a prefix, makes the missing ones, and syncs their names to disk.
     private func makeDirectories(
         _ prefix: RemotePrefix, in root: OpenDirectory, _ access: FolderAccess
     ) throws(RemoteError) -> OpenDirectory {
@@ -69,20 +70,21 @@ extension FolderTree {
         for (depth, segment) in prefix.segments.enumerated() {
             let parent = directory
             directory = try makeDirectory(String(segment), in: parent, aside: vault)
-            // In front of it are "vaults" and the vault's id.
+            // The first two segments are "vaults" and the vault's id.
             if depth == 1 { vault = directory }
             try bringToDisk(directory, in: parent, access)
         }
         return directory
     }
 
-    /// Whoever made a directory may not have come to sync its name yet, nor to let others in.
+    /// Syncs a directory's name and sets its access, as its maker may not have come to either.
     private func bringToDisk(
         _ directory: OpenDirectory, in parent: OpenDirectory, _ access: FolderAccess
     ) throws(RemoteError) {
         let identity = try reading { () throws(SystemError) in try directory.status() }.identity
         if durable.withLock({ $0.contains(identity) }) { return }
-        // Some file systems know no permissions; who may not enter is told so when it matters.
+        // Some file systems have no permissions; a user who lacks access gets the error of the call that
+        // fails.
         try? access.apply(to: directory)
         try sync(parent)
         durable.withLock { durable in

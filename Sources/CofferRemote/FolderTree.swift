@@ -1,17 +1,17 @@
 internal import CofferSystem
 internal import Synchronization
 
-/// The calls that a folder's backend makes; they block.
+/// The blocking calls of the folder backend.
 ///
-/// The folder is opened for each call anew: it may be mounted, unmounted and replaced at any time, and a descriptor
-/// that is kept would hold a mount. All steps of a call happen in the folder that it opened.
+/// Each call opens the folder again: it may be mounted, unmounted, or replaced at any time, and a descriptor
+/// that stays open would keep a mount busy. All steps of a call happen in the folder that it opened.
 final class FolderTree: Sendable {
     let path: String
     let publishing: [FolderPublishing]
     let calls: FolderCalls
-    /// Directories whose names this process has seen to be on disk, up to some number.
+    /// Directories whose names are known to be on disk, up to a limit.
     let durable = Mutex<Set<FileIdentity>>([])
-    /// When what others left behind was looked for last, by the monotonic clock.
+    /// The time of the last cleanup of abandoned files, by the monotonic clock.
     let lastCleaning = Mutex<Int64?>(nil)
 
     init(path: String, publishing: [FolderPublishing], calls: FolderCalls = FolderCalls()) {
@@ -22,7 +22,7 @@ final class FolderTree: Sendable {
 
     /// Opens the folder.
     ///
-    /// - Throws: `.unreachable` where it is missing.
+    /// - Throws: `.unreachable` if it is missing.
     func openRoot() throws(RemoteError) -> OpenDirectory {
         do throws(SystemError) {
             return try OpenDirectory.open(path)
@@ -33,12 +33,12 @@ final class FolderTree: Sendable {
         }
     }
 
-    /// Opens the directory that a name is in; nil if it is missing.
+    /// Opens the directory that contains a name; nil if it is missing.
     func openParent(_ name: RemoteName, in root: OpenDirectory) throws(RemoteError) -> OpenDirectory? {
         try open(name.parent, in: root)
     }
 
-    /// Opens the directory of a prefix; nil if it is missing, or something else is there.
+    /// Opens the directory of a prefix; nil if it is missing or is not a directory.
     func open(_ prefix: RemotePrefix, in root: OpenDirectory) throws(RemoteError) -> OpenDirectory? {
         do throws(SystemError) {
             var directory = root
@@ -50,7 +50,8 @@ final class FolderTree: Sendable {
         }
     }
 
-    /// Checks that the vault of a name is in this folder, so that what is not found is absent, and not unmounted.
+    /// Checks that the folder contains the vault of a name, so that a missing object is absent rather than
+    /// unmounted.
     ///
     /// - Throws: `.unreachable`; `.refused` for names that belong to no vault.
     func checkVault(_ segments: [Substring], in root: OpenDirectory) throws(RemoteError) {
@@ -81,7 +82,7 @@ final class FolderTree: Sendable {
 
     func getBuffer(_ name: RemoteName, _ range: Range<Int>) throws(RemoteError) -> BufferPart {
         let (file, wanted, _) = try open(name, range)
-        // Whole pages, which hold it.
+        // Room for the whole pages that contain the range.
         let buffer = AlignedBuffer(forSealed: wanted.count + 8192)
         if wanted.isEmpty { return BufferPart(buffer, 0..<0) }
         let got = try reading { () throws(SystemError) in
@@ -95,7 +96,7 @@ final class FolderTree: Sendable {
         return BufferPart(buffer, got)
     }
 
-    /// Opens an object, and says which part of a range, and how many bytes in all, it has.
+    /// Opens an object; returns the part of the range that it has, and its size.
     private func open(
         _ name: RemoteName, _ range: Range<Int>
     ) throws(RemoteError) -> (POSIXStorageFile, Range<Int>, byteCount: Int) {
@@ -104,7 +105,7 @@ final class FolderTree: Sendable {
             guard let directory = try openParent(name, in: root) else { throw .absent }
             let file = try reading { () throws(SystemError) in
                 do throws(SystemError) { return try directory.openFile(name.last) } catch {
-                    // What is no object is no obstacle, and nothing is read through it.
+                    // Anything that is not an object counts as absent, and is not read.
                     throw error.isNoFile ? .missing(name.last) : error
                 }
             }
@@ -112,7 +113,7 @@ final class FolderTree: Sendable {
             guard status.kind == .regular else { throw .absent }
             return (file, range.clamped(to: 0..<status.byteCount), status.byteCount)
         } catch {
-            // That a vault's first object is absent says that the vault is.
+            // An absent format object means that the vault is absent, so there is nothing to check.
             if error == .absent, name != name.vaultFormat { try checkVault(name.segments, in: root) }
             throw error
         }
@@ -135,12 +136,12 @@ final class FolderTree: Sendable {
         if name != name.vaultFormat { try checkVault(name.segments, in: root) }
     }
 
-    /// Brings names to disk where the file system can be asked to.
+    /// Syncs a directory's names to disk, where the file system supports that.
     func sync(_ directory: OpenDirectory) throws(RemoteError) {
         do throws(SystemError) {
             try directory.sync()
         } catch {
-            // Some file systems have no fsync for directories, and say so with EINVAL, EBADF or ENOSYS.
+            // File systems that cannot fsync a directory answer EINVAL, EBADF, or ENOSYS.
             if !error.isNotSupported { throw RemoteError(changing: error) }
         }
     }

@@ -2,11 +2,12 @@ internal import CofferSystem
 
 /// Watches a folder for changes below a prefix, on a thread of its own.
 ///
-/// The kernel tells of changes that this machine makes (inotify); on file systems that others change, as on a server,
-/// the thread looks on a schedule, too. Where the kernel cannot tell, it only looks.
+/// The kernel reports changes that this machine makes (inotify). On file systems that other machines change,
+/// the thread also polls on a schedule. If the kernel cannot report changes, the thread only polls.
 final class FolderWatch: Sendable {
-    /// How often an otherwise silent watch looks whether its folder is still the same, in milliseconds: something
-    /// may have been mounted on it, of which the kernel does not tell.
+    /// The interval at which a silent watch checks whether its folder is still the same, in milliseconds.
+    ///
+    /// The kernel does not report that something was mounted on it.
     private static let recheck: Int32 = 60_000
 
     private let tree: FolderTree
@@ -28,12 +29,12 @@ final class FolderWatch: Sendable {
 
     /// The changes below a prefix.
     ///
-    /// The thread ends with the sequence.
+    /// The thread ends when the sequence does.
     static func changes(
         of tree: FolderTree, below prefix: RemotePrefix, polling: PollSchedule, usesNotifications: Bool = true
     ) -> RemoteChanges {
         let mailbox = ChangeMailbox(below: prefix)
-        // What happened before anybody watched is for the reader to find.
+        // The reader has to find out about changes before the watch began.
         mailbox.post(prefix)
         do throws(SystemError) {
             let watch = try DirectoryWatch()
@@ -42,7 +43,7 @@ final class FolderWatch: Sendable {
             try Thread.startDetached("coffer-watch") { folder.run(polling) }
             return mailbox.changes { watch.wake() }
         } catch {
-            // No descriptors or no threads left: silence is allowed, as changes are hints.
+            // No descriptors or threads are left. Changes are only hints, so silence is allowed.
             return mailbox.changes {}
         }
     }
@@ -53,7 +54,7 @@ final class FolderWatch: Sendable {
         var isWatched = usesNotifications && watched.scan(watch)
         var fingerprint =
             watched.needsPolling || !isWatched ? FolderFingerprint(of: tree, below: prefix) : nil
-        // What happened until the watch was in place.
+        // Covers changes that happened until the watch was in place.
         mailbox.post(prefix)
         var lookTime = Clock.monotonic
         while !mailbox.isEnded {
@@ -80,7 +81,7 @@ final class FolderWatch: Sendable {
         }
     }
 
-    /// Watches directories that are new, and tells of them: something may be in them already.
+    /// Watches new directories, and posts a change for each, as something may be in them already.
     private func rescan(_ watched: inout WatchedDirectories) -> Bool {
         let before = watched.prefixes
         let isComplete = watched.scan(watch)

@@ -1,6 +1,6 @@
-/// When to look for changes where nobody tells: soon after one was seen, then less and less often.
+/// When to poll for changes that nothing reports: soon after a change, then less and less often.
 package struct PollSchedule: Equatable, Sendable {
-    /// Five seconds after a change, up to five minutes.
+    /// From five seconds after a change, up to five minutes.
     package static let standard = PollSchedule(first: 5000, max: 300_000)
 
     /// Milliseconds until the next look.
@@ -8,6 +8,8 @@ package struct PollSchedule: Equatable, Sendable {
     private let first: Int32
     private let max: Int32
 
+    /// Makes a schedule.
+    ///
     /// - Parameters:
     ///   - first: Milliseconds from a change to the next look.
     ///   - max: Milliseconds between looks at most.
@@ -18,7 +20,7 @@ package struct PollSchedule: Equatable, Sendable {
         self.max = max
     }
 
-    /// A look was taken.
+    /// Sets the pause after a poll.
     package mutating func looked(hasChanged: Bool) {
         pause = hasChanged ? first : min(max, pause + pause / 2 + 1)
     }

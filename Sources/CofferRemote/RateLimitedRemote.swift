@@ -1,16 +1,17 @@
 package import CofferSystem
 internal import Synchronization
 
-/// Sends and receives no faster than so many bytes per second, in each direction, over some time.
+/// Limits the average rate of bytes per second, separately for each direction.
 ///
-/// An object goes as fast as it can, and who comes next waits until its bytes are paid for; so no more than the
-/// objects under way come at once.
+/// One object moves at full speed, and the next call waits until that object's bytes are accounted for. So a
+/// burst is at most the objects in flight.
 package struct RateLimitedRemote: RemoteBackend {
     private let base: any RemoteBackend
     private let clock: any RemoteClock
     private let sending: RateLimit?
     private let receiving: RateLimit?
 
+    /// Wraps `base` with limits.
     /// - Parameters:
     ///   - sending: Bytes per second; nil for no limit.
     ///   - receiving: Bytes per second; nil for no limit.
@@ -71,7 +72,7 @@ package struct RateLimitedRemote: RemoteBackend {
     }
 }
 
-/// When the bytes of one direction are paid for.
+/// The time until which one direction's bytes are accounted for.
 private final class RateLimit: Sendable {
     private let bytesPerSecond: Int
     private let paidUntil = Mutex(Duration.zero)
@@ -81,9 +82,9 @@ private final class RateLimit: Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// Takes bytes into account.
+    /// Accounts for bytes.
     ///
-    /// - Returns: How long those before them still take.
+    /// - Returns: The time that the bytes before them still take.
     @discardableResult
     func pay(_ byteCount: Int, at now: Duration) -> Duration {
         paidUntil.withLock { paidUntil in

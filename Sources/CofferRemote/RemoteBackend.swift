@@ -2,77 +2,82 @@ package import CofferSystem
 
 /// A place that stores opaque objects by name.
 ///
-/// A backend is the code for one kind of it.
-///
-/// What each must give is in docs/protocol.md, "What a backend promises", and each promise is a case of
-/// RemoteConformance. What none promises: that the storage is honest, fresh or complete. A listing may lack what is
-/// there and have what is gone, and a read may be old; those above check what they get. All calls may be made from
-/// any number of tasks. A call that is cancelled throws `.cancelled` soon; what it had begun may still happen.
+/// docs/protocol.md, "What a backend promises", lists what every backend must guarantee; each promise is a
+/// case of RemoteConformance. No backend promises that its storage is honest, fresh, or complete: a listing
+/// may lack objects that exist and include deleted ones, and a read may return old bytes, so callers verify
+/// what they get. Any number of tasks may make calls at the same time. A cancelled call throws `.cancelled`
+/// soon; what it had begun may still take effect.
 package protocol RemoteBackend: Sendable {
-    /// What the storage allows.
+    /// The limits of the storage.
     var limits: RemoteLimits { get }
 
-    /// Names the place in messages to people; holds no credentials.
+    /// Names the place in messages to users; contains no credentials.
     func describe() -> String
 
-    /// Reads bytes of an object: those of the range that it has.
+    /// Reads the part of an object that the range covers.
     ///
-    /// A range that begins at the object's end or behind it, or that is empty, gives no bytes, and the object's size.
+    /// A range that is empty, or that begins at or after the object's end, returns no bytes, and the object's
+    /// size.
     ///
     /// - Parameter range: In bytes; not negative, and at most `limits.rangeByteCountMax` long.
-    /// - Throws: `.absent`; `.tooLarge`; `.unreachable` rather than `.absent` where the whole vault is missing.
+    /// - Throws: `.absent`; `.tooLarge`; `.unreachable` rather than `.absent` if the whole vault is missing.
     func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent
 
-    /// As `get`, for many bytes: they come into a buffer without being copied, where the backend can do that.
+    /// Like `get`, for large ranges: reads into a buffer without a copy, if the backend can.
     func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart
 
-    /// Stores an object, whole or not at all: whoever reads sees all of its bytes or nothing of it.
+    /// Stores an object atomically: a reader sees all of its bytes or none.
     ///
-    /// It has survived a power cut of the storage's machine when this returns, as far as the storage allows to ask
-    /// for that.
+    /// When this returns, the object survives a power cut of the storage's machine, as far as the storage
+    /// lets a client ensure that.
     ///
-    /// - Parameter ifAbsent: Whether an object that is there stays, and `.exists` is thrown: of several who put at
-    ///   once, one succeeds. Else what is there is replaced at one instant.
+    /// - Parameter ifAbsent: If true, an existing object stays, and the call throws `.exists`; of several
+    ///   concurrent puts, one succeeds. Otherwise an existing object is replaced atomically.
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError)
 
     /// Lists objects in the order of their names.
     ///
-    /// Objects that are put or deleted meanwhile may be in it or not; no other is left out or listed twice.
+    /// Objects that are put or deleted during the listing may be in it or not; no other object is left out or
+    /// listed twice.
     ///
     /// - Parameters:
-    ///   - prefix: With which their names begin.
+    ///   - prefix: The beginning of all names in the result.
     ///   - after: Only names greater than this one.
     func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage
 
-    /// Removes an object; one that is not there is removed already.
+    /// Removes an object; succeeds if there is none.
     func delete(_ name: RemoteName) async throws(RemoteError)
 
-    /// Says what would keep this user from changing objects below a prefix, for people; nothing where all is well, or
-    /// where nobody can tell without trying. Changes nothing.
+    /// Describes, for users, what would keep this user from changing objects below a prefix.
+    ///
+    /// Empty if nothing would, or if only trying can tell. Changes nothing.
     func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String]
 
-    /// Removes what is left below a prefix, of which every object was deleted; nothing where a storage has objects
-    /// alone.
+    /// Removes what remains below a prefix after all its objects were deleted; does nothing where a storage
+    /// has only objects.
     func tidy(_ prefix: RemotePrefix) async throws(RemoteError)
 
-    /// Whether others may change it without `changes` telling at once: then who wants to know soon has to look.
+    /// Whether others may change objects without `changes` reporting that at once, so that a caller has to
+    /// poll.
     func needsLooks() async -> Bool
 
-    /// Tells when something may have changed below a prefix: at once, for what came before, and from then on.
+    /// Reports when something may have changed below a prefix: once at the start, for earlier changes, and
+    /// from then on.
     ///
-    /// Each element names the part that may have changed; changes that nobody has asked for yet become one. It never
-    /// ends by itself, and watches only while it is kept. It is a hint: who must know lists now and then.
+    /// Each element names the part that may have changed; unread changes are merged. The sequence does not
+    /// end by itself, and the backend watches only as long as the sequence is kept. Changes are hints: a
+    /// caller that must know also lists from time to time.
     func changes(below prefix: RemotePrefix) -> RemoteChanges
 }
 
 extension RemoteBackend {
-    /// Nobody tells.
+    /// Polling is needed, as nothing is reported.
     package func needsLooks() async -> Bool { true }
 
-    /// Nobody can tell without trying.
+    /// Only trying can tell.
     package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] { [] }
 
-    /// Nothing is left.
+    /// Nothing remains.
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {}
 
     /// The bytes of `get`, copied.
@@ -81,14 +86,14 @@ extension RemoteBackend {
     }
 }
 
-/// Prefixes below which something may have changed.
+/// The prefixes below which something may have changed.
 package typealias RemoteChanges = AsyncStream<RemotePrefix>
 
-/// Bytes of an object, and how many it has in all.
+/// Bytes of an object, and its size.
 package struct RemoteContent: Equatable, Sendable {
-    /// Those that were asked for.
+    /// The bytes of the requested range.
     package let bytes: [UInt8]
-    /// The object's size.
+    /// The size of the whole object.
     package let objectByteCount: Int
 
     package init(bytes: [UInt8], objectByteCount: Int) {
@@ -101,9 +106,9 @@ package struct RemoteContent: Equatable, Sendable {
 package struct RemotePage: Equatable, Sendable {
     /// An object as a listing shows it.
     package struct Entry: Hashable, Sendable {
-        /// Its name.
+        /// The object's name.
         package let name: RemoteName
-        /// Its size.
+        /// The object's size in bytes.
         package let byteCount: Int
 
         package init(name: RemoteName, byteCount: Int) {
@@ -112,9 +117,9 @@ package struct RemotePage: Equatable, Sendable {
         }
     }
 
-    /// Objects in the order of their names; there may be none although more follow.
+    /// Objects in the order of their names; may be empty although more follow.
     package let entries: [Entry]
-    /// After which name the next page begins; nil if this is the last.
+    /// The name after which the next page begins; nil if this page is the last.
     package let next: RemoteName?
 
     package init(entries: [Entry], next: RemoteName?) {
@@ -123,13 +128,13 @@ package struct RemotePage: Equatable, Sendable {
     }
 }
 
-/// What a storage allows.
+/// The limits of a storage.
 package struct RemoteLimits: Equatable, Sendable {
-    /// Bytes of the largest object.
+    /// The size of the largest object, in bytes.
     package let objectByteCountMax: Int
-    /// Bytes that one `get` reads at most.
+    /// The longest range that one `get` reads, in bytes.
     package let rangeByteCountMax: Int
-    /// How many calls are worth making at a time; more wait for each other.
+    /// The number of calls that are worth making concurrently; further calls wait for each other.
     package let concurrentCallsMax: Int
 
     package init(objectByteCountMax: Int, rangeByteCountMax: Int, concurrentCallsMax: Int) {

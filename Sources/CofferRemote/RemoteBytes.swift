@@ -1,15 +1,15 @@
 package import CofferSystem
 
-/// Bytes to be put: in memory, or a part of a file, which is then never in memory as a whole.
+/// Bytes to put: in memory, or a part of a file, which is read piece by piece.
 package enum RemoteBytes: Sendable {
-    /// All of an array.
+    /// A whole array.
     case memory([UInt8])
     /// The first bytes of a buffer, which must not change.
     case buffer(AlignedBuffer, Int)
-    /// A part of a file, which must have it, and must not change.
+    /// A range of a file, which must contain it and must not change.
     case file(any StorageFile, Range<Int>)
 
-    /// How many.
+    /// The number of bytes.
     package var byteCount: Int {
         switch self {
         case .memory(let bytes): bytes.count
@@ -18,9 +18,9 @@ package enum RemoteBytes: Sendable {
         }
     }
 
-    /// Lends all bytes in order, in pieces; may block on the disk.
+    /// Passes all bytes to `body`, in order and in pieces; may block on the disk.
     ///
-    /// - Throws: `.unreadable` where the file fails or is too short, and what `body` throws.
+    /// - Throws: `.unreadable` if the file fails or is too short; errors of `body`.
     package func forEachPiece(
         of pieceByteCount: Int = 256 << 10, _ body: (RawSpan) throws(RemoteError) -> Void
     ) throws(RemoteError) {
@@ -48,14 +48,14 @@ package enum RemoteBytes: Sendable {
             let got = try piece.withMutableRawSpan { span throws(SystemError) in
                 try file.read(into: &span, at: offset)
             }
-            // EIO: the file is shorter than whoever asked believed.
+            // EIO: the file is shorter than the caller said.
             guard got == piece.count else { throw SystemError("read", code: 5, on: "what is to be sent") }
         } catch {
             throw .unreadable(error)
         }
     }
 
-    /// Whether the same bytes stand in `other`, which is the part of an object that begins at `offset`.
+    /// Whether `other`, the part of an object that begins at `offset`, has the same bytes.
     func matches(_ other: [UInt8], at offset: Int) throws(RemoteError) -> Bool {
         guard offset + other.count <= byteCount else { return false }
         switch self {

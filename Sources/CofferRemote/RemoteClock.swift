@@ -1,18 +1,18 @@
-/// Time as remotes see it, so that tests need not wait for it.
+/// The time for remotes; tests replace it, so that they need not wait.
 package protocol RemoteClock: Sendable {
-    /// Time since some moment; never goes back.
+    /// Time since an arbitrary moment; never goes back.
     var now: Duration { get }
-    /// Returns when the time is over.
+    /// Returns after the duration.
     ///
     /// - Throws: `.cancelled`.
     func sleep(for duration: Duration) async throws(RemoteError)
 }
 
-/// The time of this machine, which goes on while it sleeps.
+/// This machine's time, which continues while the machine sleeps.
 package struct ContinuousRemoteClock: RemoteClock {
     private let start = ContinuousClock.now
 
-    /// A clock that begins now.
+    /// A clock that starts now.
     package init() {}
 
     package var now: Duration { start.duration(to: .now) }

@@ -2,9 +2,9 @@ internal import CofferSystem
 internal import Glibc
 
 extension RemoteError {
-    /// What a failed call on a folder means for who wanted to read there.
+    /// The meaning of a failed system call on a folder, for a caller that reads.
     ///
-    /// ENOENT is for the caller to judge: what was missing may be the object, or all of the folder.
+    /// ENOENT becomes `.absent`; the caller finds out whether the object is missing, or the whole folder.
     init(_ error: SystemError) {
         self =
             switch error.code {
@@ -16,23 +16,23 @@ extension RemoteError {
                 .refused(error.description)
             case EOPNOTSUPP, ENOSYS, EINVAL: .unsupported(error.description)
             case EIO, EREMOTEIO, ENOMEM, EMFILE, ENFILE, EBUSY, EAGAIN: .failed(error.description)
-            // A server that is gone, or has another file system there now; anything else that a network says.
+            // A server that is gone or now has another file system there, and any other network error.
             default: .unreachable(error.description)
             }
     }
 
-    /// The same for who wanted to change something: where that is not permitted, it says whose the place is.
+    /// The meaning for a caller that changes something; a forbidden change names the owner of the place.
     init(changing error: SystemError) {
         self = error.isForbidden ? .refused(error.withOwner) : RemoteError(error)
     }
 }
 
-/// Runs calls of the system that read.
+/// Runs system calls that read, and translates their errors.
 func reading<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(RemoteError) -> Value {
     do throws(SystemError) { return try body() } catch { throw RemoteError(error) }
 }
 
-/// Runs calls of the system that change something.
+/// Runs system calls that change something, and translates their errors.
 func changing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(RemoteError) -> Value {
     do throws(SystemError) { return try body() } catch { throw RemoteError(changing: error) }
 }

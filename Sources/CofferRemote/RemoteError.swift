@@ -1,37 +1,38 @@
 package import CofferSystem
 
-/// Why a remote did not do what it was asked.
+/// Why a remote did not do what was asked.
 ///
-/// Unless the case says that nothing was changed, a put or delete may have had its effect, or may still have it later.
+/// Unless the case says that nothing changed, a put or delete may have taken effect, or may still do so
+/// later.
 package enum RemoteError: Error, Equatable {
-    /// There is no object of that name. Nothing was changed.
+    /// There is no object with that name. Nothing changed.
     case absent
-    /// There is an object of that name already, perhaps from an earlier attempt of one's own. Nothing was changed.
+    /// An object with that name exists, perhaps from an earlier attempt of the same caller. Nothing changed.
     case exists
-    /// The remote cannot be reached, or the vault is not where it should be: not mounted, no network.
+    /// The remote does not answer, or the vault is not in its place: no network, not mounted.
     case unreachable(String)
-    /// The remote was reached and failed in itself: an input/output error, an answer that makes no sense.
+    /// The remote answered, but failed: an input/output error, a meaningless answer.
     case failed(String)
-    /// The remote has too much to do; ask again, not before that time.
+    /// The remote is overloaded; retry, but not before this time has passed.
     case busy(after: Duration?)
-    /// The object ended before the bytes that it was said to have.
+    /// The object ended before its stated size.
     case short(expected: Int, got: Int)
-    /// The remote may be read only, by this user at least. Nothing was changed.
+    /// The remote is read-only, at least for this user. Nothing changed.
     case readOnly
-    /// There is no room for the object. Nothing was changed.
+    /// There is no space for the object. Nothing changed.
     case full
-    /// The object, or the range that is asked for, has more bytes than `limits` allow. Nothing was changed.
+    /// The object, or the requested range, exceeds `limits`. Nothing changed.
     case tooLarge(byteCount: Int, limit: Int)
-    /// The remote does not allow it, or something that is no object is in the way. Nothing was changed.
+    /// The remote does not allow the call, or something that is not an object is in the way. Nothing changed.
     case refused(String)
-    /// The remote cannot do that. Nothing was changed.
+    /// The remote cannot do this. Nothing changed.
     case unsupported(String)
-    /// The bytes to be put could not be read here. Nothing was changed.
+    /// The bytes to put could not be read on this machine. Nothing changed.
     case unreadable(SystemError)
     /// The task was cancelled.
     case cancelled
 
-    /// Whether the same request may succeed later without anybody doing anything about it.
+    /// Whether the same request may succeed later without anyone's action.
     package var canRetryHelp: Bool {
         switch self {
         case .unreachable, .failed, .busy, .short: true

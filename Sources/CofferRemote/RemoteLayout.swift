@@ -4,29 +4,29 @@ package import CofferFormat
 ///
 /// Numbers are 16 hexadecimal digits, so that the order of names is the order of numbers.
 package struct RemoteLayout: Hashable, Sendable {
-    /// Whose objects.
+    /// The vault.
     package let vault: VaultID
 
-    /// The names of one vault's objects.
+    /// The names of the objects of one vault.
     package init(_ vault: VaultID) {
         self.vault = vault
     }
 
-    /// Of all names of this vault: "vaults/ID/".
+    /// The prefix of all names of the vault: "vaults/ID/".
     package var prefix: RemotePrefix { RemotePrefix(checked: "vaults/\(vault)/") }
 
-    /// The object that says that this remote has the vault.
+    /// The object that shows that this remote has the vault.
     ///
-    /// The first to be put, the last to be deleted.
+    /// It is put first and deleted last.
     package var format: RemoteName { name("format") }
 
-    /// Of the member chain.
+    /// The prefix of the member chain.
     package var members: RemotePrefix { prefix("members") }
 
-    /// A link of the member chain; put if absent.
+    /// A link of the member chain; put only if absent.
     package func member(_ sequence: UInt64) -> RemoteName { name("members/\(Self.digits(sequence))") }
 
-    /// Of the sets of wraps of an epoch's key.
+    /// The prefix of an epoch's sets of wraps.
     package func wraps(epoch: UInt64) -> RemotePrefix { prefix("wraps/\(Self.digits(epoch))") }
 
     /// A set of wraps of an epoch's key, named by the hash of its bytes.
@@ -34,58 +34,58 @@ package struct RemoteLayout: Hashable, Sendable {
         name("wraps/\(Self.digits(epoch))/\(Self.digits(hash))")
     }
 
-    /// Of the records of identities.
+    /// The prefix of the records of identities.
     package var identities: RemotePrefix { prefix("identities") }
 
-    /// A link of an identity's chain; put if absent.
+    /// A link of an identity's chain; put only if absent.
     package func identityLink<Kind>(_ user: Identifier<Kind>, _ sequence: UInt64) -> RemoteName {
         name("identities/\(user)/chain/\(Self.digits(sequence))")
     }
 
-    /// An identity's current signed transient key; overwritten when it is rolled.
+    /// An identity's current signed transient key; overwritten when the key is replaced.
     package func transientKey<Kind>(_ user: Identifier<Kind>) -> RemoteName {
         name("identities/\(user)/transient")
     }
 
-    /// Of all logs.
+    /// The prefix of all logs.
     package var logs: RemotePrefix { prefix("log") }
 
-    /// Of the commits of one log.
+    /// The prefix of one log's commits.
     package func log<Kind>(_ log: Identifier<Kind>) -> RemotePrefix { prefix("log/\(log)") }
 
-    /// A commit; put if absent.
+    /// A commit; put only if absent.
     package func commit<Kind>(_ log: Identifier<Kind>, _ sequence: UInt64) -> RemoteName {
         name("log/\(log)/\(Self.digits(sequence))")
     }
 
-    /// Of all packs.
+    /// The prefix of all packs.
     package var packs: RemotePrefix { prefix("packs") }
 
     /// A pack.
     package func pack(_ pack: PackID) -> RemoteName { name("packs/\(pack)") }
 
-    /// Of all checkpoints.
+    /// The prefix of all checkpoints.
     package var checkpoints: RemotePrefix { prefix("checkpoints") }
 
-    /// A checkpoint after a commit.
+    /// The checkpoint after a commit.
     package func checkpoint<Kind>(_ log: Identifier<Kind>, _ sequence: UInt64) -> RemoteName {
         name("checkpoints/\(log)/\(Self.digits(sequence))")
     }
 
-    /// A piece of a checkpoint; the number is 8 hexadecimal digits.
+    /// A piece of a checkpoint; its number is 8 hexadecimal digits.
     package func checkpointPiece<Kind>(
         _ log: Identifier<Kind>, _ sequence: UInt64, _ number: UInt32
     ) -> RemoteName {
         name("checkpoints/\(log)/\(Self.digits(sequence))-\(Self.digits(UInt64(number)).suffix(8))")
     }
 
-    /// Of all requests to join.
+    /// The prefix of all requests to join.
     package var requests: RemotePrefix { prefix("requests") }
 
     /// A request to join.
     package func request<Kind>(_ request: Identifier<Kind>) -> RemoteName { name("requests/\(request)") }
 
-    /// The number that a name's last segment is; nil if it is none, or not written as here.
+    /// The number in a name's last segment; nil if that is not a number in the form above.
     package static func sequence(of name: RemoteName) -> UInt64? {
         let last = name.last
         guard last.utf8.count == 16, let number = UInt64(last, radix: 16), digits(number) == last else {
@@ -110,7 +110,7 @@ package struct RemoteLayout: Hashable, Sendable {
 }
 
 extension RemoteName {
-    /// The object that shows that the remote has the vault that this name belongs to; nil outside of "vaults/ID/".
+    /// The format object of the vault that this name belongs to; nil outside "vaults/ID/".
     package var vaultFormat: RemoteName? { Self.vaultFormat(segments) }
 
     static func vaultFormat(_ segments: [Substring]) -> RemoteName? {

@@ -1,22 +1,22 @@
-/// The name of an object on a remote: segments of a-z, 0-9, ".", "_" and "-", with "/" between them.
+/// The name of an object on a remote: segments of a-z, 0-9, ".", "_", and "-", separated by "/".
 ///
-/// Every kind of storage takes these names as they are: a file system that folds case or strips dots at the end, a
-/// URL, a shell. A segment begins with a letter, a digit, "_" or "-", has 1 to 128 bytes, and does not end with ".";
-/// a name has 1 to 8 segments and up to 512 bytes. What begins with "." is left to file systems and to other tools
-/// (".syncthing.….tmp", ".nfs0001"), and so is ".sync-conflict-". No name may be the beginning of another, up to a
-/// "/" of that one. Names are ordered by their bytes.
+/// All kinds of storage take these names unchanged: a file system that folds case or strips trailing dots, a
+/// URL, a shell. A segment has 1 to 128 bytes, begins with a letter, a digit, "_", or "-", and does not end
+/// with "."; a name has 1 to 8 segments and up to 512 bytes. Segments that begin with "." or contain
+/// ".sync-conflict-" are left to file systems and other tools (".syncthing.….tmp", ".nfs0001"). No name may
+/// equal the leading segments of another. Names are ordered by their bytes.
 package struct RemoteName: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Bytes in a segment at most.
+    /// The longest segment, in bytes.
     package static let segmentByteCountMax = 128
-    /// Bytes in a name at most.
+    /// The longest name, in bytes.
     package static let byteCountMax = 512
-    /// Segments in a name at most.
+    /// The maximum number of segments in a name.
     package static let segmentCountMax = 8
 
     /// The name as the remote has it.
     package let text: String
 
-    /// Checks a name; nil if it is none.
+    /// Checks a name; nil if it is invalid.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.byteCountMax else { return nil }
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -47,7 +47,7 @@ package struct RemoteName: Hashable, Sendable, Comparable, CustomStringConvertib
         }
     }
 
-    /// The name's parts.
+    /// The parts of the name.
     package var segments: [Substring] { text.split(separator: "/") }
 
     /// The prefix up to the last "/".
@@ -56,7 +56,7 @@ package struct RemoteName: Hashable, Sendable, Comparable, CustomStringConvertib
         return RemotePrefix(checked: String(text[...slash]))
     }
 
-    /// What follows the last "/".
+    /// The part after the last "/".
     package var last: String { segments.last.map(String.init) ?? text }
 
     package var description: String { text }
@@ -64,12 +64,13 @@ package struct RemoteName: Hashable, Sendable, Comparable, CustomStringConvertib
     package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 }
 
-/// The beginning of names: whole segments, each with its "/"; or nothing, with which all names begin.
+/// The beginning of names: whole segments, each followed by "/". The empty prefix is the beginning of all
+/// names.
 package struct RemotePrefix: Hashable, Sendable, CustomStringConvertible {
-    /// Of all names.
+    /// The prefix of all names.
     package static let all = RemotePrefix(checked: "")
 
-    /// Empty, or with "/" at its end.
+    /// Empty, or ends with "/".
     package let text: String
 
     /// Checks a prefix; nil if no name can begin with it.
@@ -86,19 +87,19 @@ package struct RemotePrefix: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The prefix's parts.
+    /// The parts of the prefix.
     package var segments: [Substring] { text.split(separator: "/") }
 
     /// Whether a name begins with it.
     package func contains(_ name: RemoteName) -> Bool { name.text.hasPrefix(text) }
 
-    /// Whether all names that begin with the other begin with this one.
+    /// Whether every name with the other prefix also has this one.
     package func contains(_ other: RemotePrefix) -> Bool { other.text.hasPrefix(text) }
 
-    /// The prefix one segment longer; nil where no name is so deep, or it is no segment.
+    /// The prefix, one segment longer; nil if the segment is invalid, or no name is that deep.
     package func appending(_ segment: String) -> RemotePrefix? { RemotePrefix("\(text)\(segment)/") }
 
-    /// The name of one segment more.
+    /// The name of one more segment below this prefix; nil if it is invalid.
     package func name(_ segment: String) -> RemoteName? { RemoteName(text + segment) }
 
     package var description: String { text }

@@ -1,34 +1,34 @@
-/// Where a remote is, as people write it.
+/// The location of a remote, as users write it.
 ///
-/// Never with a password or a key: those are sealed in the profile.
+/// Never contains a password or a key; those are sealed in the profile.
 package enum RemoteURL: Hashable, Sendable {
     /// A folder, by its absolute path.
     case folder(path: String)
-    /// A kind that is known, and that this version has no backend for yet.
+    /// A known kind for which this version has no backend.
     case notYet(kind: Kind, text: String)
 
-    /// Kinds that this version cannot open.
+    /// The kinds that this version cannot open.
     package enum Kind: String, Sendable {
         case s3, webdav, webdavs, sftp
     }
 
-    /// Why a text is no URL of a remote.
+    /// Why a text is not the URL of a remote.
     package enum Mistake: Error, Equatable {
-        /// It does not begin with a scheme and ":".
+        /// The text does not begin with a scheme and ":".
         case noScheme
-        /// Its scheme is none of file, s3, webdav, webdavs and sftp.
+        /// The scheme is not file, s3, webdav, webdavs, or sftp.
         case unknownScheme(String)
-        /// It has a password, or something else that is secret, in front of "@" or behind "?".
+        /// The URL has a password, or another possible secret, before "@" or after "?".
         case hasCredentials
         /// A file URL with a host.
         case hasHost
         /// The path of a file URL does not begin with "/".
         case pathIsNotAbsolute
-        /// A "%" without two hexadecimal digits behind it, or what they say is not UTF-8, or a NUL.
+        /// A "%" without two hexadecimal digits after it, or a decoded path that is not UTF-8 or has a NUL.
         case badEncoding
     }
 
-    /// Reads a URL as in RFC 3986; "file:/path" and "file:///path" are the same (RFC 8089), and so is the plain path.
+    /// Parses a URL (RFC 3986); "file:/path", "file:///path" (RFC 8089), and the plain path mean the same.
     package init(_ text: String) throws(Mistake) {
         if text.hasPrefix("/") {
             guard !text.utf8.contains(0) else { throw .badEncoding }
@@ -63,7 +63,7 @@ package enum RemoteURL: Hashable, Sendable {
         if path.hasPrefix("//") {
             path = path.dropFirst(2)
             guard path.hasPrefix("/") || path.hasPrefix("localhost/") else {
-                // Not "/" either: "file://folder" is what people write for a relative path.
+                // Also not "/": users write "file://folder" when they mean a relative path.
                 throw path.isEmpty ? .pathIsNotAbsolute : .hasHost
             }
             if !path.hasPrefix("/") { path = path.dropFirst("localhost".count) }
@@ -72,13 +72,13 @@ package enum RemoteURL: Hashable, Sendable {
         return withoutEnd(try decode(path))
     }
 
-    /// A path without slashes behind its last component.
+    /// A path without trailing slashes.
     private static func withoutEnd(_ path: String) -> String {
         let end = path.utf8.reversed().prefix { $0 == UInt8(ascii: "/") }.count
         return end == path.utf8.count ? "/" : String(decoding: path.utf8.dropLast(end), as: UTF8.self)
     }
 
-    /// Whether a text begins like a URL, with a scheme and ":", rather than being a path.
+    /// Whether a text begins with a scheme and ":", as a URL does, rather than being a path.
     package static func hasScheme(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex else {
             return false
@@ -86,7 +86,7 @@ package enum RemoteURL: Hashable, Sendable {
         return text.utf8[..<colon].allSatisfy(isSchemeByte)
     }
 
-    /// The URL in the one form in which it is kept and shown.
+    /// The URL in the canonical form that is stored and shown.
     package var text: String {
         switch self {
         case .folder(let path): "file://\(Self.encoded(path))"
@@ -94,7 +94,7 @@ package enum RemoteURL: Hashable, Sendable {
         }
     }
 
-    /// A path with "%" and two digits for what would end it, or could not be read back.
+    /// Escapes the bytes of a path that would end it, or that could not be read back.
     private static func encoded(_ path: String) -> String {
         var bytes: [UInt8] = []
         for byte in path.utf8 {
@@ -129,7 +129,8 @@ package enum RemoteURL: Hashable, Sendable {
         return decoded
     }
 
-    /// A user's name in an SFTP URL is no secret; all else in front of "@" is, and so is what a query may hold.
+    /// Whether the URL may contain secrets: a query, a fragment, or anything before "@" but an SFTP user
+    /// name.
     private static func hasCredentials(_ rest: Substring, of kind: Kind) -> Bool {
         let authority = rest.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         if rest.contains("?") || rest.contains("#") { return true }
@@ -137,7 +138,7 @@ package enum RemoteURL: Hashable, Sendable {
         return kind != .sftp || authority[..<at].contains(":")
     }
 
-    /// The backend for it.
+    /// Makes the backend for the URL.
     ///
     /// - Throws: `.unsupported`.
     package func open() throws(RemoteError) -> any RemoteBackend {

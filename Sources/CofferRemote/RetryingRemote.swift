@@ -1,19 +1,19 @@
 package import CofferSystem
 internal import Synchronization
 
-/// How often, and how soon, a request is repeated.
+/// When failed requests are repeated.
 package struct RetryPolicy: Sendable {
-    /// The longest pause before the first repetition.
+    /// The longest pause before the first retry.
     package var firstPause: Duration = .milliseconds(500)
-    /// The longest pause at all; each is up to twice as long as the one before.
+    /// The longest pause; up to this limit, each pause is up to twice as long as the one before.
     package var pauseMax: Duration = .seconds(30)
-    /// No repetition begins later than this after the first attempt.
+    /// No retry begins later than this after the first attempt.
     package var deadline: Duration = .seconds(300)
 
-    /// As said above.
+    /// The defaults above.
     package init() {}
 
-    /// The longest pause before a repetition, counted from 1.
+    /// The longest pause before a retry; retries count from 1.
     func pause(before repetition: Int) -> Duration {
         var pause = firstPause
         for _ in 1..<max(repetition, 1) where pause < pauseMax { pause *= 2 }
@@ -21,16 +21,19 @@ package struct RetryPolicy: Sendable {
     }
 }
 
-/// Repeats requests that failed, where that can help, after pauses that get longer.
+/// Retries failed requests, where that can help, after growing pauses.
 ///
-/// A pause is drawn from the upper half of its length, so that many clients do not come back at once. A put if absent
-/// that is repeated may meet its own object: if the bytes that are there are those to be put, it has succeeded.
+/// Each pause is drawn from the upper half of its length, so that many clients do not come back at once. A
+/// retried put-if-absent may find the object of its own earlier attempt: if the object has the same bytes,
+/// the put has succeeded.
 package struct RetryingRemote: RemoteBackend {
     private let base: any RemoteBackend
     private let policy: RetryPolicy
     private let clock: any RemoteClock
     private let random: @Sendable () -> Double
 
+    /// Wraps `base`.
+    ///
     /// - Parameter random: Draws numbers from 0 to 1.
     package init(
         _ base: any RemoteBackend, _ policy: RetryPolicy = RetryPolicy(),
@@ -83,7 +86,7 @@ package struct RetryingRemote: RemoteBackend {
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
-    /// Whether the object has just these bytes.
+    /// Whether the object has exactly these bytes.
     private func isThere(_ name: RemoteName, _ bytes: RemoteBytes) async throws(RemoteError) -> Bool {
         let step = min(limits.rangeByteCountMax, 1 << 20)
         var offset = 0
@@ -92,7 +95,7 @@ package struct RetryingRemote: RemoteBackend {
             do throws(RemoteError) {
                 content = try await base.get(name, offset..<offset + step)
             } catch {
-                // Gone again, or not seen yet: not ours, as far as anybody can tell.
+                // Deleted again, or not visible yet: nothing shows that it is the caller's own.
                 if error == .absent { return false }
                 throw error
             }

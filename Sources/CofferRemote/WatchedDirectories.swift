@@ -1,12 +1,12 @@
 internal import CofferSystem
 
-/// The directories that a watch of a folder hears of, and what events in them mean.
+/// The directories that a folder watch covers, and the meaning of events in them.
 struct WatchedDirectories {
-    /// A directory that is watched.
+    /// The role of a watched directory.
     private enum Place {
-        /// The prefix of what is in it.
+        /// The directory of this prefix.
         case below(RemotePrefix)
-        /// On the way to what is watched: only the next directory of the path counts.
+        /// A directory on the path to the prefix: only the next directory of the path matters.
         case above(next: String)
     }
 
@@ -15,9 +15,9 @@ struct WatchedDirectories {
     private let tree: FolderTree
     private let prefix: RemotePrefix
     private var places: [Int32: Place] = [:]
-    /// Which folder was scanned; nil if it was missing.
+    /// The folder that was scanned; nil if it was missing.
     private var root: FileIdentity?
-    /// Whether others than this machine may change the folder's file system.
+    /// Whether other machines may change the folder's file system.
     private(set) var needsPolling = false
 
     init(_ tree: FolderTree, below prefix: RemotePrefix) {
@@ -25,17 +25,17 @@ struct WatchedDirectories {
         self.prefix = prefix
     }
 
-    /// All prefixes whose directories are watched.
+    /// The prefixes of all watched directories.
     var prefixes: Set<RemotePrefix> {
         Set(places.values.compactMap { if case .below(let prefix) = $0 { prefix } else { nil } })
     }
 
-    /// Whether another folder is at the path now, or none, than was scanned.
+    /// Whether the path now leads to another folder than the scanned one, or to none.
     var isElsewhere: Bool { (try? OpenDirectory.open(tree.path).status().identity) != root }
 
-    /// Watches all directories that are there now, and no others.
+    /// Watches all directories that exist now, and no others.
     ///
-    /// - Returns: Whether the kernel will tell of all changes that this machine makes.
+    /// - Returns: Whether the kernel will report all changes that this machine makes.
     mutating func scan(_ watch: DirectoryWatch) -> Bool {
         let before = Set(places.keys)
         places = [:]
@@ -43,7 +43,7 @@ struct WatchedDirectories {
         do throws(SystemError) {
             try scanAll(watch)
         } catch {
-            // Too many watches, or something that cannot be read.
+            // Too many watches, or a directory that cannot be read.
             isComplete = false
         }
         for number in before.subtracting(places.keys) { watch.remove(number) }
@@ -72,7 +72,7 @@ struct WatchedDirectories {
         try scan(directory, prefix, watch)
     }
 
-    /// Watches the nearest directory above one that is missing.
+    /// Watches the nearest existing directory above a missing one.
     private mutating func watchAbove(_ path: String, _ watch: DirectoryWatch) throws(SystemError) {
         var missing = path
         while missing != "/" && missing != "." {
@@ -89,7 +89,7 @@ struct WatchedDirectories {
     private mutating func scan(
         _ directory: OpenDirectory, _ prefix: RemotePrefix, _ watch: DirectoryWatch
     ) throws(SystemError) {
-        // First the watch, then the look: what comes between is seen twice rather than never.
+        // The watch comes before the scan: a change between the two is seen twice rather than never.
         places[try watch.add(directory)] = .below(prefix)
         guard places.count < Self.countMax else { throw SystemError("inotify_add_watch", code: 28) }
         var inner: [String] = []
@@ -107,7 +107,7 @@ struct WatchedDirectories {
         }
     }
 
-    /// Posts what events mean; answers whether directories have come or gone.
+    /// Posts the changes that events mean; returns whether directories were added or removed.
     func take(_ events: [DirectoryWatch.Event], _ mailbox: ChangeMailbox) -> Bool {
         var needsScan = false
         for event in events {
@@ -123,7 +123,7 @@ struct WatchedDirectories {
                 if concerns { mailbox.post(prefix) }
                 needsScan = needsScan || concerns
             case .below(let prefix):
-                // Temporary files, and what other tools keep in a folder, are no change.
+                // Temporary files, and files of other tools, are not changes.
                 guard event.kind == .gone || RemoteName.isSegment(event.name) else { continue }
                 mailbox.post(prefix)
                 needsScan = needsScan || event.kind != .file
@@ -132,7 +132,9 @@ struct WatchedDirectories {
         return needsScan
     }
 
-    /// Whether a file system may be changed without this machine's kernel: statfs(2), linux/magic.h.
+    /// Whether other machines may change a file system of this type without this machine's kernel.
+    ///
+    /// From statfs(2) and linux/magic.h.
     static func isShared(_ type: Int64) -> Bool {
         let shared: [Int64] = [
             0x6969 /* NFS */, 0x517B /* SMB */, 0xFF53_4D42 /* CIFS */, 0xFE53_4D42 /* SMB2 */,
