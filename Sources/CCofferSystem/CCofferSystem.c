@@ -74,8 +74,9 @@ static int64_t nanoseconds(clockid_t clock) {
 int64_t coffer_boot_time_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }
 int64_t coffer_real_time_ns(void) { return nanoseconds(CLOCK_REALTIME); }
 
-// Which clock that is differs among kernels: CLOCK_REALTIME_COARSE until 6.12; from 6.13 on, what has been looked at is
-// stamped with the fine clock, and nothing is stamped earlier than that any more. So a file in memory is stamped.
+// The clock differs among kernels: CLOCK_REALTIME_COARSE up to 6.12; from 6.13 on, the kernel stamps a file
+// whose times were queried with the fine clock, and gives no earlier stamp after that. So this function
+// stamps a file in memory.
 int64_t coffer_file_time_ns(void) {
     static atomic_int stamped = -1;
     int descriptor = atomic_load(&stamped);
@@ -129,7 +130,7 @@ void *coffer_map_huge_pages(size_t length) {
     char *start = (char *)(((uintptr_t)map + huge - 1) & ~(uintptr_t)(huge - 1));
     if (start > map) munmap(map, (size_t)(start - map));
     munmap(start + length, (size_t)(map + huge - start));
-    // A hint. What does not fill a huge page would take one all the same.
+    // A hint. An end that does not fill a huge page would otherwise take up a whole one.
     madvise(start, length & ~(huge - 1), MADV_HUGEPAGE);
     return start;
 }
@@ -170,7 +171,7 @@ static int open_below(const char *root, const char *path) {
     struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
                            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT};
     int descriptor = result((int)syscall(SYS_openat2, top, path, &how, sizeof how));
-    // Not before Linux 5.6, or kept from programs by a filter.
+    // Older than Linux 5.6, or a seccomp filter forbids openat2.
     if (descriptor == -ENOSYS || descriptor == -EPERM) {
         while (*path == '/') path++;
         descriptor = result(openat(top, *path ? path : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -182,7 +183,8 @@ static int open_below(const char *root, const char *path) {
 int coffer_sync_mounted_file_system(const char *root, const char *path, uint32_t major, uint32_t minor) {
     int place = open_below(root, path);
     if (place < 0) return place;
-    // What is there is looked at before it is opened: that would ask a file system that somebody else serves.
+    // Checks the device before it opens anything: an open would call a file system that another process
+    // serves.
     struct statx status;
     int error = result(statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status));
     if (error == 0 && (status.stx_dev_major != major || status.stx_dev_minor != minor)) error = -EXDEV;
@@ -223,10 +225,10 @@ int coffer_spawn_detached(const char *path, char *const *arguments, const int *d
     default_signals(&attributes, new_session ? POSIX_SPAWN_SETSID : 0);
     open_null(&actions, 0, O_RDONLY);
     open_null(&actions, 1, O_WRONLY);
-    // First out of the way of 3 … 3 + count, then into place.
+    // First copied out of the way of 3 … 3 + count, then into place.
     for (int i = 0; i < count; i++) copies[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count);
     for (int i = 0; i < count; i++) posix_spawn_file_actions_adddup2(&actions, copies[i], 3 + i);
-    // Whatever else the caller left open (a lock of a script, the passphrase) stays behind.
+    // Closes everything else that the caller left open (a script's lock, the passphrase).
     posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
     int error = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
     for (int i = 0; i < count; i++) close(copies[i]);
@@ -323,7 +325,7 @@ int coffer_send_datagram(const char *path, const char *text, size_t length) {
     address.sun_family = AF_UNIX;
     if (name >= sizeof address.sun_path) return -ENAMETOOLONG;
     memcpy(address.sun_path, path, name);
-    // An abstract name begins with NUL and has no end but the address's; unix(7).
+    // An abstract name begins with NUL, and only the length of the address ends it; unix(7).
     if (*path == '@') address.sun_path[0] = 0;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name + (*path != '@'));
     int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -367,7 +369,7 @@ long coffer_reads_wait(unsigned long context, int64_t spin, int *slept) {
     for (;;) {
         int sleeps = spin <= 0 || nanoseconds(CLOCK_MONOTONIC) >= deadline;
         if (sleeps) *slept = 1;
-        // The buffer is the kernel's until the event is there: whatever interrupts the wait, it goes on.
+        // The kernel owns the buffer until the event arrives, so an interrupted wait is repeated.
         if (syscall(SYS_io_getevents, context, 1L, 1L, &end, sleeps ? NULL : &now) == 1) return (long)end.res;
     }
 }

@@ -1,33 +1,36 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// Memory for bulk data, aligned for O_DIRECT and left out of core dumps; wiped when it goes away, unless what it
-/// holds is sealed.
+/// Memory for bulk data, aligned for O_DIRECT and excluded from core dumps.
+///
+/// Wiped when it is freed, unless it was allocated for sealed data.
 @safe
-// SAFETY: `start` is owned by this object from init to deinit, and no access leaves its bounds. What the compiler
-// cannot see is that nobody writes bytes that another thread uses: a pool (`BufferPool`, `PackWriter`, the slots of
-// `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock; threads that fill one pack
-// (`PackFilling`) have places in it that do not overlap, and whoever sends it waits for all of them; what a
-// `BufferPart` lends to several has been written before it is made, and is only read from then on.
+// SAFETY: this object owns `start` from init to deinit, and no access leaves its bounds. What the compiler
+// cannot see is that no thread writes bytes that another thread is using: a pool (`BufferPool`, `PackWriter`,
+// the slots of `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock;
+// threads that fill one pack (`PackFilling`) have places in it that do not overlap, and the thread that sends
+// it waits for all of them; bytes that a `BufferPart` shares are written before it is made, and only read
+// from then on.
 package final class AlignedBuffer: @unchecked Sendable {
-    /// Bytes from which on memory is the kernel's again as soon as it is not used.
+    /// Buffers of at least this many bytes have a mapping of their own, so that the kernel gets the memory
+    /// back as soon as they are freed.
     private static let mappedByteCountMin = 2 << 20
 
     @usableFromInline let start: UnsafeMutableRawPointer
-    /// Bytes in it.
+    /// Its size in bytes.
     package let count: Int
     private let isWiped: Bool
 
-    /// Allocates `count` bytes, rounded up to pages; zeroed.
+    /// Allocates `count` zeroed bytes, rounded up to whole pages.
     package convenience init(count: Int) {
         self.init(count, isWiped: true)
         withMutableBytes(0..<self.count) { $0.zero() }
     }
 
-    /// Allocates `count` bytes, rounded up to pages, for what is sealed: takes memory for as much as is written
-    /// only.
+    /// Allocates `count` bytes, rounded up to whole pages, for sealed data.
     ///
-    /// What is in it before is anything, and is not to leave the process.
+    /// Only pages that are written take up memory. The initial content is arbitrary, and must not leave the
+    /// process.
     package convenience init(forSealed count: Int) {
         self.init(count, isWiped: false)
     }

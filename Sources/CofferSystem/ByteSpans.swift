@@ -14,14 +14,14 @@ extension [UInt8] {
         _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var span = mutableSpan
-        // SAFETY: every pattern of bits is a UInt8.
+        // SAFETY: every bit pattern is a UInt8.
         var bytes = unsafe span.mutableBytes
         return try body(&bytes)
     }
 }
 
 extension RawSpan {
-    /// One byte.
+    /// The byte at `offset`.
     @inlinable @inline(__always)
     package func byte(at offset: Int) -> UInt8 {
         precondition(offset >= 0 && offset < byteCount)
@@ -35,7 +35,7 @@ extension RawSpan {
         at offset: Int, as type: Number.Type
     ) -> Number {
         precondition(offset >= 0 && offset + MemoryLayout<Number>.size <= byteCount)
-        // SAFETY: in bounds by the precondition; every pattern of bits is an integer.
+        // SAFETY: in bounds by the precondition; every bit pattern is an integer.
         return unsafe Number(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: Number.self))
     }
 
@@ -57,11 +57,11 @@ extension MutableRawSpan {
         storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Overwrites bytes from `offset` on with all of `source`.
+    /// Copies all of `source` over the bytes from `offset` on.
     @inlinable
     package mutating func copyBytes(from source: RawSpan, at offset: Int = 0) {
         precondition(offset >= 0 && offset + source.byteCount <= byteCount)
-        // SAFETY: in bounds by the precondition; a span that can be written has no other reader.
+        // SAFETY: in bounds by the precondition; a mutable span has no other reader.
         unsafe withUnsafeMutableBytes { target in
             unsafe source.withUnsafeBytes { source in
                 guard let from = source.baseAddress else { return }
@@ -76,7 +76,7 @@ extension MutableRawSpan {
     /// Not for wiping secrets: the optimiser may drop it.
     @inlinable
     package mutating func zero() {
-        // SAFETY: the span is in bounds of itself.
+        // SAFETY: the pointer covers exactly the span.
         unsafe withUnsafeMutableBytes { target in
             _ = unsafe target.initializeMemory(as: UInt8.self, repeating: 0)
         }

@@ -1,11 +1,11 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// Other programs, started by this one.
+/// Starts other programs.
 package enum ChildProcess {
-    /// Runs a program that is found in PATH, and waits for it.
+    /// Runs a program found in PATH, and waits for it to end.
     ///
-    /// - Returns: Its exit status.
+    /// - Returns: Its exit status; 128 if a signal ended it.
     package static func run(_ name: String, _ arguments: [String]) throws(SystemError) -> Int32 {
         try unsafe withArguments([name] + arguments) { pointers throws(SystemError) in
             try checkingNegative("run", on: name) { unsafe coffer_run(name, pointers) }
@@ -15,8 +15,8 @@ package enum ChildProcess {
     /// Starts this program again, in the background.
     ///
     /// - Parameters:
-    ///   - descriptors: What it finds open as 3, 4, …
-    ///   - inNewSession: Whether it leaves this one's session and process group at once.
+    ///   - descriptors: Open in the new process as 3, 4, …
+    ///   - inNewSession: Whether the new process leaves this session and process group at once.
     package static func startAgain(
         _ arguments: [String], descriptors: [Int32], inNewSession: Bool
     ) throws(SystemError) {
@@ -35,14 +35,14 @@ package enum ChildProcess {
     ) throws(SystemError) -> Result {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
-        // SAFETY: the copies live until `body` is done, and are freed once.
+        // SAFETY: the copies live until `body` returns, and are freed once.
         defer { unsafe pointers.forEach { pointer in unsafe free(pointer) } }
         return try unsafe body(pointers)
     }
 
-    /// A pipe: what is written to the second end is read from the first.
+    /// Makes a pipe: bytes written to the second end are read from the first.
     ///
-    /// Both close in programs that are run.
+    /// Both ends are closed on exec.
     package static func makePipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
         try retryingInterrupted("pipe") { unsafe pipe(&ends) }

@@ -1,8 +1,8 @@
 package import Glibc
 
-/// A lock with waiting: the state it protects, and threads that sleep until it changes.
+/// A lock that threads can wait on: it guards a state, and lets threads sleep until the state changes.
 ///
-/// `Mutex` of the standard library cannot wait. As pthread_mutex_t with pthread_cond_t.
+/// A pthread_mutex_t with a pthread_cond_t, since the standard library's `Mutex` cannot wait.
 @safe
 // SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
 // fixed address from init to deinit.
@@ -11,7 +11,7 @@ package final class Condition<State>: @unchecked Sendable {
     @usableFromInline let signal: UnsafeMutablePointer<pthread_cond_t>
     @usableFromInline var state: State
 
-    /// Takes over the state, which is seen under the lock only from now on.
+    /// Takes over the state, which is accessible only under the lock from now on.
     package init(_ state: sending State) {
         self.state = state
         unsafe mutex = .allocate(capacity: 1)
@@ -41,7 +41,7 @@ package final class Condition<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Runs `body` with the lock held, then wakes all who wait.
+    /// Runs `body` with the lock held, then wakes all waiting threads.
     @inlinable
     package func update<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
@@ -50,9 +50,9 @@ package final class Condition<State>: @unchecked Sendable {
         return try withLock(body)
     }
 
-    /// Waits until `body` answers other than nil, and returns that.
+    /// Waits until `body` returns a value other than nil, and returns it.
     ///
-    /// Runs `body` with the lock held.
+    /// `body` runs with the lock held: at once, and whenever the thread is woken.
     @inlinable
     package func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(mutex)
@@ -63,7 +63,7 @@ package final class Condition<State>: @unchecked Sendable {
         }
     }
 
-    /// As `wait(for:)`, but for at most `nanoseconds`; nil when the time is over.
+    /// Like `wait(for:)`, but for at most `nanoseconds`; nil if `body` has returned nil until then.
     package func wait<Result>(nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
         let end = Clock.monotonic + nanoseconds
         var deadline = timespec(

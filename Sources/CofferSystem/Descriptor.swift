@@ -1,12 +1,12 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// An open file descriptor; closed when it goes away.
+/// An open file descriptor, closed when this value is destroyed.
 package struct Descriptor: ~Copyable, Sendable {
-    /// The number that the kernel knows it by; valid as long as this value lives.
+    /// The kernel's number for it; valid as long as this value lives.
     package let number: Int32
 
-    /// Takes over a descriptor that somebody else opened.
+    /// Takes ownership of a descriptor that was opened elsewhere.
     package init(owning number: Int32) {
         self.number = number
     }
@@ -15,31 +15,31 @@ package struct Descriptor: ~Copyable, Sendable {
         close(number)
     }
 
-    /// How a file is opened; names as in open(2).
+    /// How to open a file; names as in open(2).
     ///
-    /// All are opened with O_CLOEXEC.
+    /// O_CLOEXEC is always set.
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
-        /// O_RDONLY, which is 0: for reading, unless another option says more.
+        /// O_RDONLY, which is 0: for reading, unless combined with another access mode.
         package static let readOnly = Options([])
         /// O_RDWR: for reading and writing.
         package static let readWrite = Options(rawValue: O_RDWR)
         /// O_WRONLY: for writing.
         package static let writeOnly = Options(rawValue: O_WRONLY)
-        /// O_CREAT: a missing file is made.
+        /// O_CREAT: creates a missing file.
         package static let create = Options(rawValue: O_CREAT)
-        /// O_EXCL: with `create`, a file that is there is an error (EEXIST).
+        /// O_EXCL: with `create`, an existing file is an error (EEXIST).
         package static let exclusive = Options(rawValue: O_EXCL)
-        /// O_TRUNC: a file that is there is emptied.
+        /// O_TRUNC: empties an existing file.
         package static let truncate = Options(rawValue: O_TRUNC)
-        /// O_APPEND: each write goes to the end.
+        /// O_APPEND: each write appends to the file.
         package static let append = Options(rawValue: O_APPEND)
-        /// O_DIRECTORY: anything but a directory is an error (ENOTDIR).
+        /// O_DIRECTORY: anything except a directory is an error (ENOTDIR).
         package static let directory = Options(rawValue: O_DIRECTORY)
-        /// O_NOFOLLOW: a symbolic link at the end of the path is an error (ELOOP).
+        /// O_NOFOLLOW: a symbolic link as the last component is an error (ELOOP).
         package static let noFollow = Options(rawValue: O_NOFOLLOW)
-        /// O_DIRECT: past the page cache; memory, offsets and counts must be aligned.
+        /// O_DIRECT: bypasses the page cache; memory, offsets, and counts must be aligned.
         package static let direct = Options(rawValue: coffer_O_DIRECT)
     }
 
@@ -57,7 +57,7 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(owning: number)
     }
 
-    /// Gives the descriptor away without closing it.
+    /// Gives up ownership of the descriptor without closing it.
     package consuming func release() -> Int32 {
         let number = number
         discard self

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Directories and whole small files, by path.
+/// Operations on directories, and on names in them, by path.
 package enum Directory {
-    /// The names in a directory but "." and "..", unordered.
+    /// The names in a directory, unordered, without "." and "..".
     package static func names(in path: String) throws(SystemError) -> [String] {
         guard let stream = unsafe opendir(path) else { throw .last("opendir", on: path) }
         defer { unsafe closedir(stream) }
@@ -20,7 +20,7 @@ package enum Directory {
         return names
     }
 
-    /// Makes a directory; true if it was missing.
+    /// Makes a directory; returns true if it was missing.
     @discardableResult
     package static func make(_ path: String, mode: UInt32 = 0o700) throws(SystemError) -> Bool {
         if unsafe mkdir(path, mode) == 0 { return true }
@@ -28,14 +28,14 @@ package enum Directory {
         throw .last("mkdir", on: path)
     }
 
-    /// Keeps others than the owner out of a directory.
+    /// Makes a directory accessible to its owner only.
     ///
-    /// As chmod(2).
+    /// chmod(2) with mode 0700.
     package static func makePrivate(_ path: String) throws(SystemError) {
         try retryingInterrupted("chmod", on: path) { unsafe chmod(path, 0o700) }
     }
 
-    /// Makes a directory and those above it.
+    /// Makes a directory, and missing parents with mode 0700.
     package static func makeAll(_ path: String, mode: UInt32 = 0o700) throws(SystemError) {
         if exists(path) { return }
         let parent = parent(of: path)
@@ -49,12 +49,12 @@ package enum Directory {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Whether anything is at `path`, a dangling symbolic link included.
+    /// Whether there is anything at `path`, including a dangling symbolic link.
     package static func exists(_ path: String) -> Bool {
         unsafe faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
-    /// Removes a directory with all that is in it; symbolic links are not followed.
+    /// Removes a directory with everything in it; does not follow symbolic links.
     package static func removeAll(_ path: String) throws(SystemError) {
         for name in try names(in: path) {
             let child = "\(path)/\(name)"
@@ -65,13 +65,13 @@ package enum Directory {
         try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
     }
 
-    /// Bytes that the files in a directory take on disk, those in its directories included.
+    /// Bytes that the files below a directory take up on disk.
     package static func allocatedByteCount(_ path: String) throws(SystemError) -> Int64 {
         var sum: Int64 = 0
         for name in try names(in: path) {
             let child = "\(path)/\(name)"
             var status = stat()
-            // What vanished meanwhile takes nothing.
+            // Files that have vanished in the meantime take up nothing.
             guard unsafe lstat(child, &status) == 0 else { continue }
             sum += Int64(status.st_blocks) * 512
             if status.st_mode & S_IFMT == S_IFDIR { sum += try allocatedByteCount(child) }
@@ -79,9 +79,9 @@ package enum Directory {
         return sum
     }
 
-    /// The path from the root: a relative one is taken to be below the working directory.
+    /// Makes a path absolute: a relative one starts at the working directory.
     ///
-    /// Symbolic links, and components like “..”, stay as they are; the path need not exist.
+    /// Symbolic links, and components such as “..”, stay as they are; the path need not exist.
     package static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }
         guard let working = unsafe getcwd(nil, 0) else { return path }
@@ -90,18 +90,18 @@ package enum Directory {
         return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
     }
 
-    /// The absolute path without symbolic links.
+    /// The absolute path with all symbolic links resolved.
     ///
-    /// As realpath(3).
+    /// The corresponding C function is realpath(3).
     package static func resolve(_ path: String) throws(SystemError) -> String {
         guard let resolved = unsafe realpath(path, nil) else { throw .last("realpath", on: path) }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// Where a symbolic link leads; nil if that cannot be read.
+    /// The target of a symbolic link; nil if it cannot be read.
     ///
-    /// As readlink(2).
+    /// The corresponding C function is readlink(2).
     package static func linkTarget(_ path: String) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &target, target.count)
@@ -109,7 +109,7 @@ package enum Directory {
         return String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Removes a name; a missing one is no error.
+    /// Removes a file's name; a missing one is not an error.
     package static func removeFile(_ path: String) throws(SystemError) {
         if unsafe unlink(path) != 0, errno != ENOENT { throw .last("unlink", on: path) }
     }

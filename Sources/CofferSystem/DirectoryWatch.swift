@@ -1,30 +1,30 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// Hears of changes of directories from the kernel.
+/// Receives changes of directories from the kernel.
 ///
-/// As inotify(7), which tells what this machine does; on a network's file system, not what others do. One thread
-/// waits; any may wake it.
+/// Uses inotify(7), which reports what this machine does; on a network file system, it does not report what
+/// other machines do. One thread waits; any thread may wake it.
 package final class DirectoryWatch: Sendable {
-    /// What happened in, or to, a directory that is watched.
+    /// A change in, or of, a watched directory.
     package struct Event: Equatable, Sendable {
-        /// What is told apart.
+        /// What kind of change it is.
         package enum Kind: Sendable {
-            /// A file's name came or went, or a file that was written was closed.
+            /// A file's name was added or removed, or a file that was open for writing was closed.
             case file
-            /// A directory's name came or went.
+            /// A directory's name was added or removed.
             case directory
-            /// The directory itself was moved or removed, or its file system is gone.
+            /// The watched directory itself was moved or removed, or its file system was unmounted.
             case gone
-            /// More happened than the kernel kept; `watch` says nothing.
+            /// The kernel dropped events; `watch` has no meaning.
             case overflow
         }
 
-        /// Which directory, as `add` named it.
+        /// The directory, as returned by `add`.
         package let watch: Int32
         /// What happened.
         package let kind: Kind
-        /// The name in the directory; empty where the directory itself is meant.
+        /// The name in the directory; empty if the event is about the directory itself.
         package let name: String
     }
 
@@ -34,7 +34,7 @@ package final class DirectoryWatch: Sendable {
 
     /// Begins without any directory.
     ///
-    /// - Throws: EMFILE where the user has too many already.
+    /// - Throws: EMFILE if the user has too many inotify instances.
     package init() throws(SystemError) {
         let number = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard number >= 0 else { throw .last("inotify_init1") }
@@ -42,9 +42,10 @@ package final class DirectoryWatch: Sendable {
         alarm = Descriptor(owning: try checkingNegative("eventfd") { coffer_open_event() })
     }
 
-    /// Watches a directory; a second time, it is the same watch.
+    /// Watches a directory, and returns the number of the watch; a second call for it returns the same
+    /// number.
     ///
-    /// - Throws: ENOSPC where the user has too many watches.
+    /// - Throws: ENOSPC if the user has too many watches.
     package func add(_ directory: OpenDirectory) throws(SystemError) -> Int32 {
         let mask =
             IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF
@@ -54,18 +55,19 @@ package final class DirectoryWatch: Sendable {
         }
     }
 
-    /// Watches a directory no more.
+    /// Stops watching a directory.
     package func remove(_ watch: Int32) {
         inotify_rm_watch(notifications.number, watch)
     }
 
-    /// Ends the wait, or the next one if nobody waits.
+    /// Ends the current wait, or the next one if no thread is waiting.
     package func wake() {
         var one: UInt64 = 1
         _ = unsafe write(alarm.number, &one, 8)
     }
 
-    /// Waits for events, for `wake`, or until the time is over; the latter two give no events.
+    /// Waits for events, for `wake`, or until the time has passed; in the last two cases there may be no
+    /// events.
     package func wait(milliseconds: Int32) throws(SystemError) -> [Event] {
         var polled = [
             pollfd(fd: notifications.number, events: Int16(POLLIN), revents: 0),
@@ -88,7 +90,8 @@ package final class DirectoryWatch: Sendable {
         return Self.events(unsafe buffer.span.bytes.extracting(first: count))
     }
 
-    /// The records of struct inotify_event: watch, mask, cookie, length (32 bits each), then a name that NULs fill up.
+    /// Decodes records of struct inotify_event: watch, mask, cookie, length (32 bits each), then a name
+    /// padded with NULs.
     private static func events(_ bytes: RawSpan) -> [Event] {
         var events: [Event] = []
         var offset = 0

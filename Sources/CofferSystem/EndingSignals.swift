@@ -1,28 +1,28 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// SIGTERM, SIGINT and SIGHUP, for a program that has things to put away before it ends.
+/// SIGTERM, SIGINT, and SIGHUP, for a program that must clean up before it ends.
 package enum EndingSignals {
-    /// Keeps them from ending the process at once; they wait for `next`.
+    /// Blocks these signals in this thread and in those that it starts, so that they wait for `next`.
     ///
-    /// For this thread and those that it starts. Ignores SIGPIPE, too.
+    /// Also ignores SIGPIPE.
     package static func hold() {
         coffer_block_signals()
     }
 
-    /// Waits for one of them and returns which; they must be held.
+    /// Waits for one of these signals, which must be blocked by `hold`, and returns its number.
     package static func next() -> Int32 {
         coffer_wait_for_signal()
     }
 
-    /// Ends the process by a signal that was held, so that whoever started it sees why.
+    /// Ends the process by a signal that was held, so that its parent sees the reason.
     package static func die(of number: Int32) -> Never {
         var set = sigset_t()
         unsafe sigemptyset(&set)
         unsafe sigaddset(&set, number)
         unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
         raise(number)
-        // Only where the process was started with the signal ignored; as shells tell of it.
+        // Reached only if the process was started with the signal ignored; shells report a signal this way.
         exit(128 + number)
     }
 }

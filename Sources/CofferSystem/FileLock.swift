@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// An exclusive advisory lock on a file, held until this value goes away.
+/// An exclusive advisory lock on a file, held until this value is destroyed.
 ///
-/// As flock(2).
+/// The corresponding C function is flock(2).
 package struct FileLock: ~Copyable, Sendable {
     private let descriptor: Descriptor
     private let path: String
 
-    /// Takes the lock, or returns nil when another process holds it.
+    /// Takes the lock, or returns nil if another process holds it.
     package static func take(_ path: String) throws(SystemError) -> FileLock? {
         let descriptor = try Descriptor.open(path, [.readWrite, .create, .noFollow])
         do throws(SystemError) {
@@ -23,26 +23,27 @@ package struct FileLock: ~Copyable, Sendable {
         self.path = path
     }
 
-    /// Takes over a lock that came with a descriptor from the process that started this one.
+    /// Takes over a lock whose descriptor this process inherited from its parent.
     package init(owning descriptor: consuming Descriptor) {
         self.descriptor = descriptor
         path = "lock"
     }
 
-    /// The descriptor that the lock hangs on: whoever inherits it holds the lock too.
+    /// The descriptor that carries the lock: a process that inherits it holds the lock, too.
     package var number: Int32 { descriptor.number }
 
-    /// Which file it is.
+    /// The device and inode number of the locked file.
     package func identity() throws(SystemError) -> FileIdentity {
         var status = stat()
         try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor.number, &status) }
         return FileIdentity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 
-    /// Leaves a note in the file for those who find it locked (who holds it, how to reach them).
+    /// Writes a note into the file for processes that find it locked: who holds it, how to reach the holder.
     package func setNote(_ note: String) throws(SystemError) {
         let bytes = Array(note.utf8)
-        // Over what was there: on a full disk, a block that was given back may be gone.
+        // Overwrites first and shortens last: on a full disk, a block that was freed may not be available
+        // again.
         try retryingInterrupted("write", on: path) {
             unsafe pwrite(descriptor.number, bytes, bytes.count, 0)
         }

@@ -1,28 +1,28 @@
 internal import Glibc
 
-/// What stat(2) says of a file, as far as anybody asks.
+/// The parts of stat(2)'s answer that Coffer uses.
 package struct FileStatus: Equatable, Sendable {
-    /// What kinds of files are told apart.
+    /// The kinds of files that are told apart.
     package enum Kind: Sendable {
         case regular, directory, symbolicLink, other
     }
 
-    /// What is at the name.
+    /// What kind of file it is.
     package let kind: Kind
     /// Its size in bytes.
     package let byteCount: Int
-    /// When its content was changed last, in nanoseconds since 1970 by the clock of the file system's host.
+    /// When its content last changed, in nanoseconds since 1970 by the clock of the file system's host.
     package let modified: Int64
-    /// Names that it has.
+    /// The number of names that it has.
     package let linkCount: Int
-    /// Which file it is: device and number.
+    /// Which file it is.
     package let identity: FileIdentity
-    /// Whose it is.
+    /// The numbers of its owner and its group.
     package let owner: UInt32, group: UInt32
-    /// Who may do what with it: the lower twelve bits of st_mode.
+    /// The lower twelve bits of st_mode.
     package let permissions: UInt32
 
-    /// That of what is at a path; a symbolic link is not followed.
+    /// The status of the file at a path; does not follow a symbolic link.
     package init(of path: String) throws(SystemError) {
         var status = stat()
         try retryingInterrupted("stat", on: path) { unsafe lstat(path, &status) }
@@ -46,9 +46,9 @@ package struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// Tells a file from all others that exist at the same time.
+/// Distinguishes a file from all others that exist at the same time.
 package struct FileIdentity: Hashable, Sendable {
-    /// As st_dev and st_ino.
+    /// st_dev and st_ino.
     package let device: UInt64, number: UInt64
 
     init(device: UInt64, number: UInt64) {
@@ -56,7 +56,7 @@ package struct FileIdentity: Hashable, Sendable {
         self.number = number
     }
 
-    /// The file at a path; a symbolic link is not followed.
+    /// Identifies the file at a path; does not follow a symbolic link.
     package init(of path: String) throws(SystemError) {
         var status = stat()
         try retryingInterrupted("stat", on: path) { unsafe lstat(path, &status) }

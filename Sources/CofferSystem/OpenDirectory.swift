@@ -1,20 +1,20 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// A directory that is held open: names are looked up in it, whatever becomes of its path.
+/// A directory that is held open, so that names are looked up in it even if its path changes.
 ///
-/// Names are single components. No symbolic link is followed, at none of them. All calls may block on the disk,
-/// or on the network behind it.
+/// Names are single components, and a symbolic link at a name is never followed. All calls may block on the
+/// disk, or on the network.
 package final class OpenDirectory: Sendable {
     private let descriptor: Descriptor
-    /// Where it was opened; for messages.
+    /// The path that it was opened at; for messages.
     package let path: String
 
-    /// A name in a directory, and what readdir(3) says that it is; nil if it does not say.
+    /// A name in a directory, and what kind of file readdir(3) reports.
     package struct Entry: Sendable {
-        /// The name, which may be of any bytes; what is not UTF-8 is replaced.
+        /// The name; bytes that are not UTF-8 are replaced.
         package let name: String
-        /// What is there.
+        /// The kind of file; nil if readdir(3) does not report it.
         package let kind: FileStatus.Kind?
     }
 
@@ -23,20 +23,20 @@ package final class OpenDirectory: Sendable {
         self.path = path
     }
 
-    /// Opens the directory at a path, in which symbolic links are followed.
+    /// Opens the directory at a path; symbolic links in the path are followed.
     package static func open(_ path: String) throws(SystemError) -> OpenDirectory {
         OpenDirectory(try Descriptor.open(path, [.readOnly, .directory]), path: path)
     }
 
     /// Opens a directory in this one.
     ///
-    /// - Throws: ENOTDIR or ELOOP where a symbolic link is.
+    /// - Throws: ENOTDIR or ELOOP if the name is a symbolic link.
     package func subdirectory(_ name: String) throws(SystemError) -> OpenDirectory {
         let number = try openNumber(name, O_RDONLY | O_DIRECTORY)
         return OpenDirectory(Descriptor(owning: number), path: "\(path)/\(name)")
     }
 
-    /// Makes a directory, with the permissions that the umask leaves; true if it was missing.
+    /// Makes a directory, with the permissions that the umask leaves; returns true if it was missing.
     @discardableResult
     package func makeSubdirectory(_ name: String) throws(SystemError) -> Bool {
         if unsafe mkdirat(descriptor.number, name, 0o777) == 0 { return true }
@@ -44,15 +44,15 @@ package final class OpenDirectory: Sendable {
         throw .last("mkdir", on: "\(path)/\(name)")
     }
 
-    /// Makes a file that must not be there, for reading and writing, with the permissions that the umask leaves.
+    /// Creates a file for reading and writing, with the permissions that the umask leaves.
     ///
-    /// - Throws: EEXIST where the name is taken.
+    /// - Throws: EEXIST if the name is taken.
     package func createFile(_ name: String) throws(SystemError) -> POSIXStorageFile {
         let number = try openNumber(name, O_RDWR | O_CREAT | O_EXCL)
         return POSIXStorageFile(Descriptor(owning: number), subject: "\(path)/\(name)")
     }
 
-    /// Opens a file for reading; never waits for the other end of a pipe.
+    /// Opens a file for reading; does not block on a FIFO.
     package func openFile(_ name: String) throws(SystemError) -> POSIXStorageFile {
         let number = try openNumber(name, O_RDONLY | O_NONBLOCK)
         return POSIXStorageFile(Descriptor(owning: number), subject: "\(path)/\(name)")
@@ -64,7 +64,7 @@ package final class OpenDirectory: Sendable {
         }
     }
 
-    /// What is at a name; nil if nothing is.
+    /// The status of the file at a name; nil if there is none.
     package func status(of name: String) throws(SystemError) -> FileStatus? {
         var status = stat()
         if unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -74,33 +74,34 @@ package final class OpenDirectory: Sendable {
         throw .last("stat", on: "\(path)/\(name)")
     }
 
-    /// What this directory is.
+    /// The status of this directory.
     package func status() throws(SystemError) -> FileStatus {
         var status = stat()
         try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor.number, &status) }
         return FileStatus(status)
     }
 
-    /// Gives the directory to a group, unless that is nil, and sets its permissions.
+    /// Changes the directory's group, unless `group` is nil, and sets its permissions.
     ///
-    /// As fchown(2), if the user may, and fchmod(2).
+    /// As fchown(2), if the user is allowed to, and fchmod(2).
     package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
         try setFileAccess(descriptor.number, group, permissions, on: path)
     }
 
-    /// Whether the directory has an access control list: the permissions of its group are then the mask of that.
+    /// Whether the directory has an access control list; if so, the permissions of its group are the mask of
+    /// the list.
     package var hasAccessList: Bool {
         unsafe coffer_has_mark(descriptor.number, "system.posix_acl_access") != 0
     }
 
-    /// Whether this process may make and remove names in the directory.
+    /// Whether this process may add and remove names in the directory.
     ///
     /// As faccessat(2) with AT_EACCESS.
     package var isWritable: Bool {
         unsafe faccessat(descriptor.number, ".", W_OK | X_OK, AT_EACCESS) == 0
     }
 
-    /// Removes an empty directory; false if it was missing, or has something in it.
+    /// Removes an empty directory; returns false if it was missing, or is not empty.
     @discardableResult
     package func removeSubdirectory(_ name: String) throws(SystemError) -> Bool {
         if unsafe unlinkat(descriptor.number, name, AT_REMOVEDIR) == 0 { return true }
@@ -108,7 +109,7 @@ package final class OpenDirectory: Sendable {
         throw .last("rmdir", on: "\(path)/\(name)")
     }
 
-    /// Gives a file a second name, which must be free.
+    /// Gives a file a second name, which must not exist yet.
     ///
     /// As link(2).
     package func link(
@@ -119,7 +120,7 @@ package final class OpenDirectory: Sendable {
         }
     }
 
-    /// Moves a file to a name, in place of what is there.
+    /// Moves a file to a name, and replaces an existing file there.
     ///
     /// As rename(2).
     package func rename(
@@ -130,9 +131,9 @@ package final class OpenDirectory: Sendable {
         }
     }
 
-    /// Moves a file to a name that must be free.
+    /// Moves a file to a name that must not exist yet.
     ///
-    /// As renameat2(2), RENAME_NOREPLACE.
+    /// As renameat2(2) with RENAME_NOREPLACE.
     package func renameExclusively(
         _ name: String, to target: OpenDirectory, _ newName: String
     ) throws(SystemError) {
@@ -141,7 +142,7 @@ package final class OpenDirectory: Sendable {
         }
     }
 
-    /// Removes a file's name; false if it was missing.
+    /// Removes a file's name; returns false if it was missing.
     @discardableResult
     package func removeFile(_ name: String) throws(SystemError) -> Bool {
         if unsafe unlinkat(descriptor.number, name, 0) == 0 { return true }
@@ -149,28 +150,28 @@ package final class OpenDirectory: Sendable {
         throw .last("unlink", on: "\(path)/\(name)")
     }
 
-    /// Returns once names that were made or removed are on disk.
+    /// Returns once added and removed names are on disk.
     ///
     /// As fsync(2).
     package func sync() throws(SystemError) {
         try retryingInterrupted("fsync", on: path) { fsync(descriptor.number) }
     }
 
-    /// The number that statfs(2) gives to the kind of file system.
+    /// The type of the file system, as statfs(2) numbers it.
     package func fileSystemType() throws(SystemError) -> Int64 {
         let type = coffer_file_system_type(descriptor.number)
         guard type >= 0 else { throw SystemError("statfs", code: Int32(-type), on: path) }
         return type
     }
 
-    /// A path by which this process reaches the directory, wherever it is now.
+    /// A path by which this process reaches the directory, wherever it has moved.
     var descriptorPath: String { "/proc/self/fd/\(descriptor.number)" }
 
-    /// Tells all entries but "." and "..", unordered, without keeping them.
+    /// Calls `body` for each entry except "." and "..", unordered, without collecting them.
     ///
-    /// - Parameter body: Answers whether to go on.
+    /// - Parameter body: Returns whether to continue.
     package func forEach(_ body: (Entry) throws(SystemError) -> Bool) throws(SystemError) {
-        // A descriptor of its own: those that are copied share their place in the directory.
+        // Opens a descriptor of its own, since a duplicate would share its position in the directory.
         let number = try openNumber(".", O_RDONLY | O_DIRECTORY)
         guard let stream = unsafe fdopendir(number) else {
             let error = SystemError.last("opendir", on: path)
@@ -202,14 +203,14 @@ package final class OpenDirectory: Sendable {
     }
 }
 
-/// Gives what is open to a group, as far as the user may, and sets its permissions.
+/// Changes a descriptor's group, if the user is allowed to, and sets its permissions.
 ///
-/// Where the user may not, the group that it has gets no more than it had.
+/// If the user is not allowed to, the current group keeps its permissions (and the set-group-ID bit).
 func setFileAccess(
     _ descriptor: Int32, _ group: UInt32?, _ permissions: UInt32, on path: String
 ) throws(SystemError) {
     var permissions = permissions
-    // Only to a group that the user is in.
+    // The user may give the file only to a group that they are in.
     if let group, fchown(descriptor, uid_t.max, group) != 0 {
         var status = stat()
         try retryingInterrupted("stat", on: path) { unsafe fstat(descriptor, &status) }

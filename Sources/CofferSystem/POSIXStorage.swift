@@ -85,9 +85,9 @@ package final class POSIXStorageFile: StorageFile {
         self.subject = subject
     }
 
-    /// Gives the file to a group, unless that is nil, and sets its permissions.
+    /// Changes the file's group, unless `group` is nil, and sets its permissions.
     ///
-    /// As fchown(2), if the user may, and fchmod(2).
+    /// As fchown(2), if the user is allowed to, and fchmod(2).
     package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
         try setFileAccess(descriptor.number, group, permissions, on: subject)
     }
@@ -99,7 +99,7 @@ package final class POSIXStorageFile: StorageFile {
         let wanted = buffer.byteCount
         while done < wanted {
             let count = try unsafe buffer.withUnsafeMutableBytes { bytes throws(SystemError) -> Int in
-                // SAFETY: `done` < count of the buffer, which outlives the call.
+                // SAFETY: `done` is less than the buffer's count, and the buffer outlives the call.
                 try retryingInterrupted("read", on: subject) {
                     unsafe pread(number, bytes.baseAddress?.advanced(by: done), wanted - done, offset + done)
                 }
@@ -124,7 +124,7 @@ package final class POSIXStorageFile: StorageFile {
         var done = 0
         while done < bytes.byteCount {
             done += try unsafe bytes.withUnsafeBytes { raw throws(SystemError) -> Int in
-                // SAFETY: `done` < count of the buffer, which outlives the call.
+                // SAFETY: `done` is less than the buffer's count, and the buffer outlives the call.
                 try retryingInterrupted("write", on: subject) {
                     unsafe pwrite(
                         number, raw.baseAddress?.advanced(by: done), raw.count - done, offset + done)
@@ -133,12 +133,12 @@ package final class POSIXStorageFile: StorageFile {
         }
     }
 
-    /// Writes the whole pages of a buffer's first `count` bytes to the beginning of the file, past the kernel's page
-    /// cache where that can be had.
+    /// Writes the whole pages of a buffer's first `count` bytes to the beginning of the file, past the page
+    /// cache.
     ///
-    /// For a file that nobody else uses meanwhile. As pwrite(2) with O_DIRECT.
+    /// Sets O_DIRECT during the call, so nothing else may use the file meanwhile.
     ///
-    /// - Returns: Bytes that were written; 0 where it cannot be had.
+    /// - Returns: The number of bytes written; 0 if the file system does not support O_DIRECT.
     package func writeDirectly(_ buffer: AlignedBuffer, count: Int) throws(SystemError) -> Int {
         let whole = count & ~4095
         return try directly {
@@ -148,12 +148,12 @@ package final class POSIXStorageFile: StorageFile {
         } ?? 0
     }
 
-    /// Reads the whole pages that hold a range, past the kernel's page cache where that can be had.
+    /// Reads the whole pages that contain a range, past the page cache if the file system supports O_DIRECT.
     ///
-    /// For a file that nobody else uses by this descriptor. As pread(2) with O_DIRECT.
+    /// Sets O_DIRECT during the call, so nothing else may use this descriptor meanwhile.
     ///
     /// - Parameter buffer: Has room for the range and two pages.
-    /// - Returns: Where in the buffer the range begins, and how many bytes of it there are.
+    /// - Returns: Which bytes of the buffer are the range; fewer than `range.count` at the end of the file.
     package func readDirectly(
         _ range: Range<Int>, into buffer: AlignedBuffer
     ) throws(SystemError) -> Range<Int> {
@@ -169,7 +169,7 @@ package final class POSIXStorageFile: StorageFile {
         return start..<max(start, min(start + range.count, got))
     }
 
-    /// Runs calls that pass the page cache by; nil where the file system does not have them.
+    /// Runs calls that bypass the page cache; nil if the file system does not support O_DIRECT.
     private func directly(_ body: () throws(SystemError) -> Int) throws(SystemError) -> Int? {
         guard coffer_set_direct(descriptor.number, 1) == 0 else { return nil }
         defer { _ = coffer_set_direct(descriptor.number, 0) }
@@ -189,7 +189,7 @@ package final class POSIXStorageFile: StorageFile {
         try retryingInterrupted("truncate", on: subject) { ftruncate(descriptor.number, size) }
     }
 
-    /// What the file is.
+    /// The status of the file.
     package func status() throws(SystemError) -> FileStatus { FileStatus(try rawStatus()) }
 
     private func rawStatus() throws(SystemError) -> stat {
@@ -198,9 +198,9 @@ package final class POSIXStorageFile: StorageFile {
         return status
     }
 
-    /// Takes an exclusive lock that goes with this open file; false where another open file has it.
+    /// Takes an exclusive lock that belongs to this open file; false if another open file holds it.
     ///
-    /// As flock(2). True, too, where the file system knows no locks.
+    /// As flock(2). Returns true, too, if the file system does not support locks.
     package func lock() -> Bool {
         flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
@@ -209,13 +209,14 @@ package final class POSIXStorageFile: StorageFile {
         try retryingInterrupted("fdatasync", on: subject) { fdatasync(descriptor.number) }
     }
 
-    /// Has the file system send what it holds back until a file is closed, and tell whether that worked.
+    /// Makes the file system send data that it holds back until a file is closed, and throws if that fails.
     ///
-    /// As close(2) of a copy of the descriptor. Some network file systems send nothing before, whatever fsync(2) says.
+    /// Closes a duplicate of the descriptor with close(2). Some network file systems send nothing before
+    /// that, even on fsync.
     package func flush() throws(SystemError) {
         let copy = fcntl(descriptor.number, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SystemError("fcntl", code: errno, on: subject) }
-        // The descriptor is gone, whatever close says: it is never repeated.
+        // close(2) always frees the descriptor, even if it fails, so it is never repeated.
         guard close(copy) == 0 else { throw SystemError("close", code: errno, on: subject) }
     }
 

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// What the kernel keeps in memory of files.
+/// The file contents that the kernel keeps in memory.
 package enum PageCache {
-    /// Makes the kernel forget the content of a file; what is not on disk yet stays.
+    /// Makes the kernel drop the content of a file from memory, except what is not on disk yet.
     ///
-    /// As posix_fadvise(2), POSIX_FADV_DONTNEED. A hint: memory that others use stays, too.
+    /// As posix_fadvise(2) with POSIX_FADV_DONTNEED. A hint: pages that other processes use stay, too.
     package static func drop(_ path: String) throws(SystemError) {
         let file = try Descriptor.open(path, .readOnly)
         let code = posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED)
         guard code == 0 else { throw SystemError("posix_fadvise", code: code, on: path) }
     }
 
-    /// The same for all files in a directory, and in those below it.
+    /// Drops the contents of all files below a directory.
     package static func dropAll(below path: String) throws(SystemError) {
         for name in try Directory.names(in: path) {
             let child = "\(path)/\(name)"

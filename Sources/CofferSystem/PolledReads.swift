@@ -1,20 +1,20 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// Reads past the page cache that look for their end instead of sleeping until it.
+/// Reads past the page cache that poll for completion instead of sleeping.
 ///
-/// A fast disk answers sooner than an idle processor of a virtual machine is woken: with 4 KiB reads that is a
-/// quarter of the time (docs/adr/0019-polled-reads.md). Where the disk is slower than that, reads sleep as usual.
-/// Belongs to one thread at a time.
+/// A fast disk answers sooner than an idle processor of a virtual machine wakes up: with reads of 4 KiB,
+/// polling saves a quarter of the time (docs/adr/0019-polled-reads.md). If the disk is slower, reads sleep as
+/// usual. Only one thread at a time may use an object.
 package final class PolledReads {
-    /// How long to look before sleeping, in nanoseconds.
+    /// How long to poll before sleeping, in nanoseconds.
     private static let spin: Int64 = 100_000
-    /// Reads that sleep at once after one that the disk took longer for.
+    /// How many reads sleep at once after a read that outlasted `spin`.
     private static let restCount = 64
 
-    /// The kernel's context (io_setup(2)), or 0 where there is none to be had.
+    /// The kernel's context (io_setup(2)), or 0 if the kernel gives none.
     ///
-    /// Made when it is first needed: a process that has one takes the kernel longer to end.
+    /// Created on first use, because a process that has one takes longer to end.
     private lazy var context: UInt = {
         var context: UInt = 0
         hasAsked = true
@@ -23,7 +23,7 @@ package final class PolledReads {
     private var hasAsked = false
     private var rests = 0
 
-    /// Nothing is asked of the kernel yet.
+    /// Begins without a context of the kernel.
     package init() {}
 
     deinit {
@@ -32,14 +32,15 @@ package final class PolledReads {
 
     /// Reads up to `buffer.byteCount` bytes at `offset` of a file opened with O_DIRECT.
     ///
-    /// - Parameter meanwhile: Runs once, while the disk works if it can.
-    /// - Returns: Bytes that were read; nil if the read is to be made the usual way.
+    /// - Parameter meanwhile: Runs once; while the disk works, if there is a context.
+    /// - Returns: The number of bytes read; nil if the caller must read the usual way.
     func read(
         _ descriptor: Int32, into buffer: inout MutableRawSpan, at offset: Int, meanwhile: () -> Void,
         subject: String
     ) throws(SystemError) -> Int? {
         let context = context
-        // SAFETY: the kernel writes into the buffer, which outlives the call, until the wait below returns.
+        // SAFETY: the kernel writes into the buffer until the wait below returns, and the buffer outlives the
+        // call.
         let started = unsafe buffer.withUnsafeMutableBytes { bytes in
             guard context != 0 else { return false }
             return unsafe coffer_reads_start(context, descriptor, bytes.baseAddress, bytes.count, offset) == 0

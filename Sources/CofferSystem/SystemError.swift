@@ -6,7 +6,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package let call: String
     /// The errno that it left.
     package let code: Int32
-    /// The path or name it was about, if any.
+    /// The path or name that the call was about, if any.
     package let subject: String?
 
     package init(_ call: String, code: Int32, on subject: String? = nil) {
@@ -15,7 +15,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// The message of strerror(3), with the subject in front.
+    /// The message of strerror(3), after the subject if there is one.
     package var description: String {
         let message = unsafe String(cString: strerror(code))
         guard let subject else { return "\(message) (\(call))" }
@@ -28,7 +28,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Runs a call until it is not interrupted by a signal; throws its errno when it returns -1.
+/// Repeats a call as long as a signal interrupts it; throws its errno if it returns -1.
 @discardableResult
 func retryingInterrupted<Result: FixedWidthInteger>(
     _ call: String, on subject: String? = nil, _ body: () -> Result
@@ -40,7 +40,7 @@ func retryingInterrupted<Result: FixedWidthInteger>(
     }
 }
 
-/// Checks a call that answers -errno.
+/// Repeats a call as long as a signal interrupts it; throws the errno if it returns -errno.
 @discardableResult
 func checkingNegative(
     _ call: String, on subject: String? = nil, _ body: () -> Int32

@@ -1,10 +1,10 @@
 internal import CCofferSystem
 internal import Glibc
 
-/// A plain thread of the operating system, for work that must not share a pool.
+/// A plain thread of the operating system, for work that must not share a thread pool.
 @safe
 package struct Thread: Sendable {
-    // SAFETY: an opaque number to all but pthread_join(3).
+    // SAFETY: only pthread_join(3) and pthread_detach(3) interpret this number.
     private let handle: pthread_t
 
     private final class Start {
@@ -14,7 +14,7 @@ package struct Thread: Sendable {
 
     /// Starts a thread that runs `body` with all signals blocked.
     ///
-    /// - Parameter name: Shown by ps(1) and gdb(1); 15 bytes count.
+    /// - Parameter name: Shown by ps(1) and gdb(1); cut after 15 characters, which must be ASCII.
     package static func start(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) -> Thread {
@@ -41,7 +41,7 @@ package struct Thread: Sendable {
         return Thread(handle: handle)
     }
 
-    /// Starts a thread that nobody waits for; its memory goes when it ends.
+    /// Starts a thread that cannot be joined; its memory is freed when it ends.
     package static func startDetached(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -50,7 +50,7 @@ package struct Thread: Sendable {
 
     /// Waits until the thread has ended.
     ///
-    /// Once only.
+    /// To be called at most once.
     package func join() {
         pthread_join(handle, nil)
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What users and groups are called, for messages.
+/// The names of users and groups, for messages.
 package enum UserName {
     /// The user that this process acts as.
     package static var current: String { user(geteuid()) }
@@ -8,14 +8,14 @@ package enum UserName {
     /// The number of the user that this process acts as.
     package static var currentNumber: UInt32 { geteuid() }
 
-    /// The login of a user; the number where nobody is called anything.
+    /// The login name of a user; the number if there is none.
     ///
     /// As getpwuid_r(3).
     package static func user(_ number: UInt32) -> String {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: bufferByteCount)
-        // SAFETY: the strings of the entry lie in the buffer, and are copied while it is there.
+        // SAFETY: the strings of the entry are in the buffer, and are copied while it exists.
         return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
             guard let start = buffer.baseAddress,
                 unsafe getpwuid_r(number, &entry, start, buffer.count, &found) == 0,
@@ -25,7 +25,7 @@ package enum UserName {
         }
     }
 
-    /// The name of a group; the number where it has none.
+    /// The name of a group; the number if there is none.
     ///
     /// As getgrgid_r(3).
     package static func group(_ number: UInt32) -> String {

@@ -4,7 +4,7 @@ internal import Glibc
 package enum WholeFile {
     /// All bytes of a file.
     ///
-    /// - Parameter limit: The most bytes to accept; a longer file throws EFBIG.
+    /// - Parameter limit: The largest size to accept; a longer file throws EFBIG.
     package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
         let descriptor = try Descriptor.open(path, .readOnly)
         return try read(descriptor: descriptor.number, limit: limit, subject: path)
@@ -26,7 +26,7 @@ package enum WholeFile {
         }
     }
 
-    /// Replaces `path` by `bytes` so that after a crash it is wholly old or wholly new.
+    /// Replaces a file so that after a crash it is either wholly old or wholly new.
     ///
     /// Writes a temporary file beside it, syncs it, renames it, and syncs the directory.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
@@ -44,8 +44,8 @@ package enum WholeFile {
         try retryingInterrupted("fsync", on: path) { fsync(directory.number) }
     }
 
-    /// Overwrites the beginning of a small file where it lies, which takes no room on a full disk; makes it if it is
-    /// missing.
+    /// Overwrites the beginning of a small file in place, which needs no space on a full disk; creates it if
+    /// it is missing.
     ///
     /// A crash may leave a mixture of old and new bytes.
     package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
@@ -58,14 +58,14 @@ package enum WholeFile {
         }
     }
 
-    /// Writes all bytes to an open descriptor.
+    /// Writes all bytes at the current position of an open descriptor.
     package static func writeAll(
         _ bytes: [UInt8], to descriptor: Int32, subject: String
     ) throws(SystemError) {
         var done = 0
         while done < bytes.count {
             done += try retryingInterrupted("write", on: subject) {
-                // SAFETY: `done` is at most the count of the array, which is held for the call.
+                // SAFETY: `done` is less than the count of the array, which is borrowed for the call.
                 unsafe bytes.withUnsafeBytes { raw in
                     unsafe write(descriptor, raw.baseAddress?.advanced(by: done), raw.count - done)
                 }

@@ -1,20 +1,20 @@
-/// A few threads that come with work and go when there was none for some seconds.
+/// A few threads that start when there is work, and end after some seconds without any.
 package final class Workers: Sendable {
     private struct State {
-        /// Threads that will still hear a call.
+        /// Threads that will still see a call.
         var running = 0
         /// Those of them that wait for one.
         var asleep = 0
-        /// Calls that were not heard yet.
+        /// Calls that no thread has seen yet.
         var calls = 0
-        /// Threads that do what the last one does before it goes.
+        /// Threads that run the closing work of the last thread.
         var leaving = 0
         var isStopped = false
 
-        /// What a thread that waits does next; nil if it goes on waiting.
+        /// What a waiting thread does next; nil if it keeps waiting.
         ///
-        /// One step under the lock: no call may come between a thread's decision to go and the moment from
-        /// which nobody counts on it.
+        /// One step under the lock: no call may come between a thread's decision to end and the moment from
+        /// which no caller counts on it.
         mutating func next(isLate: Bool) -> Next? {
             if calls > 0 {
                 calls -= 1
@@ -36,24 +36,30 @@ package final class Workers: Sendable {
 
     private let name: String
     private let countMax: Int
-    /// How long a thread waits for a call before it goes, in nanoseconds.
+    /// How long a thread waits for a call before it ends, in nanoseconds.
     private let patience: Int64
     private let state = Condition(State())
 
-    /// - Parameter name: Of the threads, for ps(1); up to 15 bytes.
+    /// Begins without threads.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the threads, for ps(1); up to 15 bytes.
+    ///   - countMax: The largest number of threads at a time.
+    ///   - patience: How long a thread waits for a call before it ends, in nanoseconds.
     package init(_ name: String, max countMax: Int, patience: Int64 = 3_000_000_000) {
         self.name = name
         self.countMax = countMax
         self.patience = patience
     }
 
-    /// Calls a thread to work.
+    /// Has a thread do work.
     ///
     /// - Parameters:
-    ///   - work: Does a piece of work, again and again until it answers that there is none.
-    ///   - leave: What the last thread does before it goes.
-    /// - Returns: Whether a thread hears it. If not, as none can be started or all are stopped, the caller
-    ///   is to do what must not wait.
+    ///   - work: Does one piece of work, and returns whether there may be more; repeated until it returns
+    ///     false.
+    ///   - leave: Run by the last thread before it ends.
+    /// - Returns: Whether a thread sees the call. If not, because none can be started or all have stopped,
+    ///   the caller must do whatever cannot wait.
     @discardableResult
     package func call(
         _ work: @escaping @Sendable () -> Bool, leaving leave: @escaping @Sendable () -> Void
@@ -78,7 +84,7 @@ package final class Workers: Sendable {
         }
     }
 
-    /// Ends the threads, once there is no work any more, and waits until they are gone.
+    /// Ends the threads once there is no more work, and waits until they have ended.
     package func stop() {
         state.update { $0.isStopped = true }
         _ = state.wait { $0.running == 0 && $0.leaving == 0 ? true : nil }
