@@ -3,9 +3,9 @@ internal import CofferSystem
 internal import Glibc
 internal import Synchronization
 
-/// The kernel's end of a mount: how requests are read, and what libfuse 3.14 does not say or ask.
+/// The kernel's end of a mount: reads requests, and handles what libfuse 3.14 does not report or request.
 ///
-/// Belongs to the thread that serves the mount.
+/// Belongs to the serving thread.
 @safe
 final class Channel {
     private let waking: Descriptor
@@ -17,41 +17,46 @@ final class Channel {
         waking = Descriptor(owning: ends.writing)
     }
 
-    /// Makes `read` answer that the mount is gone: as soon as no request waits, or after some time.
+    /// Makes `read` report that the mount is gone as soon as no request is waiting, or after two seconds at
+    /// most.
     ///
-    /// From any thread.
+    /// Any thread may call this.
     func end() {
         _ = ending.compareExchange(expected: 0, desired: Clock.monotonic, ordering: .relaxed)
         _ = unsafe Glibc.write(waking.number, [0], 1)
     }
 
-    /// Since when the end is wanted, as the monotonic clock says; 0 until then.
+    /// When `end` was called, by the monotonic clock; 0 until then.
     private let ending = Atomic<Int64>(0)
-    /// How long requests may keep coming then, in nanoseconds.
+    /// How long requests may still arrive after that, in nanoseconds.
     private static let endingTimeMax: Int64 = 2_000_000_000
 
-    /// How long to look for the next request before sleeping, in nanoseconds.
+    /// How long to poll for the next request before sleeping, in nanoseconds.
     private static let spin: Int64 = 40_000
 
-    /// Whether the request at hand tells us to take privileges from the file (FUSE_WRITE_KILL_SUIDGID,
-    /// FATTR_KILL_SUIDGID), which libfuse does not hand on.
+    /// Whether the current request asks to drop the file's privileges (FUSE_WRITE_KILL_SUIDGID,
+    /// FATTR_KILL_SUIDGID).
+    ///
+    /// libfuse does not pass this on.
     private(set) var dropsPrivileges = false
-    /// Whether the kernel offers FUSE_HANDLE_KILLPRIV_V2, which spares a look for security.capability at
-    /// each write, and which libfuse does not know.
+    /// Whether the kernel offers FUSE_HANDLE_KILLPRIV_V2, which saves a lookup of security.capability for
+    /// each write.
+    ///
+    /// libfuse does not know this flag.
     private let offersPrivilegeDropping = Atomic(false)
 
     private enum Wire {
         static let setAttributes: UInt32 = 4
         static let write: UInt32 = 16
         static let initialise: UInt32 = 26
-        /// Bytes of the header in front of each request, and in front of each answer.
+        /// The bytes of the header before each request, and before each answer.
         static let requestHeader = 40, answerHeader = 16
         static let handlesPrivilegesV2: UInt32 = 1 << 28
         static let attributesKillPrivileges: UInt32 = 1 << 11
         static let writeKillsPrivileges: UInt32 = 1 << 2
     }
 
-    /// Reads a request, as read(2); spins before it sleeps.
+    /// Reads a request, like read(2); spins before it sleeps.
     func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
         var deadline: Int64 = 0
         while true {
@@ -74,7 +79,7 @@ final class Channel {
                 pollfd(fd: wakeable.number, events: Int16(POLLIN), revents: 0),
             ]
             if unsafe poll(&wanted, 2, -1) < 0, errno != EINTR { return -1 }
-            // A request that came meanwhile is answered yet.
+            // A request that arrived in the meantime is still answered.
             if wanted[1].revents != 0, wanted[0].revents == 0 {
                 errno = ENODEV
                 return -1
@@ -82,7 +87,7 @@ final class Channel {
         }
     }
 
-    /// Looks at what libfuse will not show.
+    /// Reads the flags of a request that libfuse does not pass on.
     private func note(_ request: UnsafeRawBufferPointer) {
         dropsPrivileges = false
         let request = unsafe request.bytes
@@ -99,14 +104,14 @@ final class Channel {
         }
     }
 
-    /// Writes an answer, as writev(2); the first, to INIT, takes the kernel's offer.
+    /// Writes an answer, like writev(2); the answer to INIT accepts the kernel's offer.
     func write(_ descriptor: Int32, _ parts: UnsafeMutablePointer<iovec>, _ count: Int32) -> Int {
         if offersPrivilegeDropping.load(ordering: .relaxed),
             offersPrivilegeDropping.exchange(false, ordering: .relaxed)
         {
             let flags = 12
             if count > 1, unsafe parts[1].iov_len >= flags + 4, let start = unsafe parts[1].iov_base {
-                // SAFETY: libfuse's fuse_init_out, of the length that was checked; its flags stand at 12.
+                // SAFETY: libfuse's fuse_init_out, whose length was checked; its flags are at offset 12.
                 let field = unsafe (start + flags).assumingMemoryBound(to: UInt32.self)
                 unsafe field.pointee |= Wire.handlesPrivilegesV2
             }

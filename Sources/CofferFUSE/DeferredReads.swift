@@ -3,14 +3,14 @@ internal import CofferVault
 internal import Glibc
 internal import Synchronization
 
-/// The reads of a mount that other threads answer.
+/// The reads of a mount that other threads answer later.
 final class DeferredReads: Sendable {
     private let open = Condition(0)
     private let isEnding = Atomic(false)
 
     fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) }
 
-    /// A read that will be answered later.
+    /// Registers a read that will be answered later.
     func note(_ request: HeldRequest) -> any ReadRequest {
         open.withLock { $0 += 1 }
         return DeferredRead(request, self)
@@ -24,10 +24,10 @@ final class DeferredReads: Sendable {
         if isLast { open.update { _ in } }
     }
 
-    /// Has none wait any more for what may come.
+    /// Marks all reads as interrupted, so that none waits any longer for contents to arrive.
     func end() { isEnding.store(true, ordering: .relaxed) }
 
-    /// Returns once all are answered.
+    /// Returns once all reads are answered.
     func wait() {
         _ = open.wait { $0 == 0 ? true : nil }
     }
@@ -48,7 +48,8 @@ private final class DeferredRead: ReadRequest {
     }
 
     func fail(_ error: FileSystemError) {
-        // The program has a signal to handle, and may read again; but what is wrong stays wrong.
+        // The program has a signal to handle, and may read again. Other errors are permanent, and are
+        // reported.
         if case .stale = error, request.isInterrupted {
             request.reply?.code(EINTR)
         } else {

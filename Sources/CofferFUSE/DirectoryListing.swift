@@ -2,7 +2,7 @@ internal import CFuse3
 internal import CofferVault
 internal import Glibc
 
-/// The answer to a READDIR or READDIRPLUS, as it grows.
+/// The answer to a READDIR or READDIRPLUS, while it is built.
 struct DirectoryListing {
     private var bytes: [UInt8]
     private var count = 0
@@ -15,11 +15,11 @@ struct DirectoryListing {
 
     /// Adds an entry; false if it does not fit.
     ///
-    /// With `plus`, entries that have attributes count as looked up.
+    /// With `plus`, the kernel counts an entry that has attributes as looked up.
     mutating func add(_ entry: Vault.Entry, _ node: Node, plus: Bool, to request: fuse_req_t) -> Bool {
         let room = bytes.count - count
         let start = count
-        // SAFETY: the name ends with a zero; libfuse writes at most `room` bytes behind `start`.
+        // SAFETY: the name ends with a zero; libfuse writes at most `room` bytes after `start`.
         let needed = unsafe bytes.withUnsafeMutableBytes { buffer in
             unsafe (entry.name + [0]).withUnsafeBytes { name in
                 let target = unsafe buffer.baseAddress?.advanced(by: start).assumingMemoryBound(
@@ -41,7 +41,7 @@ struct DirectoryListing {
         return true
     }
 
-    /// With node 0 the kernel takes the name only, as it must for "." and "..".
+    /// With node 0, the kernel takes only the name, as "." and ".." require.
     private static func record(_ entry: Vault.Entry, _ node: Node) -> fuse_entry_param {
         if let attributes = entry.attributes { return StatusRecord.entry(attributes, node) }
         var record = fuse_entry_param()

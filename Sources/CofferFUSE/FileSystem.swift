@@ -4,10 +4,10 @@ internal import Glibc
 
 /// The whole mount as one tree: the vaults' directories below a root.
 ///
-/// Each operation finds the vault that a node is in; what concerns the root alone is answered here.
+/// Each operation passes a node to its vault; requests that concern only the root are answered here.
 struct FileSystem: Sendable {
     let root: any VaultDirectory
-    /// The mount options noatime and nodiratime leave times of access alone.
+    /// Whether the mount option noatime or nodiratime keeps access times unchanged.
     let keepsAccessTimes: Bool
 
     /// The vault of a node.
@@ -49,7 +49,7 @@ struct FileSystem: Sendable {
         if parent.isRoot {
             guard root.vault(named: name) == nil else { throw .alreadyExists }
             guard FileType(mode: item.mode) == .directory else { throw .notPermitted }
-            // Desktops make .Trash-1000, .xdp-… and the like where they find a file system, and mean no vault.
+            // Desktops make .Trash-1000, .xdp-…, and the like in any file system, and do not want a vault.
             guard name.first != UInt8(ascii: ".") else { throw .accessDenied }
             let mounted = try root.createVault(named: name, by: caller)
             var changes = AttributeChanges()
@@ -66,7 +66,7 @@ struct FileSystem: Sendable {
         return try vault(node).link(node.item, as: name, in: parent.item)
     }
 
-    /// - Returns: The number of an item that lost its last name by it.
+    /// - Returns: The number of an item that this left without a name.
     func unlink(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> Int64? {
         if parent.isRoot { throw root.vault(named: name) == nil ? .notFound : .isDirectory }
         let (number, isLast) = try vault(parent).unlink(name, in: parent.item)
@@ -78,7 +78,7 @@ struct FileSystem: Sendable {
         try vault(parent).removeDirectory(name, in: parent.item)
     }
 
-    /// - Returns: The number of an item that lost its last name by it.
+    /// - Returns: The number of an item that this left without a name.
     func rename(
         _ name: [UInt8], in parent: Node, to newName: [UInt8], in newParent: Node, _ mode: Vault.RenameMode
     ) throws(FileSystemError) -> Int64? {
@@ -105,7 +105,7 @@ struct FileSystem: Sendable {
         }
     }
 
-    /// The root's entries have the slots behind 2 as cookies.
+    /// The cookies of the root's entries, after 1 and 2 for "." and "..", are the slots plus 2.
     private func readRoot(
         after cookie: Int64, attributes: Bool
     ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
@@ -127,7 +127,7 @@ struct FileSystem: Sendable {
         return entries
     }
 
-    /// Space as any vault sees it: all lie on one disk.
+    /// The free space as any vault sees it, since all vaults are on one disk.
     func space() throws(FileSystemError) -> StorageSpace {
         guard let mounted = root.vaults.first else {
             return StorageSpace(total: 0, free: 0, available: 0, files: 0, freeFiles: 0)
@@ -135,7 +135,7 @@ struct FileSystem: Sendable {
         return try mounted.vault.space()
     }
 
-    /// Everything to disk, for fsync(2) on the root.
+    /// Commits all vaults, for fsync(2) on the root.
     func commitAll() throws(FileSystemError) {
         for mounted in root.vaults { try mounted.vault.commit() }
     }

@@ -4,7 +4,7 @@ internal import Glibc
 extension FileSystemError {
     /// The errno that a program sees.
     ///
-    /// The only place where one is chosen.
+    /// No other code chooses one.
     package var errno: Int32 {
         switch self {
         case .notFound: ENOENT

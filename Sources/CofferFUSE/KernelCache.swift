@@ -2,14 +2,14 @@ internal import CFuse3
 internal import CofferSystem
 internal import CofferVault
 
-/// What the kernel remembers of a mount, seen from the side that has it forget.
+/// Invalidates what the kernel caches of a mount.
 ///
-/// Each call waits for requests that use the same directory or page, so none may be made by a request, nor
-/// under a lock that one takes. The kernel answers ENOENT where it knows nothing, and other errors while the
-/// mount ends: neither leaves anything to forget.
+/// Each call waits for requests that use the same directory or page. So no request may make one, and no
+/// caller may hold a lock that a request takes. The kernel answers ENOENT for a node or name that it does not
+/// know, and other errors while the mount ends; in both cases nothing has to be invalidated.
 @safe
-// SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended; libfuse
-// lets any thread notify, as a notification is one write to the connection.
+// SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended;
+// libfuse lets any thread notify, as a notification is one write to the connection.
 struct KernelCache {
     private let session: OpaquePointer
     private static let pageByteCount: Int64 = 4096
@@ -18,12 +18,12 @@ struct KernelCache {
         unsafe self.session = unsafe session
     }
 
-    /// A name that no directory has: it is too long.
+    /// A name that is too long for any directory to have it.
     private static let noName = [UInt8](repeating: 1, count: Vault.nameByteCountMax + 1)
 
-    /// Has a name looked up again, and the item forgotten if nobody uses it.
+    /// Makes the kernel look a name up again, and forget its item if no program uses it.
     ///
-    /// What is under way in the directory comes first.
+    /// Waits for requests in progress in the directory.
     func forgetEntry(_ name: [UInt8], in parent: Node) {
         unsafe (name + [0]).withUnsafeBytes { raw in
             let text = unsafe raw.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -31,41 +31,42 @@ struct KernelCache {
         }
     }
 
-    /// Waits for what is under way in a directory.
+    /// Waits for requests in progress in a directory.
     func awaitRequests(in directory: Node) {
         forgetEntry(Self.noName, in: directory)
     }
 
-    /// Has the listing and the attributes of a directory read again.
+    /// Makes the kernel read a directory's listing and attributes again.
     ///
-    /// To be called behind `forgetEntry`, which lets listings that are under way end.
+    /// Call this after `forgetEntry`, which waits for listings in progress.
     func forgetListing(of directory: Node) {
         _ = unsafe fuse_lowlevel_notify_inval_inode(session, directory.number, 0, 0)
     }
 
-    /// Has attributes and ACLs asked for again.
+    /// Makes the kernel request a node's attributes and ACLs again.
     ///
-    /// The kernel keeps size and times of a file that it has, even so.
+    /// The kernel still keeps the size and times of a file that it has cached.
     func forgetAttributes(of node: Node) {
         _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, -1, 0)
     }
 
-    /// Has dirty pages from `offset` on written, and all pages read again.
+    /// Makes the kernel write dirty pages from `offset` on, and read all those pages again.
     func forgetContent(of node: Node, from offset: Int64) {
         let start = offset - offset % Self.pageByteCount
         _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), 0)
     }
 
-    /// Has dirty pages of a range written, and its pages read again.
+    /// Makes the kernel write the dirty pages of a range, and read its pages again.
     func forgetContent(of node: Node, _ range: Range<Int64>) {
         let start = range.lowerBound - range.lowerBound % Self.pageByteCount
-        // The kernel takes 0 for all that follows.
+        // To the kernel, 0 means everything that follows.
         let count = range.upperBound == .max ? 0 : range.upperBound - start
         _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), Int(count))
     }
 
-    /// Makes a file longer, up to and with the byte at `offset`: the only way by which the kernel takes a new
-    /// size for a file that it has.
+    /// Extends a cached file up to and including the byte at `offset`.
+    ///
+    /// The kernel accepts a new size for a file that it has cached in no other way.
     func store(_ byte: UInt8, at offset: Int64, of node: Node) {
         var byte = byte
         unsafe withUnsafeMutableBytes(of: &byte) { raw in

@@ -1,21 +1,21 @@
 internal import CofferSystem
 
-/// How often the kernel was told of each node; a node that it has forgotten may go.
+/// Counts the kernel's references to each node; the vault may release a node without any.
 ///
-/// The kernel may know millions of nodes, most of them once, and numbers of items are given out in a row: so
-/// counts are kept in a byte each, in chunks of neighbours.
+/// The kernel may know millions of nodes, most of them once, and item numbers are consecutive. So each count
+/// is one byte, in chunks of neighbouring nodes.
 final class LookupTable: Sendable {
     private static let chunkCount = 1024
 
     private struct Chunk {
         var counts = [UInt8](repeating: 0, count: chunkCount)
-        /// Nodes in it that the kernel knows.
+        /// The number of nodes in the chunk that the kernel knows.
         var known = 0
     }
 
     private struct State {
         var chunks: [UInt64: Chunk] = [:]
-        /// What a byte has no room for.
+        /// The excess of counts over a byte.
         var more: [UInt64: UInt64] = [:]
 
         func count(of number: UInt64) -> UInt64 {
@@ -41,6 +41,8 @@ final class LookupTable: Sendable {
 
     private let state = Condition(State())
 
+    /// Starts with the given counts.
+    ///
     /// - Parameter counts: By node number; for tests.
     init(counts: [UInt64: UInt64] = [:]) {
         for (number, count) in counts { state.withLock { $0.set(count, of: number, from: 0) } }
@@ -53,7 +55,7 @@ final class LookupTable: Sendable {
         }
     }
 
-    /// - Returns: Whether the kernel does not know the node any more.
+    /// - Returns: Whether the kernel no longer knows the node.
     func subtract(_ count: UInt64, from node: Node) -> Bool {
         state.withLock { state in
             let known = state.count(of: node.number)

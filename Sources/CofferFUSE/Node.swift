@@ -1,7 +1,7 @@
-/// A node as the kernel numbers it, which is also the inode number that programs see.
+/// A node as the kernel numbers it; programs see the same number as the inode number.
 ///
-/// The upper 16 bits are the vault's slot in the profile, the lower 48 the item's number in the vault. The
-/// root of the mount is 1, in slot 0. So a number means the same after a remount.
+/// The upper 16 bits are the vault's slot in the profile, the lower 48 bits the item's number in the vault.
+/// The root of the mount is 1, in slot 0. So a number keeps its meaning after a remount.
 package struct Node: Hashable, Sendable {
     /// The root of the mount.
     package static let root = Node(slot: 0, item: 1)
@@ -17,13 +17,13 @@ package struct Node: Hashable, Sendable {
         self.item = item
     }
 
-    /// The node that a number of the kernel stands for.
+    /// The node with the kernel's number.
     package init(number: UInt64) {
         slot = UInt16(truncatingIfNeeded: number >> Self.itemBits)
         item = Int64(number & (1 << Self.itemBits - 1))
     }
 
-    /// What the kernel and programs know the node by.
+    /// The number by which the kernel and programs know the node.
     package var number: UInt64 {
         UInt64(slot) << Self.itemBits | UInt64(item)
     }

@@ -2,12 +2,12 @@ internal import CofferSystem
 internal import CofferVault
 internal import Synchronization
 
-/// Brings the kernel's caches up to date when a vault changes from outside of the mount.
+/// Brings the kernel's caches up to date when a vault changes from outside the mount.
 ///
-/// A thread of its own: the kernel may keep it waiting until requests are answered. What is said twice before
-/// its turn is done once, and a directory's listing is forgotten once for all names that wait.
+/// Runs a thread of its own, since the kernel may make it wait until requests are answered. Equal changes
+/// that are queued are handled once, and a directory's listing is invalidated once for all its queued names.
 final class Notifier: Sendable {
-    /// Changes that wait; who has more waits as well.
+    /// The maximum length of the queue; a caller with more changes waits.
     static let waitingMax = 4096
 
     struct Change: Hashable {
@@ -18,10 +18,10 @@ final class Notifier: Sendable {
     private struct Work {
         var waiting: [Change] = []
         var known: Set<Change> = []
-        /// The vaults of those that wait.
+        /// The vaults of the queued changes.
         var vaults: [UInt16: Vault] = [:]
         var isBusy = false
-        /// Changes of vaults that have begun and not ended.
+        /// The number of batches of vault changes that have begun and not ended.
         var begun = 0
         var cache: KernelCache?
         var isStopped = false
@@ -40,10 +40,11 @@ final class Notifier: Sendable {
 
     // MARK: Any thread
 
-    /// Whether the kernel may know less than the vaults.
+    /// Whether the kernel's caches may be behind the vaults.
     ///
-    /// Costs a request nothing to ask. A request that was done in a vault after a change from elsewhere finds it
-    /// true until the kernel has learned of the change, as that waits for requests in the same directory.
+    /// Costs a request nothing to check. A request that used a vault after a change from elsewhere finds it
+    /// true until the kernel knows of the change, since the notification waits for requests in the same
+    /// directory.
     var isActive: Bool { active.load(ordering: .acquiring) }
 
     func begin() {
@@ -62,7 +63,7 @@ final class Notifier: Sendable {
         }
     }
 
-    /// Takes in changes; waits for room.
+    /// Queues changes; waits for room in the queue.
     func note(_ changes: some Sequence<VaultChange>, in vault: Vault, _ slot: UInt16) {
         for change in changes where isOfInterest(change, slot) {
             _ = work.wait { work -> Bool? in
@@ -73,14 +74,14 @@ final class Notifier: Sendable {
         }
     }
 
-    /// Takes in a change without waiting.
+    /// Queues a change without waiting.
     func noteAtOnce(_ change: VaultChange, in vault: Vault, _ slot: UInt16) {
         if isOfInterest(change, slot) { add(change, in: vault, slot) }
     }
 
-    /// What the kernel does not know it need not forget.
+    /// Whether the kernel may have cached anything that a change affects.
     ///
-    /// A directory that it learns of later is one whose names it learns later.
+    /// If the kernel does not know a directory, it will look its names up later.
     private func isOfInterest(_ change: VaultChange, _ slot: UInt16) -> Bool {
         switch change {
         case .entry(let name), .attributes(_, let name), .growth(_, _, let name):
@@ -101,7 +102,7 @@ final class Notifier: Sendable {
     /// Whether the kernel may know an item.
     func isKnown(_ node: Node) -> Bool { lookups.isKnown(node) }
 
-    /// Has dirty pages of an item written; waits.
+    /// Makes the kernel write an item's dirty pages; waits.
     func flush(_ node: Node) {
         guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
             return
@@ -109,7 +110,7 @@ final class Notifier: Sendable {
         cache.forgetContent(of: node, from: 0)
     }
 
-    /// Has dirty pages of a part of an item written; waits.
+    /// Makes the kernel write the dirty pages in a range of an item; waits.
     func flush(_ node: Node, _ range: Range<Int64>) {
         guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
             return
@@ -117,14 +118,14 @@ final class Notifier: Sendable {
         cache.forgetContent(of: node, range)
     }
 
-    /// Waits until all that was noted is done, or the mount ends.
+    /// Waits until all queued changes are handled, or the mount ends.
     func awaitAll() {
         _ = work.wait { work -> Bool? in
             (work.waiting.isEmpty && !work.isBusy) || work.hasEnded ? true : nil
         }
     }
 
-    /// Changes that wait.
+    /// The number of queued changes.
     var waitingCount: Int { work.withLock { $0.waiting.count } }
 
     // MARK: Beginning and end
@@ -140,7 +141,7 @@ final class Notifier: Sendable {
 
     /// Ends the thread after the call that it is in, and then calls `body`.
     ///
-    /// That call may wait for requests: they must be answered until then.
+    /// That call may wait for requests, so they must be answered until then.
     func stop(then body: @escaping @Sendable () -> Void) {
         let hasEnded = work.update { work in
             work.isStopped = true
@@ -150,7 +151,7 @@ final class Notifier: Sendable {
         if hasEnded { body() }
     }
 
-    /// Waits until the thread has ended; for who serves no requests any more.
+    /// Waits until the thread has ended; for a caller that serves no requests any more.
     func join() {
         stop {}
         let thread = work.withLock { work in
@@ -196,8 +197,9 @@ final class Notifier: Sendable {
 
     private var isStopped: Bool { work.withLock { $0.isStopped } }
 
-    /// Names come first, so that listings and answers that are under way have arrived; items without a name
-    /// last, as only then it is sure who uses them.
+    /// Invalidates names first, so that listings and answers in progress have arrived.
+    ///
+    /// Items without a name come last, since only then is it certain whether the kernel still uses them.
     private func bringUpToDate(_ changes: [Change], _ vaults: [UInt16: Vault], _ cache: KernelCache) {
         var directories: Set<Node> = []
         for change in changes where !isStopped {
@@ -225,7 +227,7 @@ final class Notifier: Sendable {
         }
     }
 
-    /// The name of a directory stays, as programs may be at home in it.
+    /// Keeps the name of a directory, as it may be some program's working directory.
     private func forgetAttributes(
         of node: Node, _ name: [UInt8], _ parent: Node, _ vault: Vault, _ cache: KernelCache
     ) {
@@ -239,7 +241,7 @@ final class Notifier: Sendable {
         cache.forgetAttributes(of: node)
     }
 
-    /// Shows what was added to a file that programs have open.
+    /// Shows the growth of a file that programs have open.
     private func grow(_ node: Node, from size: Int64, in vault: Vault, _ cache: KernelCache) {
         let buffer = AlignedBuffer(count: 1)
         guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size
@@ -249,7 +251,7 @@ final class Notifier: Sendable {
         cache.forgetContent(of: node, from: size)
         let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0
         cache.store(byte, at: now - 1, of: node)
-        // What only stands for a byte that cannot be read is for nobody to see.
+        // If the byte could not be read, programs must not see its substitute.
         if count == nil { cache.forgetContent(of: node, from: now - 1) }
     }
 }
@@ -263,7 +265,7 @@ extension Notifier.Change {
     }
 }
 
-/// The changes of one vault of a mount.
+/// Receives the changes of one vault of a mount.
 struct VaultChanges: ChangeSink {
     let slot: UInt16
     let notifier: Notifier

@@ -27,7 +27,7 @@ extension Operations {
         if isSet(FUSE_SET_ATTR_UID) { changes.user = status.st_uid }
         if isSet(FUSE_SET_ATTR_GID) { changes.group = status.st_gid }
         if isSet(FUSE_SET_ATTR_SIZE) { changes.size = Int64(status.st_size) }
-        // Where it says “now”, too, the kernel gives the time that it means by that.
+        // The kernel sends the actual time also where it says “now”.
         if isSet(FUSE_SET_ATTR_ATIME) || isSet(FUSE_SET_ATTR_ATIME_NOW) {
             changes.accessed = .at(StatusRecord.nanoseconds(status.st_atim))
         }
@@ -41,10 +41,10 @@ extension Operations {
         }) { reply, attributes in reply.attributes(attributes, of: node) }
     }
 
-    /// Whether changes of content stamp a file.
+    /// Whether changes of content set a file's times.
     ///
-    /// With the writeback cache the kernel keeps the times of files: it stamps them before each change, cached or
-    /// not, and sends what it stamped in a SETATTR later. A stamp of ours would be another time than it shows.
+    /// With the writeback cache, the kernel keeps the times of files: it sets them before each change, cached
+    /// or not, and sends them later in a SETATTR. Times set here would differ from those that it shows.
     private static let stampsFiles = false
 
     static func read(
@@ -82,7 +82,8 @@ extension Operations {
         }) { reply, _ in reply.written(size) }
     }
 
-    /// Bytes on their way to the disk from which on others do not wait for an fsync.
+    /// The number of unsynced bytes from which an fsync runs on its own thread, so that other requests do not
+    /// wait.
     private static let longSyncByteCount = 4 << 20
 
     static func sync(

@@ -25,7 +25,7 @@ extension Operations {
         }
     }
 
-    /// The groups of the caller; nil for root, whom they do not restrict.
+    /// The groups of the caller; nil for root, which they do not restrict.
     private static func groups(of request: fuse_req_t?) -> [UInt32]? {
         let caller = unsafe caller(request)
         if caller.user == 0 { return nil }
@@ -55,7 +55,7 @@ extension Operations {
         }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
     }
 
-    /// Gives the bytes, or how many there are if the caller has no room for any.
+    /// Answers the bytes, or only their number if the caller gave no buffer.
     private static func give(_ bytes: [UInt8], _ size: Int, _ reply: consuming Reply) {
         if size == 0 { return reply.attributeByteCount(bytes.count) }
         guard bytes.count <= size else { return reply.failure(.bufferTooSmall) }

@@ -1,7 +1,7 @@
 internal import CFuse3
 
 extension Operations {
-    /// What the kernel is asked to do for us.
+    /// The features that Coffer requests from the kernel.
     private static let wanted: [Int32] = [
         FUSE_CAP_ASYNC_READ, FUSE_CAP_EXPORT_SUPPORT, FUSE_CAP_DONT_MASK,
         FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_WRITEBACK_CACHE,
@@ -9,11 +9,11 @@ extension Operations {
         FUSE_CAP_POSIX_ACL, FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPLICIT_INVAL_DATA,
     ]
 
-    /// What libfuse would ask for by itself.
+    /// Features that libfuse would request by default.
     ///
-    /// Truncation on open is lost where open needs no round trip; splicing and looking at times on each read
-    /// cost more than they bring. After a direct write that it does not wait for (FUSE_CAP_ASYNC_DIO) the kernel leaves
-    /// pages in its cache that somebody read meanwhile: whoever reads later would see what was there before.
+    /// Atomic truncation on open is impossible when open makes no round trip. Splicing, and checking times on
+    /// each read, cost more than they save. After an asynchronous direct write (FUSE_CAP_ASYNC_DIO), the
+    /// kernel keeps cached pages that a program read in the meantime, so later readers would see old bytes.
     private static let unwanted: [Int32] = [
         FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
         FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_HANDLE_KILLPRIV, FUSE_CAP_ASYNC_DIO,

@@ -76,14 +76,15 @@ extension Operations {
         let item = Vault.NewItem(mode: FileType.regular.modeBits | mode & ModeBits.permissions)
         let isExclusive = unsafe file.map { unsafe $0.pointee.flags & O_EXCL != 0 } ?? true
         let parent = Node(number: parent)
-        // libfuse lends its own until this returns.
+        // libfuse's own copy is valid only until this function returns.
         let file = unsafe file?.pointee
         unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) in
                 do throws(FileSystemError) {
                     return try session.fileSystem.create(item, named: name, in: parent, by: caller)
                 } catch {
-                    // The kernel did not know of the name yet: it looks it up again, and opens what is there.
+                    // The name is new to the kernel: on ESTALE, it looks the name up again and opens the
+                    // existing file.
                     if case .alreadyExists = error, !isExclusive { throw .stale }
                     throw error
                 }
@@ -163,7 +164,7 @@ extension Operations {
         }) { reply, target in reply.link(target) }
     }
 
-    /// Entries that one look at the index brings.
+    /// The number of entries that one lookup in the index returns.
     private static let batchCount = 128
 
     static func readDirectory(

@@ -3,9 +3,9 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// The functions that libfuse calls, one for each kind of request; each answers before it returns.
+/// The functions that libfuse calls, one for each kind of request.
 ///
-/// Kept out of any actor: libfuse calls them on a plain thread.
+/// They are outside any actor, since libfuse calls them on a plain thread.
 enum Operations {
     /// The table for fuse_session_new.
     static func table() -> fuse_lowlevel_ops {
@@ -25,7 +25,7 @@ enum Operations {
         unsafe table.rename = { unsafe Operations.rename($0, $1, $2, $3, $4, $5) }
         unsafe table.link = { unsafe Operations.link($0, $1, $2, $3) }
         unsafe table.create = { unsafe Operations.create($0, $1, $2, $3, $4) }
-        // The kernel needs no open and no opendir: all state is by node (FUSE_NO_OPEN_SUPPORT).
+        // The kernel needs no open and no opendir, since all state belongs to nodes (FUSE_NO_OPEN_SUPPORT).
         unsafe table.open = { request, _, _ in unsafe Reply(request)?.code(ENOSYS) }
         unsafe table.opendir = { request, _, _ in unsafe Reply(request)?.code(ENOSYS) }
         unsafe table.read = { unsafe Operations.read($0, $1, $2, $3, $4) }
@@ -52,7 +52,7 @@ enum Operations {
     /// The session that a request belongs to.
     static func session(_ request: fuse_req_t?) -> Session? {
         guard let data = unsafe fuse_req_userdata(request) else { return nil }
-        // SAFETY: the session is retained by who runs its loop, and requests come from that loop only.
+        // SAFETY: the caller of the session's `run` retains it, and requests come only from that loop.
         return unsafe Unmanaged<Session>.fromOpaque(data).takeUnretainedValue()
     }
 

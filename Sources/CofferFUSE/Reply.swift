@@ -5,8 +5,9 @@ internal import Glibc
 
 /// A request that another thread answers, once.
 @safe
-// SAFETY: libfuse keeps a request until it is answered. Any thread may answer it, and ask before whether it was interrupted:
-// libfuse looks at that under a lock of its own. Whoever holds a request gives it to one thread at a time.
+// SAFETY: libfuse keeps a request until it is answered. Any thread may answer it, and may check before that
+// whether it was interrupted: libfuse takes a lock of its own for that. The holder of a request passes it to
+// one thread at a time.
 struct HeldRequest: @unchecked Sendable {
     private let request: fuse_req_t?
 
@@ -14,10 +15,10 @@ struct HeldRequest: @unchecked Sendable {
         unsafe self.request = unsafe request
     }
 
-    /// The answer that is owed; to be asked for once.
+    /// The owed answer; to be fetched once.
     var reply: Reply? { unsafe Reply(request) }
 
-    /// Whether the program that made the request got a signal meanwhile; to be asked before it is answered.
+    /// Whether the program that made the request has received a signal; may be called only before the answer.
     var isInterrupted: Bool {
         guard let request = unsafe request else { return false }
         return unsafe fuse_req_interrupted(request) != 0
@@ -26,10 +27,11 @@ struct HeldRequest: @unchecked Sendable {
 
 /// One answer owed to the kernel.
 ///
-/// Consumed exactly once; if dropped, answers EIO.
+/// Must be consumed exactly once; dropping it answers EIO.
 @safe
 struct Reply: ~Copyable {
-    // SAFETY: libfuse keeps the request until it is answered, which each way out of here does once.
+    // SAFETY: libfuse keeps the request until it is answered, which every consuming method and deinit do
+    // once.
     private let request: fuse_req_t
 
     init?(_ request: fuse_req_t?) {
@@ -41,7 +43,7 @@ struct Reply: ~Copyable {
         unsafe fuse_reply_err(request, EIO)
     }
 
-    /// Answers with what `body` finds out, or with its error.
+    /// Answers with the result of `body`, or with its error.
     consuming func answer<Value>(
         _ body: () throws(FileSystemError) -> Value, _ success: (consuming Reply, Value) -> Void
     ) {
@@ -69,14 +71,14 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Answers attributes that stay right until the kernel is told otherwise.
+    /// Answers attributes, which the kernel may keep until it is notified.
     consuming func attributes(_ attributes: Attributes, of node: Node) {
         var status = StatusRecord.make(attributes, node)
         unsafe fuse_reply_attr(request, &status, StatusRecord.timeout(for: attributes))
         discard self
     }
 
-    /// Answers an entry; tells `lookups` that the kernel now knows the node.
+    /// Answers an entry; counts it in `lookups`, as the kernel now knows the node.
     consuming func entry(_ attributes: Attributes, of node: Node, _ lookups: LookupTable) {
         var entry = StatusRecord.entry(attributes, node)
         lookups.add(node)
@@ -84,7 +86,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Answers that a name does not exist, which the kernel may remember.
+    /// Answers that a name does not exist, which the kernel may cache.
     consuming func noEntry() {
         var entry = fuse_entry_param()
         entry.entry_timeout = StatusRecord.timeout
@@ -92,7 +94,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Answers a file that was made and is open.
+    /// Answers with a file that was created and opened.
     consuming func created(
         _ attributes: Attributes, of node: Node, _ lookups: LookupTable,
         _ file: fuse_file_info
@@ -123,7 +125,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Answers bytes that lie in several places.
+    /// Answers bytes from several buffers.
     consuming func bytes(_ parts: [ReadPart]) {
         // SAFETY: the parts are lent for this call, in which libfuse writes them to the kernel.
         var vectors = unsafe parts.map { part in
@@ -146,13 +148,13 @@ struct Reply: ~Copyable {
         }
     }
 
-    /// Answers a number of bytes that were taken.
+    /// Answers the number of bytes written.
     consuming func written(_ count: Int) {
         unsafe fuse_reply_write(request, count)
         discard self
     }
 
-    /// Answers how many bytes the value of an attribute has.
+    /// Answers the size of an attribute's value in bytes.
     consuming func attributeByteCount(_ count: Int) {
         unsafe fuse_reply_xattr(request, count)
         discard self
@@ -188,7 +190,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Lets libfuse's own helpers see the request.
+    /// Lends the request to libfuse's own helper functions.
     borrowing func withRequest<Result>(_ body: (fuse_req_t) -> Result) -> Result {
         unsafe body(request)
     }

@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// Performs requests that have to wait for something, so that other requests need not wait for that.
+/// Performs requests that have to wait for something, so that other requests need not wait.
 final class RequestThread: Sendable {
     private struct Work {
         var waiting: [@Sendable () -> Void] = []
@@ -12,17 +12,19 @@ final class RequestThread: Sendable {
     private let name: String
     private let work = Condition(Work())
 
-    /// - Parameter name: As ps(1) shows it.
+    /// Makes the queue; its thread starts with the first request.
+    ///
+    /// - Parameter name: The thread's name, as ps(1) shows it.
     init(_ name: String) {
         self.name = name
     }
 
-    /// Requests that it has taken over so far; for tests.
+    /// The number of requests taken so far; for tests.
     var count: Int { work.withLock { $0.count } }
 
-    /// Takes over a request; starts the thread with the first.
+    /// Takes over a request; starts the thread if it is the first.
     ///
-    /// - Returns: Whether it is performed: not if the thread was stopped, or cannot be started.
+    /// - Returns: False if the thread was stopped or cannot be started; the request is then not performed.
     func take(_ request: @escaping @Sendable () -> Void) -> Bool {
         work.update { work in
             if work.isStopped { return false }

@@ -1,16 +1,17 @@
 internal import CofferVault
 
-// Looking for data and holes in files of which the kernel has pages that it has not written yet.
+// Seeks data and holes in files of which the kernel has unwritten pages.
 extension Session {
-    /// How often a hole is looked at again that was filled meanwhile.
+    /// How often the search is repeated because a hole was filled in the meantime.
     private static let seekTriesMax = 16
 
-    /// Answers where data or a hole begins at or behind an offset.
+    /// Answers the offset of the first data or hole at or after an offset.
     ///
-    /// The kernel asks without writing what programs wrote to its cache before, so that what looks like a hole may be
-    /// data. It is made to write that first, by a thread that may wait for it: this one has to take it in.
+    /// The kernel asks without first writing its cached pages, so an apparent hole may be data. A separate
+    /// thread makes the kernel write those pages; the serving thread cannot wait for that, because it has to
+    /// receive them.
     func seek(_ node: Node, from offset: Int64, toData: Bool, _ request: HeldRequest) {
-        // What is stored as data is data, whatever the cache has.
+        // Stored data is data, whatever the kernel has cached.
         if toData, (try? place(in: node, from: offset, toData: true)) == offset {
             request.reply?.position(offset)
             return
@@ -43,7 +44,7 @@ extension Session {
         return found
     }
 
-    /// Nil behind the end, or where there is no more data.
+    /// Nil at or after the end, or where no more data follows.
     private func place(in node: Node, from offset: Int64, toData: Bool) throws(FileSystemError)
         -> Int64?
     {

@@ -4,18 +4,18 @@ package import CofferSystem
 package import CofferVault
 internal import Glibc
 
-/// A mount: the connection to the kernel and the loop that serves it.
+/// A mount: the connection to the kernel, and the loop that serves it.
 ///
-/// One thread receives and answers. After each request it looks for the next one for some microseconds
-/// before it sleeps, as waking a thread is what a small request costs most; an idle mount uses no CPU.
+/// One thread receives and answers requests. After each, it polls for the next one for some microseconds
+/// before it sleeps, since waking a thread is the largest cost of a small request. An idle mount uses no CPU.
 @safe
-// SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
-// reads and all that requests use belong to the serving thread. Other threads (`syncThread`, `namesThread`, `seekThread`,
-// each with a lock of its own around what waits for it, and those of `deferred`) answer held requests; any thread calls
-// `forgetRootEntry` and `end`: libfuse, `Channel.write` and a pipe allow that. What is performed for a held request
-// uses `lookups`, `notifier` and vaults, which have locks of their own.
+// SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`,
+// `channel`'s reads, and all that requests use belong to the serving thread. Other threads (`syncThread`,
+// `namesThread`, `seekThread`, each with its own lock around its queue, and those of `deferred`) answer held
+// requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
+// Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
-    /// The most bytes of content in a request.
+    /// The maximum number of content bytes in a request.
     static let requestByteCountMax = 1 << 20
 
     let fileSystem: FileSystem
@@ -25,7 +25,7 @@ package final class Session: @unchecked Sendable {
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let deferred = DeferredReads()
-    /// Where reads put what they answer.
+    /// The buffer for the answers to reads.
     let buffer = AlignedBuffer(count: requestByteCountMax)
     private let channel: Channel
     private let serving: @Sendable () -> Void
@@ -34,7 +34,7 @@ package final class Session: @unchecked Sendable {
     /// Prepares a mount of `root`.
     ///
     /// - Parameters:
-    ///   - keepsAccessTimes: Whether reading leaves times of access alone.
+    ///   - keepsAccessTimes: Whether reading leaves access times unchanged.
     ///   - serving: Called once, when the mount answers requests.
     package init(
         root: any VaultDirectory, keepsAccessTimes: Bool, serving: @escaping @Sendable () -> Void
@@ -50,12 +50,10 @@ package final class Session: @unchecked Sendable {
         if let session = unsafe session { unsafe fuse_session_destroy(session) }
     }
 
-    /// Mounts.
-    ///
-    /// As mount(2), or by fusermount3(1) for users other than root.
+    /// Mounts, like mount(2), or by fusermount3(1) for users other than root.
     ///
     /// - Parameter options: Of mount(8), for the kernel and libfuse.
-    /// - Throws: What kept libfuse from it; libfuse has told details on standard error.
+    /// - Throws: The error that stopped libfuse; libfuse prints details on standard error.
     package func mount(at mountPoint: String, options: [String]) throws(SystemError) {
         var operations = Operations.table()
         var arguments = unsafe ["coffer", "-o", options.joined(separator: ",")].map { (text: String) in
@@ -108,7 +106,8 @@ package final class Session: @unchecked Sendable {
 
     /// Serves requests until the mount is gone.
     ///
-    /// - Parameter ending: Called then. Reads may still be under way, for which it has nobody wait any more.
+    /// - Parameter ending: Called once the mount is gone. It must make reads in progress end, since `run`
+    ///   then waits for them.
     package func run(ending: () -> Void = {}) {
         guard let session = unsafe session else { return }
         var request = unsafe fuse_buf()
@@ -128,18 +127,18 @@ package final class Session: @unchecked Sendable {
         deferred.wait()
     }
 
-    /// Makes `run` return, whoever still uses the mount.
+    /// Makes `run` return, even while programs use the mount.
     ///
-    /// From any thread.
+    /// Any thread may call this.
     package func end() {
-        // The kernel may keep the notifier waiting until requests are answered.
+        // The kernel may make the notifier wait until requests are answered.
         notifier.stop { [self] in
             seekThread.stop()
             channel.end()
         }
     }
 
-    /// Where the vault of a slot says what changes in it from outside of the mount.
+    /// Makes the sink that receives the changes of a slot's vault from outside the mount.
     package var changes: @Sendable (UInt16) -> any ChangeSink {
         { [notifier] slot in VaultChanges(slot: slot, notifier: notifier) }
     }
@@ -150,8 +149,10 @@ package final class Session: @unchecked Sendable {
         serving()
     }
 
-    /// Performs a request that changes names in a vault: at once, or, while changes from elsewhere hold the names, on a
-    /// thread that may wait for them.
+    /// Performs a request that changes names in a vault.
+    ///
+    /// It runs at once, or, while an incoming change holds the vault's names, on a thread that may wait for
+    /// them.
     ///
     /// - Parameter body: Answers the request; runs once.
     func changeNames(
@@ -164,18 +165,20 @@ package final class Session: @unchecked Sendable {
             return perform()
         }
         if vault.performUnlessNamesAreHeld(perform) { return }
-        // Without a thread this one waits.
+        // If there is no thread, this one waits.
         if !namesThread.take(perform) { perform() }
     }
 
-    /// Counts a node as forgotten; one that nobody knows any more may go.
+    /// Subtracts lookups from a node, and releases it in its vault once the kernel has forgotten it.
     func forget(_ node: Node, _ count: UInt64) {
         guard !node.isRoot, lookups.subtract(count, from: node) else { return }
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
-    /// Has the kernel look names up again that a request has moved while it may not have known where they lead:
-    /// what it moved along may be something else than what the vault moved.
+    /// Makes the kernel look up names again that a request has moved while its cache may have been out of
+    /// date.
+    ///
+    /// The kernel may have moved another item in its cache than the vault did.
     func noteMove(_ names: @autoclosure () -> [Vault.Name], _ nameless: Int64?, in node: Node) {
         guard notifier.isActive, let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
         for name in names() { notifier.noteAtOnce(.entry(name), in: vault, node.slot) }
@@ -187,9 +190,9 @@ package final class Session: @unchecked Sendable {
         fileSystem.root.vault(slot: node.slot)?.vault.noteAccess(node.item)
     }
 
-    /// Makes the kernel look a name in the root up again.
+    /// Makes the kernel look up a name in the root again.
     ///
-    /// Not to be called by a request, nor under a lock that requests take.
+    /// No request may call this, and no caller may hold a lock that requests take.
     package func forgetRootEntry(_ name: [UInt8]) {
         guard let session = unsafe session else { return }
         let cache = unsafe KernelCache(session)

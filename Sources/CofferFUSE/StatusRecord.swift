@@ -2,22 +2,23 @@ internal import CFuse3
 internal import CofferVault
 internal import Glibc
 
-/// Attributes in the forms that libfuse takes.
+/// Attributes in libfuse's formats.
 enum StatusRecord {
-    /// Seconds for which the kernel may keep names and attributes: all changes come through it, or are
-    /// announced to it.
+    /// How long the kernel may cache names and attributes, in seconds: in effect, forever.
+    ///
+    /// All changes go through the kernel, or it is notified of them.
     static let timeout: Double = 1e9
 
-    /// Seconds for which attributes may be kept.
+    /// How long the kernel may cache attributes, in seconds.
     ///
-    /// A write takes set-user-id and set-group-id away behind the kernel's back, so it asks for those of
-    /// such a file each time.
+    /// A write drops set-user-id and set-group-id without the kernel's knowledge, so the kernel asks for the
+    /// attributes of such a file each time.
     static func timeout(for attributes: Attributes) -> Double {
         attributes.type == .regular && attributes.mode & (ModeBits.setUser | ModeBits.setGroup) != 0
             ? 0 : timeout
     }
 
-    /// Numbers of nodes are never used twice, so one generation does for all.
+    /// Node numbers are never reused, so one generation is enough.
     private static let generation: UInt64 = 1
 
     static func make(_ attributes: Attributes, _ node: Node) -> stat {
@@ -54,7 +55,8 @@ enum StatusRecord {
             : timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
     }
 
-    /// Nanoseconds since 1970; times before 1678 and after 2261 become the first and last that can be kept.
+    /// Nanoseconds since 1970; times before 1678 and after 2261 become the first and the last representable
+    /// time.
     static func nanoseconds(_ time: timespec) -> Int64 {
         let (seconds, overflows) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, exceeds) = seconds.addingReportingOverflow(Int64(time.tv_nsec))

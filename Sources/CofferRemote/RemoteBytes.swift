@@ -49,7 +49,7 @@ package enum RemoteBytes: Sendable {
                 try file.read(into: &span, at: offset)
             }
             // EIO: the file is shorter than the caller said.
-            guard got == piece.count else { throw SystemError("read", code: 5, on: "what is to be sent") }
+            guard got == piece.count else { throw SystemError("read", code: 5, on: "the bytes to send") }
         } catch {
             throw .unreadable(error)
         }

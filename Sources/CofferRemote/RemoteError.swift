@@ -46,17 +46,17 @@ extension RemoteError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .absent: "there is no such object"
-        case .exists: "there is such an object already"
+        case .exists: "the object exists already"
         case .unreachable(let reason): "the remote cannot be reached: \(reason)"
         case .failed(let reason): "the remote failed: \(reason)"
-        case .busy: "the remote has too much to do"
+        case .busy: "the remote is overloaded"
         case .short(let expected, let got): "the object ended after \(got) of \(expected) bytes"
-        case .readOnly: "the remote can only be read"
+        case .readOnly: "the remote is read-only"
         case .full: "the remote is full"
-        case .tooLarge(let count, let limit): "\(count) bytes are more than the \(limit) that are allowed"
+        case .tooLarge(let count, let limit): "\(count) bytes exceed the limit of \(limit)"
         case .refused(let reason): "the remote refused: \(reason)"
         case .unsupported(let what): "the remote cannot do this: \(what)"
-        case .unreadable(let error): "what is to be sent cannot be read: \(error)"
+        case .unreadable(let error): "the bytes to send cannot be read: \(error)"
         case .cancelled: "it was cancelled"
         }
     }

@@ -64,8 +64,7 @@ package struct RemoteName: Hashable, Sendable, Comparable, CustomStringConvertib
     package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 }
 
-/// The beginning of names: whole segments, each followed by "/". The empty prefix is the beginning of all
-/// names.
+/// The beginning of names: whole segments, each followed by "/"; the empty prefix begins all names.
 package struct RemotePrefix: Hashable, Sendable, CustomStringConvertible {
     /// The prefix of all names.
     package static let all = RemotePrefix(checked: "")

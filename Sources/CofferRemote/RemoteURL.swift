@@ -157,7 +157,7 @@ extension RemoteURL.Mistake: CustomStringConvertible {
         case .noScheme:
             "A remote is the path of a folder, as in /mnt/nas/coffer, or a URL, as in file:///mnt/nas/coffer."
         case .unknownScheme(let scheme): "\(scheme): is not a kind of remote; use file, s3, webdav or sftp."
-        case .hasCredentials: "A remote's URL must not have a password or a key; coffer asks for it."
+        case .hasCredentials: "A remote's URL must not contain a password or a key; coffer asks for them."
         case .hasHost: "A file: URL has no host: write file:///path, with three slashes."
         case .pathIsNotAbsolute: "The path of a file: URL begins with a slash, as in file:///mnt/nas/coffer."
         case .badEncoding: "The URL has a % that is not followed by two hexadecimal digits of UTF-8."
