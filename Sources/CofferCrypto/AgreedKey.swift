@@ -1,12 +1,12 @@
 internal import CofferSystem
 
 extension SymmetricKey where Role == WrapRole {
-    /// The key that two shared secrets agree on: plain BLAKE2b-256 of "coffer/1/", the purpose, a zero byte,
-    /// the secrets, `context`.
+    /// The key that two shared secrets agree on: unkeyed BLAKE2b-256 of "coffer/1/", the purpose, a zero
+    /// byte, the secrets, and `context`.
     ///
     /// - Parameters:
-    ///   - first: 32 bytes, of X25519.
-    ///   - second: 32 bytes, of X25519.
+    ///   - first: A shared secret of X25519, 32 bytes.
+    ///   - second: A shared secret of X25519, 32 bytes.
     ///   - context: All public keys and ids that the key belongs to; of a fixed length.
     package static func agreed(
         _ first: borrowing SecretBytes, _ second: borrowing SecretBytes, context: [UInt8]
@@ -26,9 +26,10 @@ extension SymmetricKey where Role == WrapRole {
 extension AgreementKey {
     /// Whether every shared secret with a public key would be all zeros.
     ///
-    /// Such keys are refused where they are published, so that nobody can make wrapping for others fail.
+    /// Such keys are refused where they are published; otherwise a member could make wrapping for others
+    /// fail.
     package static func isWeak(_ publicKey: [UInt8]) -> Bool {
-        // Secret keys are multiples of 8, hence any of them shows it.
+        // Secret keys are multiples of 8, so any of them reveals a weak public key.
         let probe = AgreementKey(
             secretKey: SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in
                 bytes.zero()

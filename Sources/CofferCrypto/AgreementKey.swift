@@ -5,12 +5,12 @@ package struct AgreementKey: ~Copyable, Sendable {
     /// Bytes of a secret key, of a public key, and of a shared secret.
     package static let byteCount = 32
 
-    /// What is stored: 32 bytes.
+    /// The secret half, which is stored: 32 bytes.
     package let secretKey: SecretBytes
-    /// What the other side computes the shared secret from: 32 bytes.
+    /// The public half, from which others compute the shared secret: 32 bytes.
     package let publicKey: [UInt8]
 
-    /// The pair of a secret key of 32 bytes.
+    /// Makes the pair of a secret key of 32 bytes.
     package init(secretKey: consuming SecretBytes) {
         Sodium.ensureInitialised()
         precondition(secretKey.count == Self.byteCount)
@@ -22,14 +22,14 @@ package struct AgreementKey: ~Copyable, Sendable {
         self.secretKey = secretKey
     }
 
-    /// A fresh pair.
+    /// Makes a random pair.
     package static func random() -> AgreementKey {
         AgreementKey(secretKey: .random(count: byteCount))
     }
 
-    /// The secret shared with the owner of `peer`.
+    /// Computes the secret shared with the owner of `peer`.
     ///
-    /// - Throws: `.weakPublicKey` where it would be all zeros, or `peer` is not 32 bytes long.
+    /// - Throws: `.weakPublicKey` if it would be all zeros, or if `peer` is not 32 bytes long.
     package func sharedSecret(with peer: [UInt8]) throws(CryptoError) -> SecretBytes {
         guard peer.count == Self.byteCount else { throw .weakPublicKey }
         var result: Int32 = -1

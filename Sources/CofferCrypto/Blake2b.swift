@@ -1,21 +1,21 @@
 internal import CSodium
 internal import CofferSystem
 
-/// BLAKE2b (RFC 7693), keyed or plain, with 16 to 64 bytes of output.
+/// BLAKE2b (RFC 7693), keyed or unkeyed, with 16 to 64 bytes of output.
 package enum Blake2b {
-    /// The plain hash.
+    /// The unkeyed hash.
     package static func hash(_ bytes: RawSpan, byteCount: Int) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: byteCount)
         output.withMutableRawSpan { unsafe hash(bytes, keyBytes: [UInt8]().span.bytes, into: &$0) }
         return output
     }
 
-    /// The plain 32-byte hash of two pieces, one behind the other.
+    /// The unkeyed 32-byte hash of two pieces, one after the other.
     static func hash(_ first: RawSpan, _ second: RawSpan) -> [UInt8] {
         Sodium.ensureInitialised()
         var output = [UInt8](repeating: 0, count: 32)
-        // SAFETY: the state has the size and the alignment that libsodium asks for, and lives until the end of
-        // this function; all spans outlive their calls.
+        // SAFETY: the state has the size and the alignment that libsodium asks for, and exists until this
+        // function returns; all spans outlive their calls.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: crypto_generichash_statebytes(), alignment: 64)
         defer { unsafe memory.deallocate() }
@@ -35,21 +35,21 @@ package enum Blake2b {
         return output
     }
 
-    /// The hash keyed by a secret that derives no keys, as many bytes as `output` has.
+    /// The hash keyed by a secret that derives no keys; it fills `output`.
     package static func hash(
         _ bytes: RawSpan, key: borrowing SymmetricKey<RowDigestRole>, into output: inout MutableRawSpan
     ) {
         key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
     }
 
-    /// The hash keyed by a secret that derives no keys, as many bytes as `output` has.
+    /// The hash keyed by a secret that derives no keys; it fills `output`.
     package static func hash(
         _ bytes: RawSpan, key: borrowing SymmetricKey<StateHashRole>, into output: inout MutableRawSpan
     ) {
         key.bytes.withBytes { hash(bytes, keyBytes: $0, into: &output) }
     }
 
-    /// The hash keyed by a secret, as a secret.
+    /// The hash keyed by a secret, as secret bytes.
     static func secret(_ bytes: RawSpan, key: borrowing SecretBytes) -> SecretBytes {
         key.withBytes { key in
             SecretBytes(count: 32) { (output: inout MutableRawSpan) throws(Never) in
@@ -58,7 +58,7 @@ package enum Blake2b {
         }
     }
 
-    /// The plain hash of a secret, as a secret.
+    /// The unkeyed hash of a secret, as secret bytes.
     static func secret(_ secret: borrowing SecretBytes) -> SecretBytes {
         secret.withBytes { bytes in
             SecretBytes(count: 32) { (output: inout MutableRawSpan) throws(Never) in

@@ -1,8 +1,8 @@
-// Pointers for C functions that do not take null, not even with a length of zero: empty spans lend a byte of
-// the stack.
+// C functions that do not take a null pointer, even with a length of zero, get one from here: an empty span
+// lends a byte of the stack.
 
 extension RawSpan {
-    /// Lends the bytes as C sees them; the pointer is valid during `body` only.
+    /// Lends the bytes to a C function; the pointer is valid only during `body`.
     func withPointer<Result: ~Copyable>(_ body: (UnsafePointer<UInt8>, Int) -> Result) -> Result {
         unsafe withUnsafeBytes { raw in
             guard let base = raw.baseAddress else {
@@ -15,7 +15,7 @@ extension RawSpan {
 }
 
 extension MutableRawSpan {
-    /// Lends the bytes as C sees them; the pointer is valid during `body` only.
+    /// Lends the bytes to a C function; the pointer is valid only during `body`.
     mutating func withPointer<Result: ~Copyable>(
         _ body: (UnsafeMutablePointer<UInt8>, Int) -> Result
     ) -> Result {

@@ -1,13 +1,13 @@
-/// What can go wrong in this layer.
+/// The errors of this layer.
 package enum CryptoError: Error, Equatable {
-    /// The bytes are not what was sealed with this key, nonce and associated data.
+    /// The bytes were not sealed with this key, nonce, and associated data.
     case authenticationFailed
-    /// The system would not give the memory that Argon2id was told to use.
+    /// The system did not provide the memory that the parameters of Argon2id require.
     case outOfMemory
-    /// Argon2id parameters below the floor or above the ceiling of docs/format.md.
+    /// Parameters of Argon2id are below the minimum or above the maximum of docs/format.md.
     case parametersOutOfRange
-    /// A public key of low order: the shared secret would be known to anybody.
+    /// A public key has low order, so anybody would know the shared secret.
     case weakPublicKey
-    /// A signature that the signer did not make over these bytes.
+    /// The signer did not make this signature over these bytes.
     case badSignature
 }

@@ -2,26 +2,28 @@ internal import CCrypto
 internal import CSodium
 internal import CofferSystem
 
-/// The fast way: HChaCha20 of libsodium, then ChaCha20-Poly1305 of OpenSSL's libcrypto with kept contexts.
+/// The fast implementation: HChaCha20 from libsodium, then ChaCha20-Poly1305 from OpenSSL's libcrypto with
+/// reused contexts.
 @safe
 package final class LibcryptoBlockCipher: BlockCipher {
-    // SAFETY: two contexts that this object owns from init to deinit; one thread at a time by contract.
+    // SAFETY: this object owns the two contexts from init to deinit; by contract, one thread at a time uses
+    // it.
     private let sealing: OpaquePointer
     private let opening: OpaquePointer
     private var hasKey = false
-    /// Of the key and prefix at hand; a context gets it when it is first needed.
+    /// The subkey of the current key and prefix; a context gets it when it is first needed.
     private var subkey = [UInt8](repeating: 0, count: 32)
     private var sealingKey = ContextKey.none
     private var openingKey = ContextKey.none
     private var input = [UInt8](repeating: 0, count: NoncePrefix.byteCount)
     private var nonce = [UInt8](repeating: 0, count: 12)
 
-    /// Which key a context holds.
+    /// Which key a context has.
     private enum ContextKey {
         case none, former, current
     }
 
-    /// A cipher without a key, which `begin` gives it.
+    /// Makes a cipher without a key; `begin` sets one.
     package init() {
         Sodium.ensureInitialised()
         guard let sealing = unsafe EVP_CIPHER_CTX_new(), let opening = unsafe EVP_CIPHER_CTX_new() else {
@@ -52,15 +54,15 @@ package final class LibcryptoBlockCipher: BlockCipher {
     }
 
     package func end() {
-        // Making the contexts anew would cost more than sealing a small extent. What stays of the last block is its
-        // one-time authenticator, which opens nothing.
+        // Creating the contexts again would cost more than sealing a small extent. What remains of the last
+        // block is its one-time authenticator, which opens nothing.
         SecretBytes.wipe(&subkey)
         if sealingKey != .none { setSealingKey(.none) }
         if openingKey != .none { setOpeningKey(.none) }
         hasKey = false
     }
 
-    /// Gives the subkey to the context that seals; zeros, after the end, take the place of a real one.
+    /// Gives the subkey to the sealing context; after `end`, that is zeros, which replace a real key.
     private func setSealingKey(_ key: ContextKey) {
         let keyed = unsafe EVP_EncryptInit_ex(sealing, nil, nil, subkey, nil) == 1
         precondition(keyed, "libcrypto refused a key")
@@ -108,7 +110,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
         if openingKey != .current { setOpeningKey(.current) }
         let context = unsafe opening
         setNonce(number)
-        // SAFETY: the spans outlive the calls; the tag is only read (libcrypto takes it as mutable).
+        // SAFETY: the spans outlive the calls; libcrypto only reads the tag, although it takes it as mutable.
         let authentic = unsafe plaintext.withPointer { output, count in
             unsafe sealed.withPointer { input, _ in
                 unsafe associated.withPointer { associated, associatedCount in
@@ -130,7 +132,7 @@ package final class LibcryptoBlockCipher: BlockCipher {
         if !authentic { throw .authenticationFailed }
     }
 
-    /// The 12-byte nonce of RFC 8439 inside XChaCha20: four zero bytes, then the number, little-endian.
+    /// Sets the 12-byte nonce of RFC 8439 inside XChaCha20: four zero bytes, then the number, little-endian.
     private func setNonce(_ number: UInt64) {
         for index in 0..<8 {
             nonce[4 + index] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))

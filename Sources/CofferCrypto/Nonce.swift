@@ -2,9 +2,9 @@ internal import CofferSystem
 
 /// The 24-byte nonce of XChaCha20-Poly1305: a random 16-byte prefix, then a 64-bit little-endian number.
 ///
-/// In an extent the number counts its blocks; in a single record all 24 bytes are random.
+/// In an extent, the number counts the blocks; in a single record, all 24 bytes are random.
 package struct Nonce: Sendable, Equatable {
-    /// Bytes of a nonce.
+    /// The size of a nonce, in bytes.
     package static let byteCount = 24
 
     /// Bytes 0 to 15.
@@ -17,7 +17,7 @@ package struct Nonce: Sendable, Equatable {
         self.number = number
     }
 
-    /// A fresh random nonce.
+    /// A new random nonce.
     package static func random() -> Nonce {
         Nonce(prefix: .random(), number: Random.number())
     }
@@ -37,7 +37,7 @@ package struct Nonce: Sendable, Equatable {
 
 /// The first 16 bytes of a nonce, as two little-endian numbers.
 package struct NoncePrefix: Sendable, Hashable {
-    /// Bytes of a prefix.
+    /// The size of a prefix, in bytes.
     package static let byteCount = 16
 
     /// Bytes 0 to 7, as a little-endian number.
@@ -50,7 +50,7 @@ package struct NoncePrefix: Sendable, Hashable {
         self.high = high
     }
 
-    /// A fresh random prefix.
+    /// A new random prefix.
     package static func random() -> NoncePrefix {
         NoncePrefix(low: Random.number(), high: Random.number())
     }

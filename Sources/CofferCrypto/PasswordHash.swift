@@ -1,15 +1,15 @@
 internal import CSodium
 
-/// Argon2id (RFC 9106), version 0x13, one lane: from a passphrase to an unlock key.
+/// Argon2id (RFC 9106), version 0x13, one lane: derives an unlock key from a passphrase.
 package struct PasswordHash: Sendable, Equatable {
-    /// Bytes of the salt.
+    /// The size of the salt, in bytes.
     package static let saltByteCount = 16
-    /// Passes over the memory that are accepted.
+    /// The accepted numbers of passes over the memory.
     package static let passesRange: ClosedRange<UInt32> = 2...64
-    /// Memory that is accepted, in KiB: 64 MiB to 4 GiB.
+    /// The accepted amounts of memory, in KiB: 64 MiB to 4 GiB.
     package static let memoryRange: ClosedRange<UInt32> = 65_536...4_194_304
 
-    /// The most memory times passes, in KiB: 16 GiB, about half a minute.
+    /// The largest accepted product of passes and memory in KiB: 16 GiB, about half a minute.
     package static let workMax: UInt64 = 16 << 20
 
     /// Passes over the memory.
@@ -17,7 +17,9 @@ package struct PasswordHash: Sendable, Equatable {
     /// Memory in KiB.
     package let memory: UInt32
 
-    /// - Throws: `.parametersOutOfRange`, so that a tampered file can neither weaken nor stall an unlock.
+    /// Checks the parameters, so that a tampered file can neither weaken nor stall an unlock.
+    ///
+    /// - Throws: `.parametersOutOfRange`.
     package init(passes: UInt32, memory: UInt32) throws(CryptoError) {
         guard Self.passesRange.contains(passes), Self.memoryRange.contains(memory),
             UInt64(passes) * UInt64(memory) <= Self.workMax
@@ -42,7 +44,7 @@ package struct PasswordHash: Sendable, Equatable {
 
     /// Derives the unlock key.
     ///
-    /// Takes the memory and time of the parameters.
+    /// Takes the memory and the time that the parameters require.
     ///
     /// - Throws: `.outOfMemory`.
     package func unlockKey(

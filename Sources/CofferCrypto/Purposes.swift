@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// What a signature says: part of what is signed, so that none passes for another.
+/// What a signature is for: signed together with the message, so that no signature passes for another.
 package enum SignaturePurpose: String, Sendable {
     /// A link of a trust chain, by its signer.
     case link
@@ -10,7 +10,7 @@ package enum SignaturePurpose: String, Sendable {
     case identityKeys = "identity keys"
     /// A transient key, by the identity key.
     case transientKey = "transient key"
-    /// A set of wraps, by who wrapped.
+    /// A set of wraps, by the member that made it.
     case wrapSet = "wrap set"
     /// An identity card, by the identity key.
     case identityCard = "identity card"
@@ -18,25 +18,25 @@ package enum SignaturePurpose: String, Sendable {
     case joinRequest = "join request"
     /// A commit, by its author.
     case commit
-    /// A checkpoint, by who made it.
+    /// A checkpoint, by its author.
     case checkpoint
 }
 
-/// What a plain hash is of: part of what is hashed.
+/// What an unkeyed hash is for: hashed together with the message.
 package enum HashPurpose: String, Sendable {
     /// A link of a trust chain.
     case link
     /// A set of wraps.
     case wrapSet = "wrap set"
-    /// An identity, to be compared by words.
+    /// An identity, for comparison as words.
     case fingerprint
-    /// The text of an invite, against mistakes in copying.
+    /// The text of an invite, to detect copying errors.
     case inviteChecksum = "invite checksum"
     /// A sealed extent.
     case extent
     /// A sealed page of a content's tree.
     case contentPage = "content page"
-    /// The plaintext of such a page; stays on its device.
+    /// The plaintext of such a page; never leaves the device.
     case plainPage = "plain page"
     /// A commit, as stored.
     case commit
@@ -49,13 +49,13 @@ package enum HashPurpose: String, Sendable {
 }
 
 extension Blake2b {
-    /// The BLAKE2b-256 hash of "coffer/1/", the purpose, a zero byte, `bytes`.
+    /// The BLAKE2b-256 hash of "coffer/1/", the purpose, a zero byte, and `bytes`.
     package static func hash(_ bytes: [UInt8], for purpose: HashPurpose) -> [UInt8] {
         let input = Array("coffer/1/\(purpose.rawValue)\0".utf8) + bytes
         return unsafe hash(input.span.bytes, byteCount: 32)
     }
 
-    /// As the other one, without a copy of the bytes: for bulk data.
+    /// Like the hash of an array, but without copying the bytes: for bulk data.
     package static func hash(_ bytes: RawSpan, for purpose: HashPurpose) -> [UInt8] {
         let head = Array("coffer/1/\(purpose.rawValue)\0".utf8)
         return unsafe hash(head.span.bytes, bytes)
@@ -63,13 +63,13 @@ extension Blake2b {
 }
 
 extension SigningKey {
-    /// Signs "coffer/1/", the purpose, a zero byte, `message`.
+    /// Signs "coffer/1/", the purpose, a zero byte, and `message`.
     package func sign(_ message: [UInt8], for purpose: SignaturePurpose) -> [UInt8] {
         let input = Self.input(message, purpose)
         return unsafe sign(input.span.bytes)
     }
 
-    /// Checks what `sign(_:for:)` made.
+    /// Verifies a signature that `sign(_:for:)` made.
     ///
     /// - Throws: `.badSignature`, also for keys and signatures of a wrong length.
     package static func verify(

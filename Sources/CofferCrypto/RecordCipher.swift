@@ -1,21 +1,21 @@
 internal import CSodium
 internal import CofferSystem
 
-/// XChaCha20-Poly1305 of libsodium, for records of up to some kilobytes.
+/// XChaCha20-Poly1305 from libsodium, for records of up to a few kilobytes.
 ///
 /// A sealed record is the random 24-byte nonce, the ciphertext, and the 16-byte tag.
 package enum RecordCipher {
-    /// Bytes by which a sealed record is longer than its plaintext.
+    /// How many bytes a sealed record is longer than its plaintext.
     package static let overhead = Nonce.byteCount + Seal.tagByteCount
 
-    /// Seals a record under a fresh nonce.
+    /// Seals a record under a new random nonce.
     package static func seal<Role: KeyRole>(
         _ plaintext: RawSpan, key: borrowing SymmetricKey<Role>, associated: RawSpan
     ) -> [UInt8] {
         seal(plaintext, key: key, nonce: .random(), associated: associated)
     }
 
-    /// Seals a record under a given nonce, which the key has never been used with.
+    /// Seals a record under a given nonce, which must never have been used with the key.
     package static func seal<Role: KeyRole>(
         _ plaintext: RawSpan, key: borrowing SymmetricKey<Role>, nonce: Nonce, associated: RawSpan
     ) -> [UInt8] {
@@ -28,14 +28,15 @@ package enum RecordCipher {
         return sealed
     }
 
-    /// Seals under a given nonce: ciphertext, then tag.
+    /// Seals under a given nonce into `sealed`: ciphertext, then tag.
     package static func seal<Role: KeyRole>(
         _ plaintext: RawSpan, key: borrowing SymmetricKey<Role>, nonce: Nonce, associated: RawSpan,
         into sealed: inout MutableRawSpan
     ) {
         Sodium.ensureInitialised()
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
-        // SAFETY: all buffers outlive the call, and `sealed` has the room that the function writes.
+        // SAFETY: all buffers outlive the call, and `sealed` has room for everything that the function
+        // writes.
         unsafe withPointers(associated, key, nonce) { associated, associatedCount, key, nonce in
             unsafe plaintext.withPointer { input, count in
                 unsafe sealed.withPointer { output, _ in
@@ -49,7 +50,7 @@ package enum RecordCipher {
 
     /// Opens a record.
     ///
-    /// - Throws: `.authenticationFailed`, also for one that is too short to be a record.
+    /// - Throws: `.authenticationFailed`, also if it is too short to be a record.
     package static func open<Role: KeyRole>(
         _ sealed: RawSpan, key: borrowing SymmetricKey<Role>, associated: RawSpan
     ) throws(CryptoError) -> [UInt8] {
@@ -63,7 +64,7 @@ package enum RecordCipher {
         return plaintext
     }
 
-    /// Opens a record that holds a key.
+    /// Opens a record that contains a key.
     package static func openSecret<Role: KeyRole>(
         _ sealed: RawSpan, key: borrowing SymmetricKey<Role>, associated: RawSpan
     ) throws(CryptoError) -> SecretBytes {
@@ -92,7 +93,8 @@ package enum RecordCipher {
     ) throws(CryptoError) {
         Sodium.ensureInitialised()
         precondition(sealed.byteCount == plaintext.byteCount + Seal.tagByteCount)
-        // SAFETY: all buffers outlive the call, and `plaintext` has the room that the function writes.
+        // SAFETY: all buffers outlive the call, and `plaintext` has room for everything that the function
+        // writes.
         let result = unsafe withPointers(associated, key, nonce) { associated, associatedCount, key, nonce in
             unsafe plaintext.withPointer { output, outputCount in
                 unsafe sealed.withPointer { input, count in

@@ -1,22 +1,24 @@
 internal import CSodium
 internal import CofferSystem
 
-/// Secret bytes in locked memory between guard pages; zeroed when they go away; never copied by accident.
+/// Secret bytes in locked memory between guard pages; zeroed when they are freed, and never copied by
+/// accident.
 ///
-/// Short ones, as all keys are, share it with others (`SecretSlab`).
+/// Short secrets, including all keys, share such memory with others (`SecretSlab`).
 @safe
-// SAFETY: `start` is memory of this value's own: allocated by init and freed by deinit, or a place in `slab` that nobody
-// else has or ever had, in memory that the reference which init takes and deinit gives back keeps alive. It is written by
-// init and by `mutating` functions only, which, as the value cannot be copied, have it alone; all others read. Hence it
-// may be shared and handed on.
+// SAFETY: this value owns the memory at `start`: init allocates it and deinit frees it, or it is a place in
+// `slab` that no other value has or ever had, and the reference that init takes and deinit releases keeps the
+// slab alive. Only init and `mutating` functions write it, and they have exclusive access, since the value
+// cannot be copied; all other functions read. So the value may be shared between threads, and passed on.
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
-    // Counted by init and deinit alone: the optimizer has miscompiled references in types that cannot be copied.
+    // Only init and deinit count this reference: the optimizer has miscompiled references in types that
+    // cannot be copied.
     private let slab: Unmanaged<SecretSlab>?
-    /// Bytes in it.
+    /// Their number.
     package let count: Int
 
-    /// Makes `count` secret bytes and lets `fill` write them.
+    /// Makes `count` secret bytes, and lets `fill` write them.
     package init(count: Int, _ fill: (inout MutableRawSpan) -> Void) {
         Sodium.ensureInitialised()
         if count <= SecretSlab.placeByteCount {
@@ -31,25 +33,25 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
             unsafe self.start = unsafe start
         }
         self.count = count
-        // SAFETY: `count` bytes were allocated just now and nobody else has them.
+        // SAFETY: `count` bytes have just been allocated, and nothing else uses them.
         var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
         fill(&span)
     }
 
-    /// Fresh random bytes.
+    /// Makes random bytes.
     package static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { (span: inout MutableRawSpan) throws(Never) in
             unsafe span.withPointer { unsafe randombytes_buf($0, $1) }
         }
     }
 
-    /// Takes a copy of bytes and wipes the original.
+    /// Copies bytes, and wipes the original.
     package init(moving bytes: inout [UInt8]) {
         unsafe self.init(copying: bytes.span.bytes)
         SecretBytes.wipe(&bytes)
     }
 
-    /// Takes a copy of bytes.
+    /// Copies bytes.
     package init(copying bytes: RawSpan) {
         self.init(count: bytes.byteCount) { (span: inout MutableRawSpan) throws(Never) in
             span.copyBytes(from: bytes)
@@ -59,7 +61,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     deinit {
         if let slab = unsafe slab {
             unsafe sodium_memzero(start, count)
-            // Only now: with the last one the memory goes.
+            // Last: the memory is freed with the last secret in it.
             unsafe slab.release()
         } else {
             unsafe sodium_free(start)
@@ -76,12 +78,12 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
 
     /// Lends the bytes for writing.
     mutating func overwrite(_ body: (inout MutableRawSpan) -> Void) {
-        // SAFETY: whoever may mutate self has it alone.
+        // SAFETY: a mutating function has exclusive access to self.
         var span = unsafe UnsafeMutableRawBufferPointer(start: start, count: count).mutableBytes
         body(&span)
     }
 
-    /// A second copy, for another owner.
+    /// Makes a copy for another owner.
     package func duplicate() -> SecretBytes {
         withBytes { SecretBytes(copying: $0) }
     }
@@ -92,7 +94,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
         return unsafe sodium_memcmp(start, other.start, count) == 0
     }
 
-    /// Overwrites the bytes of an array with zeros, in place if nobody shares it.
+    /// Overwrites the bytes of an array with zeros, in place unless the array shares its storage.
     package static func wipe(_ bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress else { return }

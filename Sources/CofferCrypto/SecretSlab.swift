@@ -3,20 +3,20 @@ internal import Synchronization
 
 /// Locked memory between guard pages for many short secrets.
 ///
-/// An allocation of its own costs a secret some pages and three mappings, of which a process has 65,530: a vault whose
-/// key was changed ten thousand times would come to that. A place is used once. The memory goes when the last secret in
-/// it has gone.
+/// An allocation of its own would cost each secret some pages and three mappings, and a process has only
+/// 65,530 mappings: a vault whose key was changed ten thousand times would come near that. Each place is used
+/// once. The memory is freed with the last secret in it.
 @safe
 final class SecretSlab: Sendable {
-    /// Bytes of the longest secret that has its place in one.
+    /// The size of the longest secret that gets a place in a slab, in bytes.
     static let placeByteCount = 64
-    /// Secrets of one.
+    /// The number of places in a slab.
     private static let placeCount = 64
     private static let newest = Mutex<SecretSlab?>(nil)
 
-    /// Where it begins.
+    /// The address of its first byte.
     private let address: UInt
-    /// Places that were given.
+    /// How many places have been handed out.
     private let usedCount = Mutex(0)
 
     private init() {
@@ -28,11 +28,11 @@ final class SecretSlab: Sendable {
     }
 
     deinit {
-        // SAFETY: it was allocated by init, and whoever has a place in it keeps this object.
+        // SAFETY: init allocated the memory, and every secret with a place in it keeps this object alive.
         unsafe sodium_free(UnsafeMutableRawPointer(bitPattern: address))
     }
 
-    /// A slab with a place in it that nobody else has or had: how many bytes behind its beginning.
+    /// Returns a slab, and the offset in it of a place that no secret has or had, in bytes.
     static func place() -> (slab: SecretSlab, offset: Int) {
         newest.withLock { newest in
             if let newest, let offset = newest.nextPlace() { return (newest, offset) }
@@ -51,7 +51,7 @@ final class SecretSlab: Sendable {
         }
     }
 
-    /// Where a place begins.
+    /// The address of the place at an offset.
     func start(of offset: Int) -> UnsafeMutableRawPointer {
         guard let start = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(offset)) else {
             preconditionFailure("a slab begins at 0")

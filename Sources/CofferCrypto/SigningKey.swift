@@ -2,18 +2,18 @@ internal import CSodium
 
 /// An Ed25519 key pair (RFC 8032).
 package struct SigningKey: ~Copyable, Sendable {
-    /// Bytes of the seed that the pair comes from.
+    /// The size of the seed from which the pair is derived, in bytes.
     package static let seedByteCount = 32
-    /// Bytes of a public key, and of a signature.
+    /// The sizes of a public key and of a signature, in bytes.
     package static let publicByteCount = 32, signatureByteCount = 64
 
-    /// What is stored.
+    /// The seed of the pair, which is stored.
     package let seed: SecretBytes
-    /// What others check signatures with: 32 bytes.
+    /// The public half, with which others verify signatures: 32 bytes.
     package let publicKey: [UInt8]
     private let secretKey: SecretBytes
 
-    /// The pair of a seed of 32 bytes.
+    /// Makes the pair of a seed of 32 bytes.
     package init(seed: consuming SecretBytes) {
         Sodium.ensureInitialised()
         precondition(seed.count == Self.seedByteCount)
@@ -31,12 +31,12 @@ package struct SigningKey: ~Copyable, Sendable {
         self.seed = seed
     }
 
-    /// A fresh pair.
+    /// Makes a random pair.
     package static func random() -> SigningKey {
         SigningKey(seed: .random(count: seedByteCount))
     }
 
-    /// Signs bytes as they are.
+    /// Signs bytes as they are, without a purpose.
     package func sign(_ message: RawSpan) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: Self.signatureByteCount)
         secretKey.withBytes { secret in
@@ -49,7 +49,7 @@ package struct SigningKey: ~Copyable, Sendable {
         return signature
     }
 
-    /// Checks a signature over bytes as they were stored.
+    /// Verifies a signature over bytes as they were stored, without a purpose.
     ///
     /// - Throws: `.badSignature`, also for keys and signatures of a wrong length.
     package static func verify(

@@ -11,11 +11,11 @@ enum Sodium {
     }
 }
 
-/// Randomness of the operating system.
+/// Random bytes of the operating system.
 ///
-/// As getrandom(2), through libsodium.
+/// From getrandom(2), through libsodium.
 package enum Random {
-    /// Fresh random bytes.
+    /// Makes random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
         Sodium.ensureInitialised()
         var bytes = [UInt8](repeating: 0, count: count)
@@ -23,11 +23,11 @@ package enum Random {
         return bytes
     }
 
-    /// Random numbers that were fetched and not yet given out: one call of the system brings many.
+    /// Random numbers that have been fetched but not handed out: one system call fetches many.
     private static let pool = Condition([UInt64]())
     private static let poolCount = 64
 
-    /// A fresh random number: for nonces and identifiers, which are no secrets.
+    /// Makes a random number, for nonces and identifiers, which are not secret.
     package static func number() -> UInt64 {
         pool.withLock { pool in
             if let number = pool.popLast() { return number }

@@ -1,9 +1,9 @@
-/// The plain way, all of it libsodium: the reference that the fast way is checked against.
+/// The reference implementation, all of it libsodium, against which the fast one is checked.
 package final class SodiumBlockCipher: BlockCipher {
     private var key: SymmetricKey<ItemRole>?
     private var prefix = NoncePrefix(low: 0, high: 0)
 
-    /// A cipher without a key, which `begin` gives it.
+    /// Makes a cipher without a key; `begin` sets one.
     package init() {}
 
     package func begin<Role: KeyRole>(_ key: borrowing SymmetricKey<Role>, _ prefix: NoncePrefix) {

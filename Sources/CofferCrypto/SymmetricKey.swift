@@ -2,47 +2,47 @@ internal import CofferSystem
 
 /// What a key is for.
 ///
-/// A key never has two uses: the role is part of its type and of its derivation.
+/// No key has two uses: its role is part of its type and of its derivation.
 package protocol KeyRole: Sendable {
     /// The purpose string of docs/format.md, section "Key derivation".
     static var purpose: String { get }
 }
 
-/// A key that is no secret: it proves something of the key that it comes out of, or names it.
+/// A key that is not secret: it identifies the key from which it is derived, or proves something about it.
 package protocol PublishedRole: KeyRole {}
 
-/// Comes out of Argon2id; the root of the three below.
+/// Derived by Argon2id; parent of the next two.
 package enum UnlockRole: KeyRole { package static let purpose = "unlock" }
 /// Wraps the profile key.
 package enum ProfileWrapRole: KeyRole { package static let purpose = "profile wrap" }
-/// Proves that a passphrase is right, without touching anything else.
+/// Detects a wrong passphrase, without touching anything else.
 package enum VerifierRole: KeyRole { package static let purpose = "verifier" }
-/// Keeps the passphrase's hint from plain sight.
+/// Hides the hint of the passphrase; not a secret.
 package enum HintRole: KeyRole { package static let purpose = "hint" }
-/// Random; the root of all that a profile holds.
+/// Random; parent of the key of the profile's body.
 package enum ProfileRole: KeyRole { package static let purpose = "profile" }
 /// Seals the body of the profile file.
 package enum ProfileBodyRole: KeyRole { package static let purpose = "profile body" }
-/// Random, one per vault and device; the root of the local index.
+/// Random, one for each vault and device; parent of the keys of the local index.
 package enum StoreRole: KeyRole { package static let purpose = "store" }
 /// Seals the pages of an index.
 package enum IndexPageRole: KeyRole { package static let purpose = "index page" }
 /// Seals the records of an intent log.
 package enum IntentRole: KeyRole { package static let purpose = "intents" }
-/// Keys the multiset hash over the rows of an index.
+/// Keys the row digest: a multiset hash over the rows of an index.
 package enum RowDigestRole: KeyRole { package static let purpose = "row digest" }
-/// Keys the multiset hash over the tree that the facts of a vault show.
+/// Keys the state hash: a multiset hash over the tree that the facts of a vault show.
 package enum StateHashRole: KeyRole { package static let purpose = "state hash" }
-/// Random, one per vault and epoch; what members share.
+/// Random, one for each vault and epoch; shared by the members.
 package enum VaultRole: KeyRole { package static let purpose = "vault" }
-/// The root of all content of one epoch.
+/// Parent of the keys of all contents of one epoch.
 package enum ContentRole: KeyRole { package static let purpose = "content" }
 /// Seals the blocks of one item in one epoch.
 package enum ItemRole: KeyRole { package static let purpose = "item" }
 /// Seals the pages of contents' trees in one epoch.
 package enum ContentPageRole: KeyRole { package static let purpose = "content page" }
 
-/// The root of all names and attributes of one epoch.
+/// Reserved for names and attributes of one epoch; seals nothing yet.
 package enum MetadataRole: KeyRole { package static let purpose = "metadata" }
 /// Seals the commits of one epoch.
 package enum LogRole: KeyRole { package static let purpose = "log" }
@@ -50,39 +50,40 @@ package enum LogRole: KeyRole { package static let purpose = "log" }
 package enum CheckpointRole: KeyRole { package static let purpose = "checkpoint" }
 /// Seals the key of the epoch before.
 package enum PreviousEpochRole: KeyRole { package static let purpose = "previous epoch" }
-/// Tells the key of an epoch from any other; published.
+/// Distinguishes the key of an epoch from any other; published.
 package enum CommitmentRole: PublishedRole { package static let purpose = "commitment" }
-/// Comes out of two agreements; seals the key of an epoch for one member.
+/// Derived from two key agreements; seals the key of an epoch for one member.
 package enum WrapRole: KeyRole { package static let purpose = "wrap 1" }
-/// Random, one per invite; what the invited have until they are members.
+/// Random, one for each invite; held by the invited person until they are a member.
 package enum InviteRole: KeyRole { package static let purpose = "invite" }
 /// Names an invite; published.
 package enum InviteIDRole: PublishedRole { package static let purpose = "invite id" }
 /// Seals join requests.
 package enum JoinRequestRole: KeyRole { package static let purpose = "join request" }
-/// Seals what those are told who ask with an invite that admits nobody.
+/// Seals the reason why an invite admits nobody.
 package enum JoinRefusalRole: KeyRole { package static let purpose = "join refusal" }
 
 /// A 256-bit key with one role.
 package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
-    /// Bytes of every symmetric key.
+    /// The size of every symmetric key, in bytes.
     package static var byteCount: Int { 32 }
 
     /// The 32 bytes of the key.
     package private(set) var bytes: SecretBytes
 
-    /// Takes over 32 secret bytes.
+    /// Takes ownership of 32 secret bytes.
     package init(_ bytes: consuming SecretBytes) {
         precondition(bytes.count == Self.byteCount)
         self.bytes = bytes
     }
 
-    /// A fresh random key.
+    /// Makes a random key.
     package static func random() -> SymmetricKey<Role> {
         SymmetricKey(SecretBytes.random(count: byteCount))
     }
 
-    /// The subkey for another role: keyed BLAKE2b-256 of "coffer/1/", the purpose, a zero byte, `context`.
+    /// Derives the subkey for another role: keyed BLAKE2b-256 of "coffer/1/", the purpose, a zero byte, and
+    /// `context`.
     ///
     /// - Parameter context: The ids that the subkey belongs to; of a fixed length for each role.
     package func derive<Subrole: KeyRole>(
@@ -92,7 +93,7 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
         return unsafe SymmetricKey<Subrole>(Blake2b.secret(input.span.bytes, key: bytes))
     }
 
-    /// Becomes the subkey of `parent` for this role, in the memory that this key has already.
+    /// Replaces this key by the subkey of `parent` for this role, in the same memory.
     package mutating func rederive<Parent: KeyRole>(
         from parent: borrowing SymmetricKey<Parent>, context: RawSpan
     ) {
@@ -104,13 +105,13 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
         }
     }
 
-    /// A key of zeros, to be rederived.
+    /// Makes a key of zeros, for `rederive`.
     package static func zero() -> SymmetricKey<Role> {
         SymmetricKey(
             SecretBytes(count: byteCount) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })
     }
 
-    /// Becomes zeros, in the memory that this key has already.
+    /// Overwrites the key with zeros, in the same memory.
     package mutating func forget() {
         bytes.overwrite { $0.zero() }
     }
@@ -127,13 +128,13 @@ package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
         return input
     }
 
-    /// A second owner of the same key, for another thread or object.
+    /// Copies the key, for another thread or object.
     package func duplicate() -> SymmetricKey<Role> {
         SymmetricKey(bytes.withBytes { SecretBytes(copying: $0) })
     }
 }
 
 extension SymmetricKey where Role: PublishedRole {
-    /// The 32 bytes, for all to see.
+    /// The 32 bytes, which may be published.
     package var published: [UInt8] { bytes.withBytes { $0.array } }
 }
