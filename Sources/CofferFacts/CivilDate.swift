@@ -17,7 +17,7 @@ package struct CivilDate: CustomStringConvertible {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// As 2026-11-20.
+    /// The form 2026-11-20.
     package var description: String {
         "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
     }

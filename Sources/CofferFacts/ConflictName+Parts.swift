@@ -1,21 +1,21 @@
 package import CofferFormat
 
 extension ConflictName {
-    /// What the name of a conflict copy says.
+    /// The parts of the name of a conflict copy.
     package struct Parts: Equatable, Sendable {
-        /// The name that the copy could not have.
+        /// The name that the conflict copy could not have.
         package let original: EntryName
-        /// What the author calls the device, text for people; nil for what was written on this device beside what
-        /// came from elsewhere.
+        /// The author's label for the device, as text for people; nil if the copy was written on this device,
+        /// beside incoming changes.
         package let label: String?
-        /// The day it was made, as “2026-11-20”, UTC.
+        /// The day when it was made, in UTC, in the form 2026-11-20.
         package let date: String
     }
 
-    /// What begins the part of a name that makes it that of a conflict copy.
+    /// The beginning of the part that marks a name as that of a conflict copy.
     package static var mark: [UInt8] { marker }
 
-    /// Takes the name of a conflict copy apart; nil for any other name.
+    /// Splits the name of a conflict copy; nil for any other name.
     package static func parts(of name: EntryName) -> Parts? {
         let ending = ending(name.bytes)
         let body = withoutNumber(name.bytes.dropLast(ending.count))

@@ -2,40 +2,41 @@ package import CofferFormat
 
 /// The name that the loser of a conflict gets: `report (conflict, Bob's laptop, 2026-11-20).txt`.
 ///
-/// If it is taken, a number follows: `report (conflict, Bob's laptop, 2026-11-20) 2.txt`. Two wanted names that
-/// differ never lead to the same name, whatever the numbers: the label has no parentheses, the extension is
-/// shorter than what follows the label, and there is always room for a number. So those who want the same name
-/// are numbered without a look at others.
+/// If it is taken, a number follows: `report (conflict, Bob's laptop, 2026-11-20) 2.txt`. Two different
+/// wanted names never lead to the same name, whatever the numbers: the label has no parentheses, the
+/// extension is shorter than the text after the label, and there is always room for a number. So the losers
+/// that want the same name can be numbered without regard to others.
 package enum ConflictName {
-    /// Bytes that are kept free for a number.
+    /// The number of bytes left for a number.
     private static let numberByteCount = 11
-    /// The most bytes of an extension, its dot included; a dot of the label is never as near to the end.
+    /// The longest extension in bytes, including its dot; a dot in the label is always farther from the end.
     private static let extensionByteCountMax = 13
-    /// The most bytes of a label.
+    /// The longest label, in bytes.
     private static let labelByteCountMax = 64
     static let marker = Array(" (conflict, ".utf8)
 
-    /// The name that is wanted, without a number.
+    /// The wanted name, without a number.
     ///
     /// - Parameters:
-    ///   - name: What it cannot have.
-    ///   - label: What its author calls the device; nil if nobody said.
-    ///   - milliseconds: When it was made, since 1970.
+    ///   - name: The name that the loser cannot have.
+    ///   - label: The author's label for the device; nil if there is none.
+    ///   - milliseconds: When the loser was made, since 1970.
     package static func wanted(for name: EntryName, label: String?, milliseconds: UInt64) -> EntryName {
         make(name, "\(sanitized(label)), \(CivilDate(milliseconds: milliseconds))")
     }
 
-    /// The name that is wanted for what was written on this device beside what came from elsewhere:
-    /// `report (conflict, 2026-11-20).txt`.
+    /// The wanted name for content written on this device beside incoming changes.
+    ///
+    /// It has the form `report (conflict, 2026-11-20).txt`.
     ///
     /// - Parameters:
-    ///   - name: What it cannot have.
-    ///   - milliseconds: When it was written, since 1970; fewer than 2^48.
+    ///   - name: The name that the content cannot have.
+    ///   - milliseconds: When it was written, since 1970; less than 2^48.
     package static func wanted(for name: EntryName, milliseconds: UInt64) -> EntryName {
         make(name, CivilDate(milliseconds: milliseconds).description)
     }
 
-    /// A label takes the place of one that the name has already: one generation tells enough.
+    /// Removes the labels that the name already has, since one generation is enough.
     private static func make(_ labelled: EntryName, _ reason: String) -> EntryName {
         var name = labelled
         while let parts = parts(of: name) { name = parts.original }
@@ -43,18 +44,18 @@ package enum ConflictName {
         let middle = marker + Array("\(reason))".utf8)
         let room = EntryName.byteCountMax - numberByteCount - middle.count - ending.count
         let body = cut(name.bytes.dropLast(ending.count), to: room)
-        // Neither too long nor with a byte that no name has, so never nil.
+        // The result is never too long, and has no invalid byte, so this is never nil.
         return EntryName(body + middle + ending) ?? name
     }
 
-    /// A wanted name with a number; the first has none.
+    /// A wanted name with a number; 1 is not written.
     package static func numbered(_ wanted: EntryName, _ number: Int) -> EntryName {
         guard number > 1 else { return wanted }
         let ending = ending(wanted.bytes)
         return EntryName(wanted.bytes.dropLast(ending.count) + Array(" \(number)".utf8) + ending) ?? wanted
     }
 
-    /// The wanted name of which a name may be one with a number, or which it may be.
+    /// The wanted name that may have led to a name, with or without a number.
     static func wanted(from name: EntryName) -> EntryName? {
         let bytes = name.bytes
         guard contains(bytes, marker) else { return nil }
@@ -72,7 +73,7 @@ package enum ConflictName {
         return digits > 0 && rest.suffix(2).elementsEqual(") ".utf8) ? rest.dropLast() : body
     }
 
-    /// What stands behind the last dot, with the dot; empty for names that only begin with one.
+    /// The part from the last dot on; empty if that dot is the first byte.
     static func ending(_ name: [UInt8]) -> ArraySlice<UInt8> {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0,
             name.count - dot <= extensionByteCountMax
@@ -80,18 +81,18 @@ package enum ConflictName {
         return name[dot...]
     }
 
-    /// At most `count` bytes, not ending within a character if this is UTF-8.
+    /// At most `count` bytes; does not end within a character if the text is UTF-8.
     private static func cut(_ bytes: ArraySlice<UInt8>, to count: Int) -> [UInt8] {
         guard bytes.count > count else { return Array(bytes) }
         var end = bytes.startIndex + count
         let earliest = max(bytes.startIndex, end - 3)
         while end > earliest, bytes[end] & 0xC0 == 0x80 { end -= 1 }
-        // More than three such bytes are no UTF-8, and are cut anywhere.
+        // More than three continuation bytes are not UTF-8, and may be cut anywhere.
         if bytes[end] & 0xC0 == 0x80 { end = bytes.startIndex + count }
         return Array(bytes[..<end])
     }
 
-    /// A label that can stand in a name, on one line, in one direction of writing.
+    /// A label that is safe in a name: on one line, and in one writing direction.
     private static func sanitized(_ label: String?) -> String {
         var result = ""
         for scalar in (label ?? "").unicodeScalars {
@@ -110,7 +111,8 @@ package enum ConflictName {
             guard result.utf8.count + replacement.utf8.count <= labelByteCountMax else { break }
             result += replacement
         }
-        // By scalars: with what stands in front of it a blank can be one character, by tables that change.
+        // Compares scalars: a blank may form one character with the text before it, and Unicode's tables
+        // change.
         while result.unicodeScalars.last == " " { result.unicodeScalars.removeLast() }
         return result.isEmpty ? "unnamed device" : result
     }

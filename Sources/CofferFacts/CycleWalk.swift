@@ -1,31 +1,32 @@
 internal import CofferFormat
 
-/// The way up from a directory, on which directories are put back where it leads in a circle.
+/// A walk from a directory upwards, on which directories are put back where the path forms a cycle.
 ///
-/// Each directory is walked over once, however many are put back: what comes after one that is put back leads to
-/// it, and has lower stamps, so that it need not be walked over again to know that, and who is the highest.
+/// The walk visits each directory once, however many are put back. The directories after one that is put back
+/// lead to it, and have lower stamps; so they need not be visited again to find the cycle and its highest
+/// member.
 struct CycleWalk {
-    /// Directories and the stamps of their places, each in the one behind it.
+    /// Directories with the stamps of their places; each lies in the next one.
     private var path: [(item: ItemID, stamp: Stamp)] = []
     private var positions: [ItemID: Int] = [:]
-    /// Those on the path than which none behind them is higher, in the order of the path.
+    /// Positions of directories on the path without a higher one after them, ascending.
     private var peaks: [Int] = []
-    /// Directories that were on the path, and to which one they lead that was put back.
+    /// Directories that were on the path, and the put-back directory that each leads to.
     private var bypassed: [ItemID: ItemID] = [:]
     /// Directories that lead into no cycle.
     private var done: Set<ItemID> = []
 
-    /// What became of a step.
+    /// The result of a step.
     enum Step {
-        /// The way goes on from there.
+        /// The walk continues from there.
         case new
-        /// There is no cycle behind this.
+        /// There is no cycle above.
         case done
-        /// The highest of a cycle is to be put back, and the way goes on from it.
+        /// This directory, the highest of a cycle, must be put back; the walk continues from it.
         case cycle(ItemID)
     }
 
-    /// Goes on to the directory in which the last one lies.
+    /// Walks on to the directory that contains the last one.
     mutating func step(to directory: ItemID, _ stamp: Stamp) -> Step {
         if done.contains(directory) { return .done }
         let known = reached(from: directory)
@@ -36,7 +37,7 @@ struct CycleWalk {
             path.append((directory, stamp))
             return .new
         }
-        // Peaks descend: the first one from the position on is the highest of the cycle.
+        // Peaks descend: the first one at or after the position is the highest of the cycle.
         var (low, high) = (0, peaks.count)
         while low < high {
             let middle = (low + high) / 2
@@ -53,7 +54,7 @@ struct CycleWalk {
         return .cycle(member)
     }
 
-    /// Ends at the root, in nothing, or at what was known.
+    /// Ends the walk at the root, at nothing, or at a known directory.
     mutating func end() {
         for passed in path { done.insert(passed.item) }
         done.formUnion(bypassed.keys)
@@ -65,7 +66,7 @@ struct CycleWalk {
 
     private func key(_ position: Int) -> (Stamp, ItemID) { (path[position].stamp, path[position].item) }
 
-    /// The directory on the path to which one leads that was there before; itself, if it was not.
+    /// The directory on the path that one from before leads to; the directory itself if it is new.
     private mutating func reached(from directory: ItemID) -> ItemID {
         var end = directory
         while let next = bypassed[end] { end = next }

@@ -1,30 +1,30 @@
 package import CofferFormat
 
-/// What was found out about an item from the facts about it and its entries.
+/// What the facts about an item and its entries result in.
 package struct ItemState: Equatable, Sendable {
-    /// Whether it is a directory.
+    /// Whether the item is a directory.
     package var isDirectory = false
-    /// When it was said what it is; nil if nobody did.
+    /// The stamp of its kind; nil if no fact states a kind.
     package var kindStamp: Stamp?
-    /// Of a directory: the entry that counts.
+    /// For a directory: the entry that counts.
     package var entry: EntryID?
-    /// Which of a directory's places counts.
+    /// For a directory: which of its places counts.
     package var level = Level.claimed
-    /// The directory that is shown in its stead; nil if it is itself.
+    /// The directory that is shown in its place; nil if it is shown itself.
     package var united: ItemID?
-    /// How many entries of it are shown.
+    /// The number of its entries that are shown.
     package var shownEntries = 0
-    /// What it adds to the hash of what is shown; nil while no entry is.
+    /// Its part in the hash of what is shown; nil while none of its entries is shown.
     package var hash: StateHash?
 
-    /// Nothing is known of it.
+    /// The state of an unknown item.
     package init() {}
 
     /// Which place of a directory counts, so that there is no cycle.
     package enum Level: UInt8, Comparable, Sendable {
-        /// The one that facts say.
+        /// The place that facts state.
         case claimed = 0
-        /// The one where it was before.
+        /// Its previous place.
         case previous = 1
         /// The root.
         case root = 2
@@ -32,13 +32,13 @@ package struct ItemState: Equatable, Sendable {
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether entries can lie in it.
+    /// Whether it can hold entries.
     var isParent: Bool { isDirectory && entry != nil }
 }
 
-/// A content that lost against another, and is shown as a copy.
+/// A content that lost to another one, and is shown as a copy.
 package struct CopySource: Hashable, Sendable {
-    /// The item that has both.
+    /// The item with both contents.
     package var item: ItemID
     /// The commit that the content came with.
     package var dot: Dot
@@ -49,11 +49,11 @@ package struct CopySource: Hashable, Sendable {
     }
 }
 
-/// Where an entry is shown, and to what it leads.
+/// Where an entry is shown, and the item that it leads to.
 package struct Showing: Hashable, Sendable {
-    /// Where.
+    /// The place.
     package var place: Place
-    /// To what.
+    /// The item.
     package var item: ItemID
 
     package init(place: Place, item: ItemID) {
@@ -62,33 +62,33 @@ package struct Showing: Hashable, Sendable {
     }
 }
 
-/// What was found out about an entry, or about a copy by rule, which has no facts of its own.
+/// What the facts result in for an entry, or for a copy by rule, which has no facts of its own.
 package struct EntryState: Equatable, Sendable {
-    /// What it leads to.
+    /// The item that it leads to.
     package var item: ItemID
     /// The stamp of the fact, or of the losing content, that counts.
     package var stamp: Stamp
-    /// Of a copy by rule: of what.
+    /// For a copy by rule: the content that it shows.
     package var copied: CopySource?
     /// Whether it leads to a directory.
     package var isDirectory = false
-    /// Whether it is shown whatever lies in it: false for a directory that was removed.
+    /// Whether it is shown even when empty: false for a directory that was removed.
     package var isLive = false
-    /// Where it claims to lie; nil if it claims nothing, as it is gone.
+    /// The place that it claims; nil if it claims none, as it was removed.
     package var target: Place?
-    /// Where it lies: at its target, or in the root if there is no such directory.
+    /// Where it lies: at its target, or in the root if the target's parent cannot hold entries.
     ///
     /// Parents are as facts name them.
     package var place: Place?
-    /// Whether it is shown, or a part of a directory that is.
+    /// Whether it is shown, or is part of a directory that is shown.
     package var isActive = false
-    /// As `place` if it is active; the parent is the directory that is shown.
+    /// Like `place`, if it is active, but with the directory that is shown as the parent.
     package var slot: Place?
-    /// If it has no right to the name of its slot: the directory, and the name by rule without a number.
+    /// The directory, and the name by rule without a number, if it does not keep the name of its slot.
     package var wanted: Place?
-    /// Where it is shown; nil if it is not, or only a part of a directory that is.
+    /// Where it is shown; nil if it is not shown, or only as part of another directory.
     package var shown: Place?
-    /// How it was shown when it was last taken by `FactTree.takeChanges`.
+    /// How it was shown when `FactTree.takeChanges` last returned it.
     package var taken: Showing?
 
     package init(item: ItemID, stamp: Stamp, copied: CopySource? = nil) {
@@ -97,9 +97,9 @@ package struct EntryState: Equatable, Sendable {
         self.copied = copied
     }
 
-    /// How it is shown.
+    /// How it is shown now.
     package var showing: Showing? { shown.map { Showing(place: $0, item: item) } }
 
-    /// Whether nothing would be lost if it were forgotten, were it not for facts about it.
+    /// Whether it can be forgotten, unless facts about it exist.
     var isVoid: Bool { target == nil && wanted == nil && shown == nil && taken == nil }
 }

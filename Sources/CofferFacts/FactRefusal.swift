@@ -1,41 +1,41 @@
 package import CofferFormat
 
-/// What makes a commit invalid, wherever it is read.
+/// Why a commit is invalid on every device.
 package enum FactRefusal: Hashable, Sendable {
-    /// Commits are counted from 1.
+    /// Sequences begin at 1.
     case noSequence
     /// Two facts about one register.
     case saidTwice(Register)
     /// A fact names a commit that its author had not applied.
     case unseenCommit(Register, Dot)
-    /// The root directory has no kind, no content, and no entries.
+    /// The root directory has no kind, content, or entries.
     case aboutRoot(Register)
-    /// An entry that would lie in the item that it leads to.
+    /// An entry would lie in the item that it leads to.
     case intoItself(EntryID)
 }
 
-/// What no device of ours says, though it can be applied.
+/// A statement that Coffer never makes, although it can be applied.
 package enum FactComplaint: Hashable, Sendable {
-    /// The item was something else before.
+    /// The item had another kind before.
     case kindChanged(ItemID)
-    /// Nobody said what the item is.
+    /// No fact states the item's kind.
     case unknownItem(ItemID, Register)
     /// Only files have contents.
     case contentOfNoFile(ItemID)
-    /// Nobody said what the directory is in which the entry is to lie.
+    /// No fact states the kind of the directory in which the entry would lie.
     case unknownParent(EntryID, ItemID)
-    /// The entry is to lie in something that is no directory.
+    /// The entry would lie in something that is not a directory.
     case parentNoDirectory(EntryID, ItemID)
     /// The entry led to another item before.
     case itemChanged(EntryID, ItemID)
-    /// A directory has one entry.
+    /// A directory has only one entry.
     case secondEntry(EntryID, ItemID)
 }
 
 extension FactCommit {
-    /// What makes it invalid; nil if it is not.
+    /// Why the commit is invalid; nil if it is valid.
     ///
-    /// This depends on the commit alone, so that it is the same everywhere: such a commit is not to be applied.
+    /// Depends on the commit alone, so the result is the same on all devices. Do not apply an invalid commit.
     package func refusal(root: ItemID) -> FactRefusal? {
         guard stamp.dot.sequence > 0 else { return .noSequence }
         var registers: Set<Register> = []
@@ -48,7 +48,7 @@ extension FactCommit {
             case .place(let entry, let placement):
                 if placement.item == root { return .aboutRoot(register) }
                 if placement.place?.parent == placement.item { return .intoItself(entry) }
-                // An entry may be removed together with contents of the same commit.
+                // A removal may have seen contents of its own commit.
                 let dot = placement.seenContents.first { !hadSeen($0) && $0 != stamp.dot }
                 if let dot { return .unseenCommit(register, dot) }
             default: break
@@ -64,10 +64,10 @@ extension FactCommit {
 }
 
 extension FactTree {
-    /// What is odd about a commit that is about to be applied.
+    /// What is unusual about a commit that is about to be applied.
     ///
-    /// It is to be applied all the same: whether something is odd can depend on what else was applied, and
-    /// devices must agree on what they apply. The tree is total and the same everywhere, whatever facts say.
+    /// Apply it all the same: whether something is unusual can depend on what else was applied, and devices
+    /// must agree on what they apply. The tree is defined for any facts, and the same on all devices.
     package func complaints(about commit: FactCommit) throws(Store.Failure) -> [FactComplaint] {
         var kinds: [ItemID: Fact.Kind] = [:]
         for case .kind(let item, let kind) in commit.facts.map(\.assertion) { kinds[item] = kind }

@@ -1,13 +1,13 @@
 package import CofferFormat
 
-// A checkpoint has the values of all registers, each with the stamp of the commit that put it there.
+// A checkpoint contains the values of all registers, each with the stamp of the commit that put it there.
 extension FactTree {
-    /// Begins with the facts of a checkpoint, in a store that is empty.
+    /// Begins with the facts of a checkpoint; the store must be empty.
     ///
     /// - Parameters:
-    ///   - versions: Which commits the checkpoint covers.
-    ///   - clock: The highest clock of these.
-    ///   - labels: What the devices are called that write the logs.
+    ///   - versions: The commits that the checkpoint covers.
+    ///   - clock: Their highest clock.
+    ///   - labels: The labels of the devices that write the logs.
     package mutating func beginCheckpoint(
         _ versions: VersionVector, clock: UInt64, labels: [LogID: String]
     ) throws(Store.Failure) {
@@ -16,14 +16,14 @@ extension FactTree {
         for (log, label) in labels { try store.setLabel(label, of: log) }
     }
 
-    /// Puts in what is left of a commit; call it for all of them, in whatever order.
+    /// Adds the remaining facts of one commit; call it for all commits, in any order.
     ///
-    /// - Returns: What changed of items; entries are in `takeChanges`.
+    /// - Returns: The changes of items; `takeChanges` returns entries.
     package mutating func take(_ group: CheckpointPiece.Group) throws(Store.Failure) -> [ItemChange] {
         try take([group])
     }
 
-    /// Puts in what is left of several commits, and looks at what comes of it once.
+    /// Adds the remaining facts of several commits, and evaluates them once.
     package mutating func take(_ groups: [CheckpointPiece.Group]) throws(Store.Failure) -> [ItemChange] {
         var pass = Pass()
         for group in groups {

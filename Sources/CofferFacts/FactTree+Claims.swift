@@ -1,8 +1,9 @@
 internal import CofferFormat
 
-// Which places entries claim: from the facts about them, and about the item that they lead to.
+// Which places entries claim, from the facts about them and about the items that they lead to.
 extension FactTree {
-    /// The value of an entry's place that counts: the highest place, or else the highest removal.
+    /// The value of an entry's place that counts: the place with the highest stamp, or the highest removal if
+    /// there is none.
     func placement(
         of entry: EntryID
     ) throws(Store.Failure) -> (placement: Fact.Placement, stamp: Stamp)? {
@@ -14,7 +15,7 @@ extension FactTree {
         return found
     }
 
-    /// What an item is, by the highest stamp; nil if nobody said.
+    /// The kind of an item, by the highest stamp; nil if no fact states it.
     func kind(of item: ItemID) throws(Store.Failure) -> (kind: Fact.Kind, stamp: Stamp)? {
         if item == root { return (.directory, Self.noStamp) }
         guard let value = try store.values(.kind(item)).last, case .kind(_, let kind) = value.assertion else {
@@ -25,7 +26,7 @@ extension FactTree {
 
     static var noStamp: Stamp { Stamp(clock: 0, dot: Dot(log: LogID(low: 0, high: 0), sequence: 0)) }
 
-    /// Finds out which of an item's entries claim what.
+    /// Determines what each of an item's entries claims.
     mutating func resolveClaims(of item: ItemID, _ pass: inout Pass) throws(Store.Failure) {
         let kind = try kind(of: item)
         var before = try store.item(item) ?? ItemState()
@@ -40,7 +41,7 @@ extension FactTree {
         let best = Self.best(claims)
         state.entry = state.isDirectory && item != root ? best?.entry : nil
         if let entry = before.entry, entry != state.entry {
-            // Before it is forgotten which directories were one with it.
+            // This comes before the directories that were one with it are forgotten.
             try leave(entry, &pass)
             before.united = nil
             state.united = nil
@@ -61,7 +62,7 @@ extension FactTree {
             var target = claim?.placement.place
             if kind == nil || item == root || (state.isDirectory && !isBest) { target = nil }
             if isBest, isKept { target = claim?.placement.previous }
-            // Where a directory lies depends on others too: resolveCycles.
+            // A directory's place also depends on other directories: resolveCycles.
             try settle(id, &pass) { entry in
                 entry.stamp = claim?.stamp ?? entry.stamp
                 entry.isDirectory = state.isDirectory
@@ -71,7 +72,7 @@ extension FactTree {
         }
     }
 
-    /// Of some entries those that facts speak of; copies by rule are left out.
+    /// The entries that facts state, without copies by rule.
     private func stated(_ entries: [EntryID]) throws(Store.Failure) -> [EntryID] {
         var stated: [EntryID] = []
         for id in entries {
@@ -80,7 +81,7 @@ extension FactTree {
         return stated
     }
 
-    /// The entry with the highest place, or if there are only removals, with the highest removal.
+    /// The entry with the highest place; if all are removals, the one with the highest removal.
     static func best(
         _ claims: [(entry: EntryID, placement: Fact.Placement, stamp: Stamp)]
     ) -> (entry: EntryID, placement: Fact.Placement, stamp: Stamp)? {
@@ -93,7 +94,7 @@ extension FactTree {
         }
     }
 
-    /// Whether a file of which all entries were removed has a content that nobody saw who removed one.
+    /// Whether a file without entries has a content that none of the removals had seen.
     private func hasUnseenContent(_ item: ItemID, _ entries: [EntryID]) throws(Store.Failure) -> Bool {
         var unseen = Set(try store.values(.content(item)).map(\.stamp.dot))
         for entry in entries where !unseen.isEmpty {
@@ -105,7 +106,7 @@ extension FactTree {
         return !unseen.isEmpty
     }
 
-    /// Changes what an entry claims, and notes who is concerned.
+    /// Changes an entry's claim, and notes what that affects.
     mutating func settle(
         _ id: EntryID, _ pass: inout Pass, _ change: (inout EntryState) -> Void
     ) throws(Store.Failure) {
@@ -121,19 +122,20 @@ extension FactTree {
         if state != before { try store.setEntry(state, id) }
     }
 
-    /// A place as it is claimed, or in the root if there is no such directory.
+    /// The claimed place, or a place in the root if its parent cannot hold entries.
     private func resolved(_ target: Place?) throws(Store.Failure) -> Place? {
         guard let target else { return nil }
         return try isParent(target.parent) ? target : Place(parent: root, name: target.name)
     }
 
-    /// Whether entries can lie in an item.
+    /// Whether an item can hold entries.
     func isParent(_ item: ItemID) throws(Store.Failure) -> Bool {
         item == root ? true : try store.item(item)?.isParent == true
     }
 }
 
 extension Fact.Placement {
-    /// What is highest of several removals in one commit: that of an item's last name, which says what was seen.
+    /// Orders the removals in one commit: that of an item's last name, which says what was seen, is the
+    /// highest.
     var rank: Int { seenContents.isEmpty ? 0 : 1 }
 }

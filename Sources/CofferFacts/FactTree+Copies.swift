@@ -1,16 +1,16 @@
 package import CofferFormat
 
-/// A content of an item, with all commits that said the same.
+/// A content of an item, with all commits that stated it.
 struct ContentChoice {
-    /// The highest stamp with which it was said.
+    /// The highest stamp of these commits.
     var stamp: Stamp
     var content: Fact.Content
     var dots: [Dot]
 }
 
-// Contents that lost, and are shown as copies; items as they are shown.
+// Contents that lost and are shown as copies, and items as they are shown.
 extension FactTree {
-    /// The contents of an item, none twice, the highest stamp first: the first keeps the item.
+    /// The distinct contents of an item, the highest stamp first; the first one stays the item's.
     func contents(of item: ItemID) throws(Store.Failure) -> [ContentChoice] {
         ContentChoice.choices(try store.values(.content(item)), of: item)
     }
@@ -25,7 +25,7 @@ extension FactTree {
             for loser in losers {
                 let source = CopySource(item: item, dot: loser.stamp.dot)
                 let ids = source.ids
-                // Facts about the copy say more than the rule.
+                // Facts about the copy override the rule.
                 guard try store.values(.place(ids.entry)).isEmpty, try store.values(.kind(ids.item)).isEmpty
                 else {
                     continue
@@ -48,7 +48,7 @@ extension FactTree {
         for copy in existing where !shown.contains(copy) { try forgetCopy(copy, &pass) }
     }
 
-    /// Where copies of an item lie: in the slot of its entry with the lowest id.
+    /// Copies of an item lie in the slot of its entry with the lowest id.
     private func slotOfCopies(of item: ItemID) throws(Store.Failure) -> Place? {
         for id in try store.entries(of: item) {
             if let state = try store.entry(id), state.copied == nil, let slot = state.slot { return slot }
@@ -56,12 +56,12 @@ extension FactTree {
         return nil
     }
 
-    /// Takes a copy by rule out of sight.
+    /// Hides a copy by rule.
     mutating func forgetCopy(_ id: EntryID, _ pass: inout Pass) throws(Store.Failure) {
         try giveName(of: nil, to: id, &pass)
     }
 
-    /// Takes copies by rule out of sight that lead to an item of which facts speak; they come back if need be.
+    /// Hides copies by rule that lead to an item that facts state; they reappear if necessary.
     mutating func forgetCopies(to item: ItemID, _ pass: inout Pass) throws(Store.Failure) {
         for id in try store.entries(of: item) {
             guard let copied = try store.entry(id)?.copied else { continue }
@@ -72,7 +72,7 @@ extension FactTree {
 
     // MARK: What is shown
 
-    /// An item as it is shown; nil if nobody said what it is.
+    /// An item as it is shown; nil if no fact states its kind.
     package func shownItem(_ id: ItemID) throws(Store.Failure) -> ShownItem? {
         for entry in try store.entries(of: id) {
             guard let state = try store.entry(entry), let source = state.copied, state.wanted != nil else {
@@ -85,7 +85,7 @@ extension FactTree {
         return try statedItem(id)
     }
 
-    /// An item as facts about it say.
+    /// An item as the facts about it state it.
     private func statedItem(_ id: ItemID) throws(Store.Failure) -> ShownItem? {
         guard let kind = try kind(of: id)?.kind else { return nil }
         var attributes: [ShownItem.ExtendedAttribute] = []
@@ -106,7 +106,7 @@ extension FactTree {
         return item
     }
 
-    /// Shows an entry somewhere, or not at all, and keeps it.
+    /// Shows an entry at a place, or not at all, and stores it.
     mutating func show(
         _ place: Place?, _ id: EntryID, _ state: inout EntryState, _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -125,7 +125,7 @@ extension FactTree {
         pass.unhashed.insert(state.item)
     }
 
-    /// Brings what an item adds to the hash up to date.
+    /// Updates an item's part in the hash.
     mutating func rehash(_ id: ItemID) throws(Store.Failure) {
         var item = try store.item(id) ?? ItemState()
         var hash: StateHash?
@@ -147,9 +147,9 @@ extension FactTree {
 }
 
 extension ContentChoice {
-    /// The contents of a register, none twice, the highest stamp first.
+    /// The distinct contents of a register, the highest stamp first.
     static func choices(_ values: [RegisterValue], of item: ItemID) -> [ContentChoice] {
-        // Mostly nobody said another.
+        // Usually there is only one value.
         if values.count == 1, case .content(_, let content?) = values[0].assertion {
             let stamp = values[0].stamp
             return [ContentChoice(stamp: stamp, content: content, dots: [stamp.dot])]
@@ -158,7 +158,7 @@ extension ContentChoice {
         var indices: [Fact.Content: Int] = [:]
         for value in values.reversed() {
             guard case .content(_, let content?) = value.assertion else { continue }
-            // Contents of an item are one, said twice, if they are sealed for the same item.
+            // Equal contents of an item that are sealed for the same item are one content.
             var key = content
             key.origin = content.origin ?? item
             if let index = indices[key] {

@@ -1,8 +1,9 @@
 internal import CofferFormat
 
-// Where directories lie, so that there is no cycle; and which removed ones stay, as something lies in them.
+// Where directories lie, so that there is no cycle; and which removed directories stay because they are not
+// empty.
 extension FactTree {
-    /// Looks at what claims a place in an item that became a directory, or is none any more.
+    /// Updates the claims on places in items that became directories, or ceased to be.
     mutating func resolveParents(_ pass: inout Pass) throws(Store.Failure) {
         for parent in pass.parents.sorted() {
             var children = try store.orphans(of: parent)
@@ -23,9 +24,9 @@ extension FactTree {
 
     /// Puts directories back, or into the root, until there is no cycle among them.
     ///
-    /// Every cycle there can be has a directory in it that was put back before, or whose place changed. All of
-    /// these start from the places that facts say. In which order cycles are broken makes no difference: they
-    /// have no directory in common, and each is there until one of its own is put back.
+    /// Every possible cycle includes a directory that was put back before, or whose place changed; all of
+    /// these start from their stated places. The order in which cycles are broken makes no difference: cycles
+    /// have no directory in common, and each persists until one of its own directories is put back.
     mutating func resolveCycles(_ pass: inout Pass) throws(Store.Failure) {
         guard !pass.directories.isEmpty || !pass.parents.isEmpty else { return }
         var levels: [ItemID: ItemState.Level] = [:]
@@ -46,7 +47,7 @@ extension FactTree {
         }
     }
 
-    /// Follows a directory to the root, and puts directories back where this leads in a circle.
+    /// Follows a directory to the root, and puts directories back where the path forms a cycle.
     private func breakCycles(
         from start: ItemID, _ walk: inout CycleWalk, _ levels: inout [ItemID: ItemState.Level]
     ) throws(Store.Failure) {
@@ -70,7 +71,7 @@ extension FactTree {
         return state.stamp
     }
 
-    /// The directory that one lies in, given which of its places counts; nil if that is none.
+    /// The parent of a directory, given which of its places counts; nil if it has none.
     private func parent(
         of directory: ItemID, _ levels: [ItemID: ItemState.Level]
     ) throws(Store.Failure) -> ItemID? {
@@ -83,7 +84,7 @@ extension FactTree {
         return parent
     }
 
-    /// Where a directory lies on one level.
+    /// The place of a directory on one level.
     private func target(
         of entry: EntryID, _ level: ItemState.Level
     ) throws(Store.Failure) -> Place? {
@@ -97,7 +98,7 @@ extension FactTree {
         }
     }
 
-    /// Finds out which removed directories have something in them, from below upwards.
+    /// Determines which removed directories contain something, from the leaves upwards.
     mutating func resolveHolders(_ pass: inout Pass) throws(Store.Failure) {
         var open: [Int: Set<ItemID>] = [:]
         for directory in pass.holders where try isRemoved(directory) {

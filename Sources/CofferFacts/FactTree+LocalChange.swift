@@ -1,10 +1,11 @@
 internal import CofferFormat
 
-// What a user did becomes facts. What is shown by rule, and would change with it, is stated first.
+// Turns a user's actions into facts. First it states what is shown by rule, and would otherwise change with
+// them.
 extension FactTree {
-    /// Makes a change in the pending commit; what else is shown stays as it is.
+    /// Adds a change to the pending commit; everything else that is shown stays as it is.
     ///
-    /// - Throws: `.refused` with nothing changed, or `.store`.
+    /// - Throws: `.refused`, with nothing changed, or `.store`.
     package mutating func perform(_ change: LocalChange) throws(LocalChangeError<Store.Failure>) {
         precondition(pending != nil, "no commit is being made")
         let refusal: LocalChangeRefusal?
@@ -61,11 +62,11 @@ extension FactTree {
         guard let before = try store.entry(id)?.showing, before.place != place else { return }
         let replaced = try store.entry(shownAt: place)
         if let replaced {
-            // Of two names of one item, rename(2) leaves both.
+            // If both are names of one item, rename(2) leaves both.
             guard try store.entry(replaced)?.item != before.item else { return }
             pass.stated.insert(replaced)
             try stateAround([replaced, id], &pass)
-            // Before the removal: a copy may have been made of what is removed.
+            // This comes before the removal, as the entry may be a copy of what is removed.
             try stateIfCopy(id, &pass)
             try remove(replaced, &pass)
         } else {
@@ -86,7 +87,7 @@ extension FactTree {
         try put(second, other, at: one.place, &pass)
     }
 
-    /// Says where an entry lies now; of a directory, with all that are shown as one with it.
+    /// States an entry's new place; for a directory, also the places of all that are shown as one with it.
     private mutating func put(
         _ id: EntryID, _ before: Showing, at place: Place, _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -121,7 +122,7 @@ extension FactTree {
         }
     }
 
-    /// Says that an entry is gone, or nothing if nobody else has heard of it.
+    /// States the removal of an entry, or, if no other device knows the entry, takes it back.
     private mutating func remove(
         _ id: EntryID, of item: ItemID, from place: Place, seenContents: [Dot], _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -134,8 +135,9 @@ extension FactTree {
         try say(.place(id, placement), &pass)
     }
 
-    /// Says of the name of an item that was removed last which contents were seen: the name whose removal would
-    /// say so is one of which nobody has heard.
+    /// States which contents were seen, in the removal of the name that was removed last before.
+    ///
+    /// The name whose removal would normally say so was never in a commit.
     private mutating func removeAgain(
         _ item: ItemID, _ seenContents: [Dot], _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -155,7 +157,7 @@ extension FactTree {
     ) throws(Store.Failure) {
         if let (copy, source, place) = try copy(leadingTo: item) { try stateCopy(copy, source, place, &pass) }
         try stateKeptEntry(of: item, &pass)
-        // Only what the user saw as the content is replaced: copies by rule stay what they are.
+        // Replaces only the content that the user saw; copies by rule stay as they are.
         try say(.content(item, content), replacing: contents(of: item).first?.dots ?? [], &pass)
     }
 }

@@ -1,8 +1,8 @@
 internal import CofferFormat
 
-// Who has a name: directories of one name are united, and of files one keeps it.
+// Which entry has a name: directories with the same name become one, and one file keeps it.
 extension FactTree {
-    /// Decides who has the name of a slot.
+    /// Decides which entry has the name of a slot.
     mutating func resolve(_ slot: Place, _ pass: inout Pass) throws(Store.Failure) {
         var directories: [(order: UnionOrder, entry: EntryID)] = []
         var files: [(stamp: Stamp, entry: EntryID)] = []
@@ -31,13 +31,13 @@ extension FactTree {
             state.wanted = name
             try store.setEntry(state, file.entry)
         }
-        // Names by rule give way to names by fact.
+        // Names by rule give way to stated names.
         if let name = ConflictName.wanted(from: slot.name) {
             pass.names.insert(Place(parent: slot.parent, name: name))
         }
     }
 
-    /// Shows a directory, or makes it a part of the one that is shown.
+    /// Shows a directory, or makes it part of the one that is shown.
     private mutating func unite(
         _ id: EntryID, with first: ItemID, _ slot: Place, _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -51,7 +51,7 @@ extension FactTree {
         try giveName(of: united == nil ? slot : nil, to: id, &pass)
     }
 
-    /// Shows an entry in a slot, or not at all, and not under a name by rule.
+    /// Shows an entry in a slot, or not at all, and removes its name by rule.
     mutating func giveName(of slot: Place?, to id: EntryID, _ pass: inout Pass) throws(Store.Failure) {
         guard var state = try store.entry(id) else { return }
         if let wanted = state.wanted { pass.names.insert(wanted) }
@@ -59,14 +59,14 @@ extension FactTree {
         try show(slot, id, &state, &pass)
     }
 
-    /// The name by rule, without a number, of what lost a slot at a time.
+    /// The name by rule, without a number, of an entry or content with a stamp that lost a slot.
     func conflictName(_ slot: Place, _ stamp: Stamp) throws(Store.Failure) -> Place {
         let name = ConflictName.wanted(
             for: slot.name, label: try store.label(of: stamp.dot.log), milliseconds: stamp.milliseconds)
         return Place(parent: slot.parent, name: name)
     }
 
-    /// Numbers those who want the same name by rule, the lowest stamp first, around names by fact.
+    /// Numbers the entries that want the same name by rule, the lowest stamp first; skips stated names.
     mutating func number(_ wanted: Place, _ pass: inout Pass) throws(Store.Failure) {
         var claims: [(stamp: Stamp, entry: EntryID, state: EntryState)] = []
         for id in try store.entries(wanting: wanted) {
@@ -87,7 +87,7 @@ extension FactTree {
     }
 }
 
-/// Which of several directories of one name is shown: the one that was made first.
+/// The order in which directories with one name are shown: the one that was made first counts.
 private struct UnionOrder: Comparable {
     let stamp: Stamp
     let item: ItemID

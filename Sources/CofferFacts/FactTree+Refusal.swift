@@ -76,7 +76,7 @@ extension FactTree {
         return inside.isEmpty ? nil : .directoryNotEmpty(item)
     }
 
-    /// Whether a directory that is shown is another one, or lies in it.
+    /// Whether a shown directory is another one, or lies in it.
     private func lies(_ directory: ItemID, in other: ItemID) throws(Store.Failure) -> Bool {
         var current = directory
         while current != root {

@@ -1,21 +1,21 @@
 internal import CofferFormat
 
-// Which entries stand in which slots: first all leave whose slot is another than before, then they enter, from
-// the root downwards. In between, two directories are one only if they stand in the same slot; so what is known
-// about directories is never of before, and none seems to lie in itself.
+// Which entries are in which slots. First, all entries whose slot changes leave their old one; then they
+// enter the new one, from the root downwards. In between, two directories are one only if they are in the
+// same slot. So no information about directories is out of date, and none seems to lie in itself.
 extension FactTree {
-    /// Where an entry belongs, as far as is known of the directories above it.
+    /// The slot of an entry, as far as the directories above it are known.
     private func slot(of state: EntryState) throws(Store.Failure) -> Place? {
         guard state.isActive, let place = state.place else { return nil }
         return Place(parent: try store.item(place.parent)?.united ?? place.parent, name: place.name)
     }
 
-    /// How deep a directory lies; 0 for the root, and for what lies nowhere.
+    /// The depth of a directory; 0 for the root, and for a directory that lies nowhere.
     func depth(of directory: ItemID, _ pass: inout Pass) throws(Store.Failure) -> Int {
         var path: [ItemID] = []
         var current = directory
         while current != root, pass.depths[current] == nil {
-            // Stands for the case that the store is damaged, and it lies in itself.
+            // This ends the loop if the store is damaged, and the directory lies in itself.
             pass.depths[current] = 0
             path.append(current)
             guard let entry = try store.item(current)?.entry, let place = try store.entry(entry)?.place else {
@@ -34,7 +34,7 @@ extension FactTree {
 
     // MARK: Leaving
 
-    /// Takes entries out of slots in which they do not belong any more, and notes who is to enter one.
+    /// Removes entries from slots in which they no longer belong, and queues those that will enter one.
     mutating func leaveSlots(_ pass: inout Pass) throws(Store.Failure) {
         for id in pass.restless.sorted() {
             guard let state = try store.entry(id) else { continue }
@@ -49,7 +49,7 @@ extension FactTree {
         try leaveChildren(&pass)
     }
 
-    /// Takes an entry out of its slot; directories that were one with it are so no more.
+    /// Removes an entry from its slot; directories that were one with it become separate.
     mutating func leave(_ id: EntryID, _ pass: inout Pass) throws(Store.Failure) {
         guard var state = try store.entry(id), let slot = state.slot else { return }
         state.slot = nil
@@ -65,7 +65,7 @@ extension FactTree {
         }
     }
 
-    /// Takes out of their slots what lies in directories that are shown as a part of another than before.
+    /// Empties the slots in directories that are now shown as part of another directory than before.
     private mutating func leaveChildren(_ pass: inout Pass) throws(Store.Failure) {
         while let directory = pass.leaving.popLast() {
             let below = try depth(of: directory, &pass) + 1
@@ -81,7 +81,7 @@ extension FactTree {
         try vacate(&pass)
     }
 
-    /// Notes that slots which somebody left are to be looked at.
+    /// Queues the slots that entries left.
     private func vacate(_ pass: inout Pass) throws(Store.Failure) {
         for slot in pass.vacated { pass.levels.add(left: slot, at: try depth(of: slot.parent, &pass) + 1) }
         pass.vacated.removeAll(keepingCapacity: true)
@@ -89,7 +89,7 @@ extension FactTree {
 
     // MARK: Entering
 
-    /// Lets all enter their slots who are in none, and decides who has the names, from the root downwards.
+    /// Enters the remaining entries into their slots, and decides who has the names, from the root downwards.
     mutating func enterSlots(_ pass: inout Pass) throws(Store.Failure) {
         while !pass.levels.isEmpty {
             let (entries, parents) = pass.levels.descend()

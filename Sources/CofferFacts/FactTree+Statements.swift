@@ -1,8 +1,8 @@
 internal import CofferFormat
 
-// Facts that say what is shown by rule, so that it stays when what the rule rests on changes.
+// Facts that state what is shown by rule, so that it stays when its reasons change.
 extension FactTree {
-    /// States what would be shown otherwise if some entries were not where they are.
+    /// States what would be shown differently if some entries were not in their places.
     mutating func stateAround(_ entries: [EntryID], _ pass: inout Pass) throws(Store.Failure) {
         for id in entries {
             guard let state = try store.entry(id) else { continue }
@@ -14,7 +14,7 @@ extension FactTree {
             try stateNeighbours(of: state, except: entries, &pass)
             if let parent = state.place?.parent { pass.unstated.append(parent) }
             guard state.isDirectory else { continue }
-            // All that are shown as one leave together, each its own directory.
+            // All directories that are shown as one leave together, each from its own parent.
             for directory in try store.united(with: state.item) {
                 guard let entry = try store.item(directory)?.entry,
                     let parent = try store.entry(entry)?.place?.parent
@@ -25,7 +25,7 @@ extension FactTree {
         try stateKept(&pass)
     }
 
-    /// States the names of those who would get this entry's name, or another number.
+    /// States the names of the entries that would get this entry's name, or another number.
     private mutating func stateNeighbours(
         of state: EntryState, except: [EntryID], _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -49,7 +49,8 @@ extension FactTree {
         }
     }
 
-    /// States what is shown of an item by rule: the item itself, if it is a copy, its copies, its kept entry.
+    /// States what is shown of an item by rule: the item itself if it is a copy, its copies, and its kept
+    /// entry.
     mutating func stateItem(
         _ item: ItemID, except: [EntryID] = [], _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -69,7 +70,7 @@ extension FactTree {
                 let placement = try placement(of: id)?.placement, placement.place == nil
             else { continue }
             try statePlace(id, item, place, &pass)
-            // Copies have names after the name that the entry wants, and here it gets another.
+            // Copies get names from the name that the entry wants, which changes here.
             guard place != state.slot else { continue }
             for copy in try store.copies(of: item) where !except.contains(copy) {
                 try stateIfCopy(copy, &pass)
@@ -84,14 +85,14 @@ extension FactTree {
         try stateKept(&pass)
     }
 
-    /// States the places of all directories noted that are shown although they were removed.
+    /// States the places of all queued directories that are shown although they were removed.
     private mutating func stateKept(_ pass: inout Pass) throws(Store.Failure) {
         while let directory = pass.unstated.popLast() {
             guard directory != root, let item = try store.item(directory), let id = item.entry,
                 let state = try store.entry(id), !state.isLive, state.isActive,
                 let place = try shownPlace(ofDirectory: directory)
             else { continue }
-            // Its new stamp would be the highest in a cycle.
+            // Otherwise its new stamp would be the highest in a cycle.
             try statePutBackDirectories(except: [id], &pass)
             try statePlace(id, directory, place, &pass)
         }
@@ -110,7 +111,7 @@ extension FactTree {
         }
     }
 
-    /// Where a directory is shown, or the one of which it is a part.
+    /// The place where a directory, or the one that it is part of, is shown.
     private func shownPlace(ofDirectory directory: ItemID) throws(Store.Failure) -> Place? {
         let shown = try store.item(directory)?.united ?? directory
         guard let entry = try store.item(shown)?.entry else { return nil }
@@ -121,7 +122,7 @@ extension FactTree {
         _ id: EntryID, _ item: ItemID, _ place: Place, _ pass: inout Pass
     ) throws(Store.Failure) {
         guard pass.stated.insert(id).inserted else { return }
-        // It leaves a directory that is shown as a part of another.
+        // It leaves a directory that is shown as part of another one.
         if let parent = try store.entry(id)?.place?.parent, parent != place.parent {
             pass.unstated.append(parent)
         }
@@ -140,7 +141,7 @@ extension FactTree {
         return nil
     }
 
-    /// Makes an item of its own of an entry, if it is a copy by rule.
+    /// Turns an entry into an item of its own, if it is a copy by rule.
     mutating func stateIfCopy(_ id: EntryID, _ pass: inout Pass) throws(Store.Failure) {
         guard let state = try store.entry(id), let source = state.copied, let place = state.shown else {
             return
@@ -148,7 +149,7 @@ extension FactTree {
         try stateCopy(id, source, place, &pass)
     }
 
-    /// Makes an item of its own of a copy by rule.
+    /// Turns a copy by rule into an item of its own.
     mutating func stateCopy(
         _ id: EntryID, _ source: CopySource, _ place: Place, _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -161,11 +162,11 @@ extension FactTree {
         try giveUp(source, &pass)
     }
 
-    /// Says that a content that lost is not wanted any more as such.
+    /// States that a losing content is no longer wanted.
     mutating func giveUp(_ source: CopySource, _ pass: inout Pass) throws(Store.Failure) {
         let choice = try contents(of: source.item).first { $0.dots.contains(source.dot) }
         guard let choice else { return }
-        // It may be why the item is shown at all.
+        // The content may be the reason why the item is shown at all.
         try stateKeptEntry(of: source.item, &pass)
         try say(.content(source.item, nil), replacing: choice.dots, &pass)
     }

@@ -1,14 +1,14 @@
 package import CofferFormat
 
-/// A commit as far as the tree is concerned.
+/// A commit, as the tree sees it.
 package struct FactCommit: Equatable, Sendable {
-    /// Log, sequence and clock.
+    /// Log, sequence, and clock.
     package var stamp: Stamp
-    /// Which commits its author had applied; of its own log those before this one count, named or not.
+    /// The commits that its author had applied; includes the earlier ones of its own log, named or not.
     package var versions: VersionVector
-    /// Of a log's first commit: what its owner calls the device.
+    /// In a log's first commit: the owner's label for the device.
     package var label: String?
-    /// At most one for each register.
+    /// At most one fact for each register.
     package var facts: [Fact]
 
     package init(stamp: Stamp, versions: VersionVector, label: String? = nil, facts: [Fact]) {
@@ -19,21 +19,21 @@ package struct FactCommit: Equatable, Sendable {
     }
 }
 
-/// What became of a commit.
+/// The result of applying a commit.
 package enum Application: Equatable, Sendable {
-    /// It was applied. Attributes of items changed; entries are in `FactTree.takeChanges`.
+    /// It was applied. These are the changed attributes of items; `FactTree.takeChanges` returns entries.
     case applied([ItemChange])
     /// It was applied before.
     case known
-    /// Its author had applied commits of this log that are missing here; they must come first.
+    /// Its author had applied commits of this log that are missing here; apply those first.
     case early(missing: LogID)
 }
 
-/// What changed of an item; the new values are in `FactTree.shownItem`.
+/// A change of an item; `FactTree.shownItem` returns the new values.
 package struct ItemChange: Hashable, Sendable {
-    /// Which item; it need not be shown.
+    /// The item, which need not be shown.
     package var item: ItemID
-    /// What facts spoke of.
+    /// The attributes that facts stated.
     package var attributes: Set<Attribute>
 
     package init(item: ItemID, attributes: Set<Attribute>) {
@@ -48,15 +48,15 @@ package struct ItemChange: Hashable, Sendable {
     }
 }
 
-/// An entry that is shown otherwise than before.
+/// A change of how an entry is shown.
 package struct EntryChange: Hashable, Sendable {
-    /// Which entry.
+    /// The entry.
     package var entry: EntryID
     /// How it was shown; nil if it was not.
     package var before: Showing?
-    /// How it is shown; nil if it is not.
+    /// How it is shown now; nil if it is not.
     package var after: Showing?
-    /// If it is a copy that is shown by rule: of what.
+    /// For a copy by rule: the content that it shows.
     package var copied: CopySource?
 
     package init(entry: EntryID, before: Showing?, after: Showing?, copied: CopySource? = nil) {
@@ -67,36 +67,36 @@ package struct EntryChange: Hashable, Sendable {
     }
 }
 
-/// The tree that the facts of a vault show, kept up as commits are applied (docs/merge.md).
+/// The tree that the facts of a vault describe, updated as commits are applied (docs/merge.md).
 ///
-/// It is a function of the set of facts, in whatever order they came: `FullEvaluation` is that function,
-/// written plainly. Here only what a commit touches is looked at. Memory is bounded by the commit, by the
-/// depth of the tree, and by the directories that are put back, or become one with others or separate. Not for
-/// use from several threads.
+/// The tree is a function of the set of facts, in whatever order they arrive; `FullEvaluation` is that
+/// function in its plain form. `FactTree` examines only what a commit affects. Its memory is bounded by the
+/// commit, by the depth of the tree, and by the directories that are put back, or that become one or
+/// separate. Not thread-safe.
 package struct FactTree<Store: FactStore> {
-    /// What was found out.
+    /// The facts, and what they result in.
     package internal(set) var store: Store
-    /// The directory that everything lies in; it has no facts about its place.
+    /// The directory that contains everything; no fact states its place.
     package let root: ItemID
     let hashKey: StateHashKey
     var pending: PendingCommit?
 
-    /// The tree of what a store has.
+    /// A tree over the facts of a store.
     ///
     /// - Parameters:
-    ///   - store: Empty, or what was made by another value with the same root and key.
+    ///   - store: Empty, or written by another `FactTree` with the same root and key.
     ///   - root: The fixed id of the vault's root directory.
-    ///   - hashKey: Keys the hash of what is shown.
+    ///   - hashKey: The key of the hash of what is shown.
     package init(store: Store, root: ItemID, hashKey: StateHashKey) {
         self.store = store
         self.root = root
         self.hashKey = hashKey
     }
 
-    /// Applies a commit of another device, or an own one from before.
+    /// Applies a commit of another device, or an earlier one of this device.
     ///
-    /// Facts are taken as they are, whatever they say; `refusal(of:)` tells what an honest device would not.
-    /// After an error of the store its transaction is to be undone.
+    /// All facts count, whatever they state; `refusal(of:)` reports what an honest device would not state.
+    /// After an error of the store, roll back its transaction.
     package mutating func apply(_ commit: FactCommit) throws(Store.Failure) -> Application {
         precondition(pending == nil, "a commit of this device is being made")
         let versions = try store.versions()
@@ -105,7 +105,7 @@ package struct FactTree<Store: FactStore> {
         var needed = commit.versions
         needed[dot.log] = dot.sequence - 1
         if let log = versions.firstMissing(of: needed) { return .early(missing: log) }
-        // Later labels do not count, or names of before would change.
+        // Later labels do not count, since they would change names that were given before.
         if let label = commit.label, dot.sequence == 1 { try store.setLabel(label, of: dot.log) }
         var pass = Pass()
         for fact in commit.facts { try assert(fact, commit.stamp, &pass) }
@@ -115,10 +115,11 @@ package struct FactTree<Store: FactStore> {
         return .applied(pass.changes)
     }
 
-    /// Up to `limit` entries that are shown otherwise than when they were last taken, in no order of meaning.
+    /// Up to `limit` entries that are shown differently than when they were last taken, in no particular
+    /// order.
     ///
-    /// Call it until it gives none. Between two calls a name may be wanted by an entry that was taken, while
-    /// the one that had it was not yet.
+    /// Call it until it returns none. Between two calls, an entry that was taken may want a name whose former
+    /// holder was not taken yet.
     package mutating func takeChanges(limit: Int) throws(Store.Failure) -> [EntryChange] {
         var changes: [EntryChange] = []
         for id in try store.changedEntries(limit: limit) {
@@ -131,7 +132,7 @@ package struct FactTree<Store: FactStore> {
         return changes
     }
 
-    /// The hash of what is shown; what the commit has changed that is being made, counts.
+    /// The hash of what is shown; includes the changes of a pending commit.
     package mutating func stateHash() throws(Store.Failure) -> StateHash {
         try rehashPending()
         return try store.stateHash()
@@ -150,7 +151,7 @@ package struct FactTree<Store: FactStore> {
         pass.touch(register)
     }
 
-    /// Keeps the state of an entry, or forgets it if there is nothing to keep.
+    /// Stores the state of an entry, or forgets the entry if nothing has to be stored.
     mutating func save(_ state: EntryState, _ id: EntryID) throws(Store.Failure) {
         let hasFacts = state.copied == nil ? try !store.values(.place(id)).isEmpty : false
         try store.setEntry(state.isVoid && !hasFacts ? nil : state, id)
@@ -158,7 +159,7 @@ package struct FactTree<Store: FactStore> {
 }
 
 extension Fact.Assertion {
-    /// Whether it puts a value into its register, and does not only take others away.
+    /// Whether it puts a value into its register, rather than only removing others.
     var isValue: Bool {
         if case .content(_, nil) = self { return false }
         return true

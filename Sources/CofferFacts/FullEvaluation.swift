@@ -1,16 +1,16 @@
 package import CofferFormat
 
-/// A whole tree as it is shown.
+/// A whole tree, as it is shown.
 package struct ShownTree: Equatable, Sendable {
-    /// All entries.
+    /// All entries that are shown.
     package var entries: [EntryID: Showing] = [:]
-    /// All items that entries lead to.
+    /// All items that these entries lead to.
     package var items: [ItemID: ShownItem] = [:]
 
-    /// Nothing.
+    /// An empty tree.
     package init() {}
 
-    /// The hash of all that is shown, which `FactTree` keeps up.
+    /// The hash of everything that is shown, which `FactTree` computes step by step.
     package func hash(_ key: StateHashKey) -> StateHash {
         var sum = StateHash()
         for showing in entries.values { sum.add(key.hash(showing)) }
@@ -19,9 +19,9 @@ package struct ShownTree: Equatable, Sendable {
     }
 }
 
-/// What the tree is: a function of all facts, written to be read (docs/merge.md), not to be fast.
+/// The tree as a function of all facts, written for clarity rather than speed (docs/merge.md).
 ///
-/// `FactTree` finds out the same from what a commit changes.
+/// `FactTree` computes the same result from what a commit changes.
 package struct FullEvaluation {
     private let values: [Register: [RegisterValue]]
     private let labels: [LogID: String]
@@ -30,24 +30,26 @@ package struct FullEvaluation {
     private var claims: [EntryID: Claim] = [:]
     private var directories: [ItemID: Directory] = [:]
 
-    /// What an entry claims.
+    /// An entry's claim.
     private struct Claim {
         var item: ItemID
         var stamp: Stamp
         var place: Place
-        /// False for a removed directory, which is shown only if something lies in it.
+        /// False for a removed directory, which is shown only if it is not empty.
         var isLive: Bool
     }
 
     private struct Directory {
         var entry: EntryID
-        /// Where facts say that it lies, where it was before, and the root: the next one counts if there is a cycle.
+        /// The stated place, the previous place, and the root; if there is a cycle, the next one counts.
         var places: [Place]
     }
 
+    /// Prepares the evaluation.
+    ///
     /// - Parameters:
     ///   - values: All values of all registers, by ascending stamp.
-    ///   - labels: What the owners of logs call their devices.
+    ///   - labels: The labels that the owners of logs gave their devices.
     ///   - root: The root directory.
     package init(values: [Register: [RegisterValue]], labels: [LogID: String], root: ItemID) {
         self.values = values
@@ -58,7 +60,7 @@ package struct FullEvaluation {
         }
     }
 
-    /// The tree.
+    /// Evaluates the tree.
     package mutating func tree() -> ShownTree {
         findClaims()
         breakCycles()
@@ -96,7 +98,8 @@ package struct FullEvaluation {
                 claims[last.entry] = Claim(
                     item: item, stamp: last.stamp, place: place, isLive: placement.place != nil)
             } else if placed.isEmpty {
-                // All were removed. It stays if it has a content that nobody who removed it had seen.
+                // All entries were removed. The file stays if it has a content that none of the removals had
+                // seen.
                 guard let place = last.placement.previous, hasUnseenContent(item, entries.map(\.entry)) else {
                     continue
                 }
@@ -140,7 +143,7 @@ package struct FullEvaluation {
         }
     }
 
-    /// All cycles there are; they have no directory in common.
+    /// All current cycles; they have no directory in common.
     private func cycles() -> [ArraySlice<ItemID>] {
         var cycles: [ArraySlice<ItemID>] = []
         var seen: Set<ItemID> = []
@@ -242,7 +245,7 @@ package struct FullEvaluation {
         values[.kind(item)]?.last?.stamp ?? claimStamp(item)
     }
 
-    /// What is shown under a name by rule.
+    /// An entry or a copy that is shown under a name by rule.
     private struct Loser {
         var entry: EntryID
         var item: ItemID
@@ -251,7 +254,7 @@ package struct FullEvaluation {
         var copy: ShownItem?
     }
 
-    /// Names are given in the order of stamps, and none that a fact claims.
+    /// Assigns names in the order of stamps, and skips names that a fact claims.
     private func nameLosers(
         _ losers: [Loser], in directory: ItemID, _ claimed: Set<EntryName>, _ tree: inout ShownTree
     ) {
@@ -272,7 +275,7 @@ package struct FullEvaluation {
 
     // MARK: 5. Items
 
-    /// The contents of an item that lost; they stand beside its entry with the lowest id.
+    /// The losing contents of an item; they are shown beside its entry with the lowest id.
     private func copies(of item: ItemID, _ name: EntryName) -> [Loser] {
         guard kind(of: item) == .file, let original = self.item(item) else { return [] }
         return ContentChoice.choices(values[.content(item)] ?? [], of: item).dropFirst().compactMap {

@@ -1,52 +1,53 @@
 internal import CofferFormat
 
-/// What there is to do about slots, by how deep they lie: from the root downwards.
+/// The queued work on slots, by depth, from the root downwards.
 ///
-/// Which directories are one is found out for all of one depth before those below are looked at.
+/// All directories of one depth are united before those below are examined.
 struct Levels {
-    /// What is looked at now; 0 before that.
+    /// The depth that is being handled; 0 before the first.
     private var depth = 0
-    /// Who is to enter a slot.
+    /// Entries that will enter a slot.
     private var entries: [Int: [EntryID]] = [:]
-    /// Directories whose children all are to enter slots.
+    /// Directories whose children will all enter slots.
     private var parents: [Int: [ItemID]] = [:]
     private var knownParents: Set<ItemID> = []
-    /// Slots in which something came or went, or is otherwise than before.
+    /// Slots that entries entered or left, or that changed otherwise.
     private var slots: [Int: Set<Place>] = [:]
 
-    /// Whether nothing is left.
+    /// Whether no work is left.
     var isEmpty: Bool { entries.isEmpty && parents.isEmpty && slots.isEmpty }
 
-    /// Notes who is to enter a slot; before the first depth only.
+    /// Queues an entry that will enter a slot; only before the first depth.
     mutating func add(_ entry: EntryID, at depth: Int) { entries[depth, default: []].append(entry) }
 
-    /// Notes a slot that somebody left: it is deeper than what is looked at now.
+    /// Queues a slot that an entry left; it is deeper than the depth that is being handled.
     mutating func add(left slot: Place, at depth: Int) {
         slots[max(depth, self.depth + 1), default: []].insert(slot)
     }
 
-    /// Notes a slot that somebody entered, or stays in.
+    /// Queues a slot that an entry entered, or stays in.
     mutating func add(entered slot: Place) { slots[depth, default: []].insert(slot) }
 
-    /// Notes a directory whose children left their slots; once in a pass, as they enter when the directories less
-    /// deep are known.
+    /// Queues a directory whose children left their slots, once in a pass.
     ///
-    /// - Parameter depth: That of the children.
-    /// - Returns: False if this was noted before: they have left.
+    /// They enter once the directories above them are known.
+    ///
+    /// - Parameter depth: The depth of the children.
+    /// - Returns: False if the directory was queued before: its children have left.
     mutating func add(childrenOf directory: ItemID, at depth: Int) -> Bool {
         guard knownParents.insert(directory).inserted else { return false }
         parents[max(depth, self.depth + 1), default: []].append(directory)
         return true
     }
 
-    /// Goes one deeper.
+    /// Moves one level down.
     ///
-    /// - Returns: Who is to enter a slot there: entries, and all that lies in some directories.
+    /// - Returns: The entries that will enter a slot there, and the directories whose whole contents will.
     mutating func descend() -> (entries: [EntryID], parents: [ItemID]) {
         depth += 1
         return (entries.removeValue(forKey: depth) ?? [], parents.removeValue(forKey: depth) ?? [])
     }
 
-    /// The slots of this depth to be looked at.
+    /// Takes the queued slots of this depth.
     mutating func takeSlots() -> [Place] { slots.removeValue(forKey: depth)?.sorted() ?? [] }
 }

@@ -1,51 +1,51 @@
 package import CofferFormat
 
-/// Something that was done on this device, in terms of the tree that is shown.
+/// A change that was made on this device, in terms of the tree that is shown.
 package enum LocalChange: Hashable, Sendable {
-    /// An item was made, with one entry; `modified` in nanoseconds since 1970.
+    /// An item was made, with one entry; `modified` is in nanoseconds since 1970.
     case create(ItemID, Fact.Kind, mode: UInt16, modified: Int64, EntryID, at: Place)
-    /// An item that is no directory got another entry.
+    /// An item that is not a directory got another entry.
     case link(ItemID, EntryID, at: Place)
-    /// An entry was moved; what was shown there is removed.
+    /// An entry was moved; the entry that was shown there is removed.
     case move(EntryID, to: Place)
     /// Two entries changed places.
     case exchange(EntryID, EntryID)
-    /// An entry was removed; of a directory, after all that was shown in it.
+    /// An entry was removed; for a directory, after everything that was shown in it.
     case remove(EntryID)
-    /// A file got another content.
+    /// A file got a new content.
     case setContent(ItemID, Fact.Content)
-    /// An item got other permissions.
+    /// An item got new permissions.
     case setMode(ItemID, UInt16)
-    /// An item got another time of modification, in nanoseconds since 1970.
+    /// An item got a new modification time, in nanoseconds since 1970.
     case setModified(ItemID, Int64)
-    /// An extended attribute was set, or removed.
+    /// An extended attribute was set, or removed if the value is nil.
     case setExtendedAttribute(ItemID, name: [UInt8], value: [UInt8]?)
 }
 
-/// Why a local change is not possible: the tree that is shown is another than who made it believed.
+/// Why a local change is not possible: the tree that is shown differs from what the caller expected.
 package enum LocalChangeRefusal: Hashable, Sendable {
-    /// No such entry is shown.
+    /// The entry is not shown.
     case entryNotShown(EntryID)
-    /// No such item is shown.
+    /// The item is not shown.
     case itemNotShown(ItemID)
-    /// The item or the entry exists, and cannot be made.
+    /// The new item or entry exists already.
     case exists
     /// The place is not in a directory that is shown.
     case noDirectory(ItemID)
     /// The name is taken.
     case nameTaken(Place)
-    /// Something lies in the directory.
+    /// The directory is not empty.
     case directoryNotEmpty(ItemID)
     /// A directory cannot lie in itself.
     case intoItself(ItemID)
-    /// The item is a directory and has one entry, or is not a file and has no content.
+    /// The item is a directory and can have only one entry, or is not a file and cannot have content.
     case wrongKind(ItemID)
 }
 
 /// Why a local change was not made.
 package enum LocalChangeError<Failure: Error>: Error {
-    /// Nothing was changed.
+    /// The change is not possible; nothing was changed.
     case refused(LocalChangeRefusal)
-    /// The store failed; its transaction is to be undone.
+    /// The store failed; roll back its transaction.
     case store(Failure)
 }

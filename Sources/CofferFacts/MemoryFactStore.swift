@@ -1,6 +1,6 @@
 package import CofferFormat
 
-/// Facts in memory, for tests and for checking a store against.
+/// Facts in memory, for tests and for comparison with a store.
 package struct MemoryFactStore: FactStore, Sendable {
     private var registers: [Register: [RegisterValue]] = [:]
     private var attributeNames: [ItemID: SortedSet<Name>] = [:]
@@ -22,13 +22,13 @@ package struct MemoryFactStore: FactStore, Sendable {
     private var highestClock: UInt64 = 0
     private var hash = StateHash()
 
-    /// The name of an extended attribute, ordered byte by byte.
+    /// The name of an extended attribute, ordered by bytes.
     private struct Name: Hashable, Comparable {
         let bytes: [UInt8]
         static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
     }
 
-    /// A name that is shown in a directory, for a moment perhaps twice.
+    /// A name that is shown in a directory; two entries may briefly have the same one.
     private struct ShownName: Comparable {
         let name: EntryName
         let entry: EntryID

@@ -1,40 +1,41 @@
 internal import CofferFormat
 
-/// What one pass of the evaluation has still to look at.
+/// The work that one pass of the evaluation still has to do.
 struct Pass {
-    /// Items of which facts spoke, with what they spoke of.
+    /// Items about which facts were stated, with the attributes.
     private(set) var attributes: [ItemID: Set<ItemChange.Attribute>] = [:]
-    /// Items of whose content facts spoke.
+    /// Items about whose content facts were stated.
     private(set) var contents: Set<ItemID> = []
-    /// Entries of which facts spoke.
+    /// Entries about which facts were stated.
     private(set) var entries: Set<EntryID> = []
-    /// Items whose entries may claim something else.
+    /// Items whose entries may claim other places.
     var items: Set<ItemID> = []
-    /// Directories whose place may be another.
+    /// Directories whose place may change.
     var directories: Set<ItemID> = []
-    /// Items that became directories with a place, or are none any more.
+    /// Items that became directories with a place, or ceased to be.
     var parents: Set<ItemID> = []
-    /// Directories in which something came or went.
+    /// Directories that entries came into or left.
     var holders: Set<ItemID> = []
-    /// Entries whose slot may be another.
+    /// Entries whose slot may change.
     var restless: Set<EntryID> = []
-    /// Directories whose children are to leave their slots, as it is shown as a part of another than before.
+    /// Directories that are now shown as part of another one than before, so that their children must leave
+    /// their slots.
     var leaving: [ItemID] = []
-    /// Slots that somebody left.
+    /// Slots that entries left.
     var vacated: Set<Place> = []
-    /// Who is to enter a slot, and which slots are to be looked at, by depth.
+    /// Entries that will enter a slot, and slots to resolve, by depth.
     var levels = Levels()
-    /// How deep directories lie, once no place changes any more.
+    /// The depths of directories, once no place changes any more.
     var depths: [ItemID: Int] = [:]
-    /// Items whose copies by rule may be others.
+    /// Items whose copies by rule may change.
     var copies: Set<ItemID> = []
-    /// Names by rule, without numbers, that may have other numbers.
+    /// Names by rule, without numbers, whose numbering may change.
     var names: Set<Place> = []
-    /// Items that may add something else to the hash.
+    /// Items whose part in the hash may change.
     var unhashed: Set<ItemID> = []
-    /// Entries of which it was said where they are: as they are shown, or as the user wants it.
+    /// Entries whose place was stated: as it is shown, or as the user wants it.
     var stated: Set<EntryID> = []
-    /// Directories to be stated if they are shown although they were removed.
+    /// Directories to state if they are shown although they were removed.
     var unstated: [ItemID] = []
 
     /// Notes what a register's new values may change.
@@ -54,19 +55,19 @@ struct Pass {
         }
     }
 
-    /// What facts spoke of, in the order of the items.
+    /// The changes that facts stated, in the order of the items.
     var changes: [ItemChange] {
         attributes.sorted { $0.key < $1.key }.map { ItemChange(item: $0.key, attributes: $0.value) }
     }
 }
 
 extension FactTree {
-    /// Entries that are looked at together.
+    /// The number of entries that are examined together.
     static var pageCount: Int { 256 }
-    /// More names and copies than these are not put off to the end of a pass.
+    /// The number of names and copies from which they are handled before the end of a pass.
     private static var openCountMax: Int { 4096 }
 
-    /// Brings the items that touched entries lead to, or led to, up to date.
+    /// Updates the items that touched entries lead to, or led to.
     private mutating func resolveEntries(_ pass: inout Pass) throws(Store.Failure) {
         for id in pass.entries.sorted() {
             if let state = try store.entry(id) {
@@ -89,7 +90,7 @@ extension FactTree {
         }
     }
 
-    /// Whether facts say where an item is: then its content has no part in that.
+    /// Whether facts state a place of an item; its content then does not affect its claims.
     private func hasPlace(_ item: ItemID) throws(Store.Failure) -> Bool {
         for entry in try store.entries(of: item) where try placement(of: entry)?.placement.place != nil {
             return true
@@ -97,10 +98,10 @@ extension FactTree {
         return false
     }
 
-    /// From new values of registers to what is shown: claims, directories, slots, names, hashes.
+    /// Turns new values of registers into what is shown: claims, directories, slots, names, hashes.
     ///
-    /// Each step rests on the ones before alone, and slots on those of directories less deep; so nothing that is
-    /// settled is looked at again, and a pass ends whatever facts say.
+    /// Each step depends only on the steps before it, and slots only on those of directories higher up. So a
+    /// pass never returns to anything settled, and ends whatever the facts state.
     mutating func evaluate(_ pass: inout Pass) throws(Store.Failure) {
         try resolveEntries(&pass)
         for item in pass.contents where try !hasPlace(item) { pass.items.insert(item) }
@@ -119,7 +120,7 @@ extension FactTree {
         try rehash(&pass)
     }
 
-    /// Brings up to date what items add to the hash; in a commit that is being made, each once at its end.
+    /// Updates the parts of items in the hash; in a pending commit, each once at its end.
     private mutating func rehash(_ pass: inout Pass) throws(Store.Failure) {
         if pending != nil {
             pending?.unhashed.formUnion(pass.unhashed)
@@ -129,8 +130,7 @@ extension FactTree {
         pass.unhashed.removeAll()
     }
 
-    /// Decides about copies, numbers and hashes, if there is much to decide: what changes again later is put right
-    /// then.
+    /// Handles copies, numbers, and hashes early if there are many; a later change of one is corrected then.
     mutating func finishNamesIfMany(_ pass: inout Pass) throws(Store.Failure) {
         guard pass.copies.count + pass.names.count + pass.unhashed.count > Self.openCountMax else { return }
         try finishNames(&pass)

@@ -1,14 +1,14 @@
 package import CofferFormat
 
-/// The commit that this device is making: many changes become few facts.
+/// The commit that this device is making, which condenses many changes into few facts.
 struct PendingCommit: Sendable {
     let stamp: Stamp
     let versions: VersionVector
     let label: String?
-    /// In the order in which registers were first spoken of.
+    /// In the order in which facts first stated them.
     private(set) var registers: [Register] = []
     private(set) var facts: [Register: Fact] = [:]
-    /// Items that may add something else to the hash of what is shown.
+    /// Items whose part in the hash of what is shown may change.
     var unhashed: Set<ItemID> = []
 
     init(stamp: Stamp, versions: VersionVector, label: String?) {
@@ -17,10 +17,10 @@ struct PendingCommit: Sendable {
         self.label = label
     }
 
-    /// Adds what a fact says to what was said about its register before.
+    /// Merges a fact with the earlier one about its register.
     ///
-    /// Others never see what was in between, so an entry's previous place stays the first one, and a content
-    /// stays when others are given up after it.
+    /// Other devices never see the states in between. So an entry's previous place stays the first one, and a
+    /// content stays when others are given up after it.
     mutating func add(_ fact: Fact) {
         var fact = fact
         if let before = facts[fact.register] {
@@ -39,7 +39,7 @@ struct PendingCommit: Sendable {
         facts[fact.register] = fact
     }
 
-    /// Takes back what was said about a register.
+    /// Removes the fact about a register.
     mutating func forget(_ register: Register) {
         facts[register] = nil
         registers.removeAll { $0 == register }
@@ -53,12 +53,12 @@ struct PendingCommit: Sendable {
 }
 
 extension FactTree {
-    /// Begins a commit of this device; it follows all that were applied.
+    /// Begins a commit of this device; it follows all applied commits.
     ///
     /// - Parameters:
     ///   - log: This device's log in the vault.
-    ///   - milliseconds: What the clock says, since 1970.
-    ///   - label: What the device is called; goes into the log's first commit.
+    ///   - milliseconds: The device's time, since 1970.
+    ///   - label: The device's label; goes into the log's first commit.
     package mutating func beginCommit(
         log: LogID, milliseconds: UInt64, label: String
     ) throws(Store.Failure) {
@@ -74,7 +74,7 @@ extension FactTree {
 
     /// Ends the commit that `beginCommit` began.
     ///
-    /// - Returns: What the log gets; nil if nothing is to be said.
+    /// - Returns: The commit for the log; nil if it has no facts.
     package mutating func finishCommit() throws(Store.Failure) -> FactCommit? {
         try rehashPending()
         guard let commit = pending else { preconditionFailure("no commit is being made") }
@@ -86,14 +86,15 @@ extension FactTree {
         return FactCommit(stamp: commit.stamp, versions: commit.versions, label: commit.label, facts: facts)
     }
 
-    /// Brings up to date what items add to the hash that the pending commit has changed.
+    /// Updates the hash for the items that the pending commit has changed.
     mutating func rehashPending() throws(Store.Failure) {
         guard let items = pending?.unhashed, !items.isEmpty else { return }
         pending?.unhashed = []
         for item in items.sorted() { try rehash(item) }
     }
 
-    /// Says something in the pending commit, in the place of all values or of those of some commits.
+    /// States something in the pending commit; replaces all values of the register, or only those of some
+    /// commits.
     mutating func say(
         _ assertion: Fact.Assertion, replacing dots: [Dot]? = nil, _ pass: inout Pass
     ) throws(Store.Failure) {
@@ -107,7 +108,7 @@ extension FactTree {
         try assert(fact, stamp, &pass)
     }
 
-    /// Takes back an entry that was made in the pending commit; with the last one, its item.
+    /// Takes back an entry that was made in the pending commit, and, with the last entry, its item.
     mutating func unsay(_ entry: EntryID, of item: ItemID, _ pass: inout Pass) throws(Store.Failure) {
         try unsay(.place(entry), &pass)
         pass.items.insert(item)

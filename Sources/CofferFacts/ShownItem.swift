@@ -4,22 +4,22 @@ internal import CofferSystem
 
 /// An item as it is shown.
 package struct ShownItem: Equatable, Sendable {
-    /// What it is.
+    /// The item's kind.
     package var kind: Fact.Kind
-    /// Permissions; nil if nobody said.
+    /// Permissions; nil if no fact states them.
     package var mode: UInt16?
-    /// When the content last changed, in nanoseconds since 1970; nil if nobody said.
+    /// When the content last changed, in nanoseconds since 1970; nil if no fact states it.
     package var modified: Int64?
     /// Extended attributes, by ascending name.
     package var extendedAttributes: [ExtendedAttribute]
-    /// The content; nil if nobody wrote one.
+    /// The content; nil if no fact states one.
     package var content: Fact.Content?
-    /// Contents that lost against it, and are shown as copies; highest stamp first, none twice.
+    /// Distinct contents that lost and are shown as copies, the highest stamp first.
     package var otherContents: [Fact.Content]
 
     /// An extended attribute of an item.
     package struct ExtendedAttribute: Equatable, Sendable {
-        /// 1 to 255 bytes, with the namespace in front.
+        /// 1 to 255 bytes, including the namespace.
         package var name: [UInt8]
         /// Up to 65,536 bytes.
         package var value: [UInt8]
@@ -42,12 +42,12 @@ package struct ShownItem: Equatable, Sendable {
         self.otherContents = otherContents
     }
 
-    /// Whether nothing is known but what it is.
+    /// Whether only its kind is known.
     var isBare: Bool {
         mode == nil && modified == nil && extendedAttributes.isEmpty && content == nil
     }
 
-    /// Facts that say what is shown.
+    /// The facts that state the item as it is shown.
     func facts(_ id: ItemID) -> [Fact] {
         var facts = [Fact(.kind(id, kind))]
         if let mode { facts.append(Fact(.mode(id, mode))) }
@@ -59,7 +59,7 @@ package struct ShownItem: Equatable, Sendable {
         return facts
     }
 
-    /// As a copy by rule is shown: with another content, and all else the same.
+    /// The item as a copy by rule shows it: with another content, and everything else the same.
     func copy(_ content: Fact.Content, of item: ItemID) -> ShownItem {
         var copy = self
         copy.content = content
@@ -70,9 +70,9 @@ package struct ShownItem: Equatable, Sendable {
 }
 
 extension CopySource {
-    /// The item and the entry of the copy: halves of BLAKE2b-256 of “coffer copy”, item, log and sequence.
+    /// The item and the entry of the copy: halves of BLAKE2b-256 of “coffer copy”, item, log, and sequence.
     ///
-    /// The same everywhere, so that a copy exists once, also when facts take the place of the rule.
+    /// They are the same on all devices, so that a copy exists only once, even when facts replace the rule.
     package var ids: (item: ItemID, entry: EntryID) {
         var writer = ByteWriter(capacity: 64)
         writer.append("coffer copy".utf8)

@@ -1,9 +1,9 @@
 /// A set that keeps its elements in order.
 struct SortedSet<Element: Comparable & Sendable>: Sendable {
-    /// Ascending.
+    /// In ascending order.
     private(set) var elements: [Element] = []
 
-    /// The first place whose element is not below `element`.
+    /// The first position whose element is not below `element`.
     private func index(of element: Element) -> Int {
         var low = 0
         var high = elements.count
