@@ -2,8 +2,8 @@ internal import CSQLite
 internal import CofferFormat
 internal import CofferSystem
 
-/// One connection of SQLite; for one thread at a time.
-// SAFETY: the connection is owned from init to deinit; whoever owns this object lets one thread in.
+/// One SQLite connection; for one thread at a time.
+// SAFETY: the connection is owned from init to deinit; the owner of this object admits one thread.
 @safe
 final class Database {
     fileprivate let handle: OpaquePointer
@@ -24,10 +24,10 @@ final class Database {
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Frames in the log as of the last commit of this connection.
+    /// The number of frames in the log after the last commit of this connection.
     private(set) var logFrameCount = 0
 
-    /// Keeps `logFrameCount` up to date.
+    /// Keeps `logFrameCount` current from now on.
     func countLogFrames() {
         // SAFETY: the hook is called during commits of this connection only, which self owns.
         _ = unsafe sqlite3_wal_hook(
@@ -40,7 +40,7 @@ final class Database {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Whether a transaction is open; SQLite rolls it back by itself when a call of the disk fails in it.
+    /// Whether a transaction is open; SQLite rolls it back on its own if an I/O call fails in it.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs SQL that returns nothing.
@@ -48,7 +48,7 @@ final class Database {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
-    /// Prepares a statement that is kept.
+    /// Prepares a statement for repeated use.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
         var statement: OpaquePointer?
         try check(
@@ -57,19 +57,19 @@ final class Database {
         return unsafe Statement(statement, of: self)
     }
 
-    /// The number of the row that was inserted last.
+    /// The number of the row that was last inserted.
     var lastInsertedRow: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-    /// How many rows the last statement that changes rows did change.
+    /// The number of rows that the last changing statement changed.
     var changedRowCount: Int { Int(unsafe sqlite3_changes64(handle)) }
 
-    /// Makes SQLite leave `count` bytes at the end of each page of a new database to us.
+    /// Makes SQLite reserve `count` bytes at the end of each page of a new database for Coffer's use.
     func reserve(bytesPerPage count: Int) throws(StoreError) {
         var count = Int32(count)
         try check(unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
     }
 
-    /// Whether closing the connection leaves the log alone, rather than moving it into the database and
+    /// Whether closing the connection leaves the log unchanged, instead of moving it into the database and
     /// removing it.
     func leaveLogOnClose(_ leaves: Bool = true) throws(StoreError) {
         try check(
@@ -78,8 +78,9 @@ final class Database {
 
     /// Moves as much of the log into the database as readers allow.
     ///
-    /// - Parameter emptying: Whether to make the log empty if all of it is moved and nobody reads.
-    /// - Returns: Frames in the log, and how many of them are moved; none are left in an empty one.
+    /// - Parameter emptying: Whether to empty the log if all of it is moved and there are no readers.
+    /// - Returns: The number of frames in the log, and of those that are moved; both are 0 for an emptied
+    ///   log.
     func checkpoint(emptying: Bool = false) throws(StoreError) -> (frames: Int, moved: Int) {
         var frames: Int32 = 0
         var moved: Int32 = 0
@@ -90,7 +91,7 @@ final class Database {
         return (Int(frames), Int(moved))
     }
 
-    /// Throws what a result code stands for.
+    /// Throws the error that a result code stands for.
     func check(_ code: Int32) throws(StoreError) {
         switch code & 0xff {
         case SQLITE_OK, SQLITE_ROW, SQLITE_DONE: return
@@ -121,7 +122,7 @@ final class Statement {
         unsafe sqlite3_finalize(handle)
     }
 
-    /// Runs it for its effect.
+    /// Runs the statement for its effect.
     func run(_ bind: (Statement) -> Void) throws(StoreError) {
         bind(self)
         let code = unsafe sqlite3_step(handle)
@@ -139,7 +140,7 @@ final class Statement {
         return nil
     }
 
-    /// Every row in turn, until `read` answers false.
+    /// Passes each row to `read`, until it returns false.
     func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(StoreError) -> Bool) throws(StoreError)
     {
         bind(self)
@@ -164,7 +165,7 @@ final class Statement {
         unsafe sqlite3_bind_null(handle, index)
     }
 
-    /// Binds an identifier, byte 15 first: so identifiers sort as they compare.
+    /// Binds an identifier with byte 15 first, so that SQLite sorts identifiers as they compare.
     func bind<Kind>(_ index: Int32, _ identifier: Identifier<Kind>) {
         let words = (identifier.high.bigEndian, identifier.low.bigEndian)
         // SAFETY: SQLite copies the bytes before the call returns.
@@ -189,7 +190,7 @@ final class Statement {
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
     }
 
-    /// What a column of any type holds.
+    /// The contents of a column of any type.
     enum Value {
         case null
         case integer(Int64)
@@ -210,12 +211,12 @@ final class Statement {
         unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// An identifier as `bind` stores it; nil if the column has no 16 bytes.
+    /// An identifier, as `bind` stores it; nil if the column does not have 16 bytes.
     func identifier<Kind>(_ column: Int32, _ type: Identifier<Kind>.Type) -> Identifier<Kind>? {
         guard unsafe sqlite3_column_bytes(handle, column) == Int32(Identifier<Kind>.byteCount),
             let start = unsafe sqlite3_column_blob(handle, column)
         else { return nil }
-        // SAFETY: SQLite keeps the column until the next step; it has 16 bytes, as was just asked.
+        // SAFETY: SQLite keeps the column until the next step; it has 16 bytes, as was just checked.
         let high = unsafe start.loadUnaligned(as: UInt64.self)
         let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
         return Identifier(low: UInt64(bigEndian: low), high: UInt64(bigEndian: high))

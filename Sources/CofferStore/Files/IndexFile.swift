@@ -2,11 +2,11 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// One open file of an index, for one connection of SQLite: plaintext on SQLite's side, sealed on disk.
+/// An open file of an index, for one connection of SQLite: plaintext for SQLite, sealed on disk.
 protocol IndexFile: AnyObject {
-    /// Reads; bytes past the end of the file are not read.
+    /// Reads bytes; stops at the end of the file.
     ///
-    /// - Returns: Bytes that were read.
+    /// - Returns: The number of bytes read.
     func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int
     func write(_ bytes: RawSpan, at offset: Int) throws(StoreError)
     func truncate(to size: Int) throws(StoreError)
@@ -14,7 +14,7 @@ protocol IndexFile: AnyObject {
     func size() throws(StoreError) -> Int
 }
 
-/// The database itself: a row of sealed pages.
+/// The database itself: a sequence of sealed pages.
 final class IndexDatabaseFile: IndexFile {
     private let file: any StorageFile
     private let files: IndexFiles
@@ -35,8 +35,8 @@ final class IndexDatabaseFile: IndexFile {
         do throws(StoreError) {
             guard try readPage(at: start) else { return 0 }
         } catch {
-            // When SQLite opens the database it looks at the file's header before it looks into the log. If a
-            // power cut tore page 1 while the log was moved, the log still has it: zeros mean "not known yet".
+            // When SQLite opens the database, it reads the file's header before the log. If a power cut tore
+            // page 1 during a checkpoint, the log still has that page; zeros mean "not known yet".
             if case .damaged = error, start == 0, buffer.byteCount < page.count { return 0 }
             throw error
         }

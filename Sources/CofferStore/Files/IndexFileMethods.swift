@@ -2,14 +2,14 @@ internal import CSQLite
 internal import CofferSystem
 internal import Synchronization
 
-/// The functions (sqlite3_io_methods) behind an open file of an index.
+/// The functions (sqlite3_io_methods) of an open file of an index.
 enum IndexFileMethods {
-    /// For SQLite, which wants them to stay at one place as long as a file is open.
+    /// Makes the table, which SQLite needs at a fixed address while a file is open.
     static func make() -> sqlite3_io_methods {
         unsafe sqlite3_io_methods(
             iVersion: 2, xClose: close, xRead: read, xWrite: write, xTruncate: truncate, xSync: sync,
             xFileSize: fileSize,
-            // The profile's lock keeps other processes out, and within this one the WAL index decides.
+            // The profile's lock excludes other processes; within this one, the WAL index decides.
             xLock: { _, _ in SQLITE_OK }, xUnlock: { _, _ in SQLITE_OK },
             xCheckReservedLock: { _, result in
                 unsafe result?.pointee = 0
@@ -35,10 +35,10 @@ private func opened(_ file: File?) -> OpenIndexFile? {
     }
 }
 
-/// What SQLite is told of an error.
+/// The result code for SQLite of an error.
 ///
-/// Damage is SQLITE_CORRUPT, which unlike SQLITE_IOERR does not make it roll back the transaction that a mere
-/// reader met it in.
+/// Damage is SQLITE_CORRUPT. SQLITE_IOERR would make SQLite roll back the transaction, even if only a reader
+/// found the damage.
 private func code(_ error: StoreError) -> Int32 {
     switch error {
     case .noSpace: SQLITE_FULL

@@ -1,18 +1,18 @@
 internal import CSQLite
 internal import CofferSystem
 
-/// The file system (sqlite3_vfs) that one index gives to SQLite: its two files, sealed; nothing else.
+/// The file system (sqlite3_vfs) that gives SQLite the two sealed files of one index, and nothing else.
 ///
-/// Everything but the files comes from SQLite's own Unix layer. Registered from init to deinit; all
-/// connections must be closed before.
+/// Everything except files comes from SQLite's own Unix layer. It is registered from init to deinit; close
+/// all connections before deinit.
 @safe
-// SAFETY: the three allocations live from init to deinit. They are constant in between, but for the links by
-// which SQLite, under a lock of its own, makes a list of all that are registered.
+// SAFETY: the three allocations live from init to deinit. They are constant in between, except for the links
+// by which SQLite, under a lock of its own, makes a list of all registered file systems.
 final class IndexFileSystem: @unchecked Sendable {
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let cName: UnsafeMutablePointer<CChar>
     fileprivate let methods: UnsafeMutablePointer<sqlite3_io_methods>
-    /// What sqlite3_open_v2 is told.
+    /// The name to pass to sqlite3_open_v2.
     let name: String
     let files: IndexFiles
 
@@ -50,7 +50,7 @@ final class IndexFileSystem: @unchecked Sendable {
     }
 }
 
-/// What SQLite allocates for an open file: its own head, then a reference of ours.
+/// SQLite's allocation for an open file: its own header, then a reference to the file.
 @safe
 struct OpenFile {
     // SAFETY: lives in memory of SQLite's, from xOpen to xClose; the reference is retained in between.
@@ -58,7 +58,7 @@ struct OpenFile {
     var file: Unmanaged<OpenIndexFile>?
 }
 
-/// An open file with the locks that its connection holds in the shared WAL index.
+/// An open file, with the locks that its connection holds in the shared WAL index.
 final class OpenIndexFile {
     let file: any IndexFile
     let sharedMemory: SharedMemory

@@ -2,7 +2,7 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// The files of one index, as SQLite's connections to it see them.
+/// The files of one index, shared by SQLite's connections to it.
 final class IndexFiles: Sendable {
     static let databaseName = "index.sqlite"
     static let logName = "index.sqlite-wal"
@@ -11,7 +11,7 @@ final class IndexFiles: Sendable {
     let vault: VaultID
     let sharedMemory = SharedMemory()
     private let key: SymmetricKey<IndexPageRole>
-    /// Frames of the log that the disk had no room for, by offset.
+    /// Log frames for which the disk had no space, by offset.
     private let unwritten = Condition([Int: [UInt8]]())
     private let damage = Condition(String?.none)
 
@@ -28,16 +28,18 @@ final class IndexFiles: Sendable {
         PageSealer(key: key, vault: vault)
     }
 
-    /// Remembers that a page would not open.
+    /// Remembers the place of a page that failed to open.
     func noteDamage(_ place: String) {
         damage.withLock { $0 = place }
     }
 
-    /// The page that would not open most recently.
+    /// The place of the page that most recently failed to open.
     var damagedPlace: String? { damage.withLock { $0 } }
 
-    /// Writes the log's header or some frames; where the disk is full they are kept in memory instead, so that
-    /// SQLite's view stays whole, and `writeUnwritten` tries again before anything is promised.
+    /// Writes the log's header or some frames.
+    ///
+    /// If the disk is full, it keeps them in memory instead, so that SQLite sees a whole log;
+    /// `writeUnwritten` tries again before a commit counts as durable.
     func writeLog(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(SystemError) {
         // No frame may reach the disk before the log's header has (see `keepHeader`).
         if offset > 0, unwritten.withLock({ $0[0] != nil }) { return keep(bytes, at: offset) }
@@ -59,7 +61,7 @@ final class IndexFiles: Sendable {
         }
     }
 
-    /// The header, or frames one by one, as they are read.
+    /// The header, or the single frames, in the units in which they are read.
     private static func pieces(_ bytes: [UInt8], at offset: Int) -> [(place: Int, piece: Range<Int>)] {
         if offset < IndexPageLayout.logHeaderByteCount { return [(offset, 0..<bytes.count)] }
         return stride(from: 0, to: bytes.count, by: IndexPageLayout.frameByteCount).map { start in
@@ -67,27 +69,29 @@ final class IndexFiles: Sendable {
         }
     }
 
-    /// Keeps the header of a log that was begun anew in memory, and with it all frames to come, as the disk
-    /// has no room to sync it: frames of the new log on disk behind the header of the old one would make
-    /// a part of the old one pass for the whole.
+    /// Keeps the header of a restarted log in memory, and with it all later frames, because the disk has no
+    /// space to sync it.
+    ///
+    /// If frames of the new log followed the header of the old one on disk, part of the old log would pass
+    /// for all of it.
     func keepHeader(_ header: [UInt8]) {
         unwritten.withLock { $0[0] = header }
     }
 
-    /// A piece of the log that is only in memory.
+    /// A piece of the log that exists only in memory.
     func unwrittenLog(at offset: Int) -> [UInt8]? {
         unwritten.withLock { $0.isEmpty ? nil : $0[offset] }
     }
 
-    /// The end of what is only in memory.
+    /// The end of the pieces that exist only in memory.
     var unwrittenEnd: Int {
         unwritten.withLock { $0.map { $0.key + $0.value.count }.max() ?? 0 }
     }
 
-    /// Whether all of the log is in the file.
+    /// Whether the file contains the whole log.
     var isWritten: Bool { unwritten.withLock { $0.isEmpty } }
 
-    /// Writes what the disk had no room for.
+    /// Writes the pieces for which the disk had no space.
     ///
     /// - Throws: ENOSPC if it still has none.
     func writeUnwritten(to file: any StorageFile) throws(SystemError) {
@@ -100,7 +104,7 @@ final class IndexFiles: Sendable {
         }
     }
 
-    /// Forgets pieces at and behind `size`.
+    /// Drops pieces at or after `size`.
     func truncateUnwritten(to size: Int) {
         unwritten.withLock { pieces in
             if !pieces.isEmpty { pieces = pieces.filter { $0.key < size } }

@@ -4,8 +4,8 @@ internal import CofferSystem
 
 /// The write-ahead log: SQLite's 32-byte header as it is, then frames, each sealed with its header.
 ///
-/// SQLite writes a frame's header and its page one after the other, which are sealed together. The frames of a
-/// commit are written with one call, when the last of them has come: nothing looks at them before.
+/// SQLite writes a frame's header and its page separately; they are sealed together. The frames of a commit
+/// are written with one call once the last one has arrived, as nothing reads them before.
 final class IndexLogFile: IndexFile {
     private typealias Layout = IndexPageLayout
 
@@ -13,16 +13,17 @@ final class IndexLogFile: IndexFile {
     private let files: IndexFiles
     private let sealer: PageSealer
     private var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
-    /// The header of a frame whose page has not come yet, and the frame's offset.
+    /// The header of a frame whose page has not arrived yet, and the frame's offset.
     private var waiting: (offset: Int, header: [UInt8])?
-    /// Sealed frames in a row that are not written yet, and where the first belongs.
+    /// Consecutive sealed frames that are not written yet, and the offset of the first.
     private var gathered: [UInt8] = []
     private var gatheredStart = 0
-    /// Bytes of frames beyond which they are not gathered, for a commit of many.
+    /// The number of bytes from which frames are written before the commit's last one has arrived.
     private static let gatheredByteCountMax = 64 * Layout.frameByteCount
-    /// Where a frame's header has the size of the database, which only the last of a commit has.
+    /// The bytes of a frame's header with the size of the database, which only the last frame of a commit
+    /// has.
     private static let commitMark = 4..<8
-    /// The header of the log, while no frame was written behind it.
+    /// The header of the log, until a frame is written after it.
     private var freshHeader: [UInt8]?
 
     init(_ file: any StorageFile, of files: IndexFiles) {
@@ -77,10 +78,10 @@ final class IndexLogFile: IndexFile {
 
     private enum FrameState { case authentic, damaged, missing }
 
-    /// Fills `frame`, with zeros if it does not open.
+    /// Fills `frame`; with zeros if it fails to open.
     ///
-    /// SQLite reads whole frames when it looks for the end of the log, and takes zeros for it: so ends a
-    /// log that a crash tore. Where it wants the page of a frame that it knows, damage is an error.
+    /// When SQLite looks for the end of the log, it reads whole frames, and takes zeros for the end; so a log
+    /// torn by a crash ends there. When SQLite wants the page of a frame that it knows, damage is an error.
     private func readFrame(at start: Int) throws(StoreError) -> FrameState {
         let count = try readRawFrame(at: start)
         guard count == frame.count else { return .missing }
@@ -140,7 +141,7 @@ final class IndexLogFile: IndexFile {
         try replace(bytes, at: place, inFrameAt: start)
     }
 
-    /// Seals `frame`, and writes it with those before it if it is the last of a commit.
+    /// Seals `frame`; writes it together with the gathered ones if it is the last of a commit.
     private func gather(_ start: Int, isLast: Bool) throws(StoreError) {
         if gatheredStart + gathered.count != start { try writeGathered() }
         if gathered.isEmpty { gatheredStart = start }
@@ -160,9 +161,9 @@ final class IndexLogFile: IndexFile {
         try writeRaw(gathered, at: gatheredStart)
     }
 
-    /// Writes what was put off.
+    /// Writes the deferred frames.
     ///
-    /// A header that comes alone replaces that of a frame which is already there.
+    /// A header without a page replaces the header of a frame that was written before.
     private func writeRest() throws(StoreError) {
         try writeGathered()
         guard let header = waiting else { return }
@@ -197,7 +198,7 @@ final class IndexLogFile: IndexFile {
             try files.writeUnwritten(to: file)
             try file.dataSync()
         } catch {
-            // SQLite syncs the header of a new log in the middle of a commit, and would roll it back.
+            // SQLite syncs the header of a new log in the middle of a commit, and would roll the commit back.
             if error.isNoSpace, let freshHeader { return files.keepHeader(freshHeader) }
             throw StoreError(error)
         }

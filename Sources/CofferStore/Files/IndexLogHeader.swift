@@ -1,20 +1,20 @@
 internal import CofferFormat
 
-/// The header of SQLite's log, the one piece of an index that is not sealed.
+/// The header of SQLite's log, the only unsealed part of an index.
 ///
-/// Whoever can write the file can make it say what they want, with checksums that fit. See
-/// https://sqlite.org/walformat.html, "The WAL header".
+/// Anyone who can write the file can forge it, including its checksum. See https://sqlite.org/walformat.html,
+/// "The WAL header".
 enum IndexLogHeader {
-    /// The last bit tells the byte order of the checksums.
+    /// The last bit is the byte order of the checksums.
     private static let magic: UInt32 = 0x377f_0682
     private static let pageSizeOffset = 8
-    /// What the checksum is over.
+    /// The number of bytes that the checksum covers.
     private static let checkedByteCount = 24
 
-    /// Checks a whole header before SQLite goes by it; zeros are a log that a power cut left unwritten.
+    /// Checks a whole header before SQLite trusts it; zeros are a log that a power cut left unwritten.
     ///
-    /// - Throws: `.damaged`. Without this SQLite would take a wrong checksum for the end of the log, and
-    ///   another page size for the truth.
+    /// - Throws: `.damaged`. Without this check, SQLite would take a wrong checksum for the end of the log,
+    ///   and accept another page size.
     static func check(_ header: [UInt8]) throws(StoreError) {
         if header.allSatisfy({ $0 == 0 }) { return }
         let magic = word(header, at: 0)

@@ -2,17 +2,17 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// A look at the log of an index before SQLite opens it.
+/// Scans the log of an index before SQLite opens it.
 ///
-/// SQLite takes the first frame that does not verify for the end of the log, as after a crash. Frames of
-/// the same log behind it mean that something else may have happened, which a user must hear of.
+/// SQLite takes the first frame that fails to verify for the end of the log, as after a crash. Frames of the
+/// same log after it mean that something else may have happened, which must be reported to the user.
 enum IndexLogScan {
     private typealias Layout = IndexPageLayout
-    /// Where the two salts stand in the log's header and in a frame's.
+    /// The place of the two salts in the log's header and in a frame's.
     private static let saltRange = 16..<24
     private static let frameSaltOffset = 8
 
-    /// Frames behind the first damaged one that belong to the log as it was.
+    /// Counts the frames after the first damaged one that belong to the same log.
     ///
     /// - Throws: `.damaged` for a header that no log of an index has.
     static func countDroppedFrames(_ files: IndexFiles) throws(StoreError) -> Int {
@@ -50,7 +50,7 @@ enum IndexLogScan {
             guard read == frame.count else { return dropped }
             do throws(CryptoError) {
                 try sealer.open(&frame, in: .log, at: offset)
-                // Frames with other salts are left over from an earlier turn of the log.
+                // Frames with other salts are left over from before the log last restarted.
                 guard Array(frame[frameSaltOffset..<frameSaltOffset + 8]) == salts else { return dropped }
                 if isDamaged { dropped += 1 }
             } catch {

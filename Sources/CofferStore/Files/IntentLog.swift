@@ -2,19 +2,18 @@ package import CofferCrypto
 package import CofferFormat
 package import CofferSystem
 
-/// The file of small changes that are on disk already although no commit has them (docs/format.md,
-/// "Intent log").
+/// The file of small changes that are on disk, but in no commit yet (docs/format.md, "Intent log").
 ///
-/// Records are valid for one commit of the index only; with the next one they are void, and the file is
-/// written from its beginning again. Its space is kept while the vault is open: once it is long enough, a
-/// record needs no change of the file's metadata.
+/// Records are valid for one commit of the index only. The next commit invalidates them, and the file is
+/// overwritten from its beginning. Its space is kept while the vault is open: once the file is long enough, a
+/// record does not change the file's metadata.
 ///
 /// For one thread at a time: it belongs to the lock under which commits are made.
 package final class IntentLog {
     static let name = "intents"
-    /// Bytes that the file grows to: about as much as the tail of small extents holds.
+    /// The largest size of the file, in bytes: about as much as the tail of small extents holds.
     package static let byteCountMax = 2 << 20
-    /// Bytes of zeros by which the file grows.
+    /// The number of zero bytes by which the file grows.
     private static let growthByteCount = 256 << 10
 
     private let directory: any StorageDirectory
@@ -23,18 +22,18 @@ package final class IntentLog {
     private let cipher = LibcryptoBlockCipher()
     private var file: (any StorageFile)?
     private var fileByteCount = 0
-    /// What the records to come are built on; nil unless that is known to be on disk.
+    /// The commit that the next records build on; nil unless that commit is known to be on disk.
     private var associated: IntentAssociatedData?
-    /// The commit that was last begun on: the last that is known to be on disk.
+    /// The last commit passed to `begin`, which is the last one known to be on disk.
     package private(set) var base: IndexBase?
-    /// Where the next record begins.
+    /// The offset of the next record.
     private var end = 0
     private lazy var body = AlignedBuffer(count: IntentLayout.recordByteCountMax)
     private lazy var sealed = AlignedBuffer(count: IntentLayout.recordByteCountMax)
-    /// Records written since the log was opened.
+    /// The number of records written since the log was opened.
     package private(set) var recordCount = 0
 
-    /// A log in a vault's directory; the file is made with the first record.
+    /// Makes a log in a vault's directory; the first record creates the file.
     package init(
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
     ) {
@@ -45,10 +44,11 @@ package final class IntentLog {
 
     // MARK: Writing
 
-    /// Whether a record may be written.
+    /// Whether a record can be written.
     package var isReady: Bool { associated != nil }
 
-    /// Starts anew, on a commit that is on disk; once for each.
+    /// Starts again from the beginning, on a commit that is on disk; has no effect the second time for the
+    /// same commit.
     package func begin(on base: IndexBase) {
         // A second time would overwrite records that are still needed.
         guard base != self.base else { return }
@@ -57,21 +57,21 @@ package final class IntentLog {
         end = 0
     }
 
-    /// Writes no record until `begin`: a commit is being made, or something failed.
+    /// Allows no record until `begin`: a commit is in progress, or something failed.
     package func suspend() {
         associated = nil
     }
 
-    /// The body of the next record, to be filled and given to `append`.
+    /// Makes a writer for the body of the next record, to be filled and passed to `append`.
     package func makeWriter() -> IntentWriter { IntentWriter(body) }
 
-    /// Brings a record to disk.
+    /// Writes a record to disk.
     ///
-    /// - Returns: Whether it is there; false if there is no room for it, and a commit must do instead.
+    /// - Returns: False if there is no space for it, and the caller has to commit instead.
     /// - Throws: `.stopped` if the disk failed.
     package func append(_ writer: consuming IntentWriter) throws(StoreError) -> Bool {
         guard var associated else { return false }
-        // Set again once all went well: a record that failed is not written a second time.
+        // Set again on success: a record that failed is not written a second time.
         self.associated = nil
         let bodyCount = writer.finish()
         let count = bodyCount + IntentLayout.overhead
@@ -93,7 +93,7 @@ package final class IntentLog {
         return true
     }
 
-    /// The file; nil if it cannot be had, which the commit that is made instead will explain if it matters.
+    /// The file, or nil on failure; the commit that follows instead reports an error that persists.
     private func openForWriting() -> (any StorageFile)? {
         if let file { return file }
         guard let file = try? directory.open(Self.name, create: true), let size = try? file.size(),
@@ -104,7 +104,7 @@ package final class IntentLog {
         return file
     }
 
-    /// Makes the file longer, by more than is needed now.
+    /// Extends the file in large steps.
     private func grow(_ file: any StorageFile, to count: Int) throws(SystemError) {
         guard count > fileByteCount else { return }
         let step = Self.growthByteCount
@@ -133,17 +133,17 @@ package final class IntentLog {
         }
     }
 
-    /// Removes the file: all that it says is in the index.
+    /// Removes the file, once the index contains all its records.
     package func remove() {
         suspend()
         file = nil
-        // One that stays is void.
+        // If this fails, its records are invalid anyway.
         if (try? directory.contains(Self.name)) == true { try? directory.remove(Self.name) }
     }
 
     // MARK: Reading
 
-    /// The records that are built on a commit, as a crash left them.
+    /// The records that build on a commit, as a crash left them.
     package func records(on base: IndexBase) throws(StoreError) -> Records {
         do throws(SystemError) {
             let isThere = try directory.contains(Self.name)
@@ -156,7 +156,7 @@ package final class IntentLog {
         }
     }
 
-    /// Records one after the other.
+    /// A sequence of records.
     package struct Records: ~Copyable {
         private let file: (any StorageFile)?
         private let byteCount: Int
@@ -175,14 +175,14 @@ package final class IntentLog {
             self.associated = associated
         }
 
-        /// The body of the next record; nil at the end, which is where one does not open.
+        /// The body of the next record; nil at the end, which is the first record that fails to open.
         package mutating func next() throws(StoreError) -> [UInt8]? {
             guard let (body, count) = try open(at: offset) else { return nil }
             offset += count
             return body
         }
 
-        /// Records behind the end: something is damaged before them.
+        /// The number of valid records after the end; if there are any, something before them is damaged.
         package mutating func countRest() throws(StoreError) -> Int {
             var count = 0
             while offset < byteCount {

@@ -2,7 +2,7 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// Seals and opens pages and log frames of one index; one thread at a time.
+/// Seals and opens the pages and log frames of one index; for one thread at a time.
 final class PageSealer {
     private let key: SymmetricKey<IndexPageRole>
     private let vault: VaultID
@@ -13,11 +13,11 @@ final class PageSealer {
         self.vault = vault
     }
 
-    /// Seals all but the last 40 bytes, which receive nonce and tag.
+    /// Seals all but the last 40 bytes, which receive the nonce and the tag.
     ///
     /// - Parameters:
-    ///   - unit: A page, or a frame of the log with its header.
-    ///   - sealed: Receives as many bytes.
+    ///   - unit: A page, or a log frame with its header.
+    ///   - sealed: Receives the same number of bytes.
     func seal(
         _ unit: RawSpan, into sealed: inout MutableRawSpan, in file: IndexPageLayout.File, at offset: Int
     ) {

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// The WAL index that SQLite's connections to one index share, in the memory of this process.
 ///
-/// SQLite would keep it in a file with locks of fcntl(2). As the profile is locked by this process alone,
-/// memory and counters do, and nothing of it reaches a disk.
+/// SQLite would keep it in a file, with fcntl(2) locks. Since only this process has the profile locked,
+/// memory and counters are enough, and nothing of it reaches a disk.
 final class SharedMemory: Sendable {
-    /// A piece of memory that does not move.
+    /// A piece of memory with a fixed address.
     @safe
     private final class Region {
         // SAFETY: owned from init to deinit; access to the contents is SQLite's own protocol over the locks.
@@ -25,7 +25,7 @@ final class SharedMemory: Sendable {
 
     private struct State {
         var regions: [Region] = []
-        /// Per lock: -1 held exclusively, else the number of holders.
+        /// For each lock: -1 if it is held exclusively, otherwise the number of holders.
         var holders = [Int](repeating: 0, count: Int(SQLITE_SHM_NLOCK))
     }
 
@@ -47,7 +47,7 @@ final class SharedMemory: Sendable {
         }
     }
 
-    /// As xShmLock of SQLite's I/O methods; false is SQLITE_BUSY.
+    /// Like xShmLock of SQLite's I/O methods; false means SQLITE_BUSY.
     func lock(_ range: Range<Int>, exclusive: Bool, for holdings: inout Holdings) -> Bool {
         state.withLock { state in
             for lock in range {
@@ -67,7 +67,7 @@ final class SharedMemory: Sendable {
         }
     }
 
-    /// Gives locks back.
+    /// Releases locks.
     func unlock(_ range: Range<Int>, for holdings: inout Holdings) {
         state.withLock { state in
             for lock in range {
@@ -80,7 +80,7 @@ final class SharedMemory: Sendable {
         }
     }
 
-    /// Forgets what was shared, once no connection is left.
+    /// Drops the shared memory, once no connection is left.
     func reset() {
         state.withLock { state in
             state = State()

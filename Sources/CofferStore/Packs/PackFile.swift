@@ -1,9 +1,9 @@
 package import CofferSystem
 
-/// An open pack, for reads and writes without the vault's lock.
+/// An open pack, for reading and writing without the vault's lock.
 package final class PackFile: Sendable {
     static let pageByteCount = 4096
-    /// EINVAL: how a file system refuses what is not aligned as it wants it.
+    /// EINVAL: a file system's answer to misaligned access.
     private static let invalidArgument: Int32 = 22
 
     /// `count` rounded up to whole pages.
@@ -14,7 +14,7 @@ package final class PackFile: Sendable {
     private let file: any StorageFile
     private let name: String
     private let directory: any StorageDirectory
-    /// The same file without the page cache: not tried yet, not to be had, or open.
+    /// The same file, opened past the page cache: not tried yet, not available, or open.
     private let direct = Condition(DirectFile.untried)
 
     private enum DirectFile {
@@ -29,7 +29,7 @@ package final class PackFile: Sendable {
         self.directory = directory
     }
 
-    /// Writes the first bytes of a buffer past the page cache where that can be had, and then in whole pages.
+    /// Writes the first bytes of a buffer, past the page cache and in whole pages if possible.
     ///
     /// - Parameter position: The beginning of a page.
     func writeDirectly(_ buffer: AlignedBuffer, count: Int, at position: Int) throws(StoreError) {
@@ -40,7 +40,7 @@ package final class PackFile: Sendable {
                 }
             } catch {
                 guard error.code == Self.invalidArgument else { throw StoreError(error) }
-                // A file system with larger pages than ours, which says so only now.
+                // A file system with larger pages reports that only now.
                 direct.withLock { $0 = .missing }
             }
         }
@@ -54,20 +54,20 @@ package final class PackFile: Sendable {
 
     /// Reads sealed bytes.
     ///
-    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
+    /// - Returns: The number of bytes read; less than requested if the pack was truncated.
     package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
         do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch {
             throw StoreError(error)
         }
     }
 
-    /// Reads a few sealed bytes past the page cache, which for scattered reads costs more than it brings.
+    /// Reads a few sealed bytes past the page cache, which costs scattered reads more than it saves.
     ///
     /// - Parameters:
-    ///   - buffer: Has room for two pages more than `count`.
+    ///   - buffer: Must have space for two pages more than `count` bytes.
     ///   - reads: How to wait for the disk.
     ///   - meanwhile: Runs once, while the disk works.
-    /// - Returns: Where in the buffer they begin; nil if they are to be read the usual way.
+    /// - Returns: The offset of the bytes in the buffer; nil if the caller must read them the usual way.
     package func readScattered(
         into buffer: AlignedBuffer, from position: Int, count: Int, polling reads: PolledReads,
         meanwhile: () -> Void
@@ -82,7 +82,7 @@ package final class PackFile: Sendable {
         }
     }
 
-    /// Reads the whole pages that hold `count` bytes.
+    /// Reads the whole pages that contain `count` bytes.
     private func readPages(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int,
         _ read: (inout MutableRawSpan, Int) throws(SystemError) -> Int
@@ -100,11 +100,11 @@ package final class PackFile: Sendable {
         }
     }
 
-    /// Reads many sealed bytes, past the page cache where that can be had.
+    /// Reads many sealed bytes, past the page cache if possible.
     ///
-    /// - Parameter place: Where in the buffer they may begin, in whole pages; there must be room for two
-    ///   pages more than `count`.
-    /// - Returns: How far behind `place` they begin; nil if the pack has fewer bytes.
+    /// - Parameter place: The earliest offset in the buffer, in whole pages; there must be space for two
+    ///   pages more than `count` bytes.
+    /// - Returns: The offset of the bytes after `place`; nil if the pack has fewer bytes.
     package func fetch(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
     ) throws(StoreError) -> Int? {
@@ -121,12 +121,13 @@ package final class PackFile: Sendable {
         return got == count ? 0 : nil
     }
 
-    /// Reads a large extent, past the page cache where that can be had, to where it is to stay.
+    /// Reads a large extent to its final place, past the page cache if possible.
     ///
     /// - Parameters:
-    ///   - place: The beginning of a page of the buffer, behind which whole pages are read.
-    ///   - position: Where it begins in the pack: with a page, if it was written here.
-    /// - Returns: Bytes that were read; fewer than asked for if the pack was cut short.
+    ///   - place: The beginning of a page of the buffer, with space for whole pages.
+    ///   - position: The position of the extent in the pack: the beginning of a page, if this device wrote
+    ///     it.
+    /// - Returns: The number of bytes read; less than requested if the pack was truncated.
     package func read(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
     ) throws(StoreError) -> Int {
@@ -166,12 +167,12 @@ package final class PackFile: Sendable {
         do throws(SystemError) { return try file.allocatedByteCount() } catch { throw StoreError(error) }
     }
 
-    /// Starts writing to disk what is not there yet, without waiting.
+    /// Starts to write unsynced bytes to disk, without waiting.
     package func startWriteback() {
         file.startWriteback(at: 0, count: 0)
     }
 
-    /// Gives the whole pages in a dead range back to the disk; a hint.
+    /// Returns the whole pages in a dead range to the disk, if the file system supports that.
     package func discard(at position: Int, count: Int) {
         let start = (position + 4095) & ~4095
         let end = (position + count) & ~4095
@@ -185,14 +186,14 @@ package final class PackFile: Sendable {
     }
 }
 
-/// Files that somebody has taken upon them to sync.
+/// Files that a caller has taken over to sync.
 package struct DirtyFiles: Sendable {
     let files: [PackFile]
     let directory: (any StorageDirectory)?
 
-    /// Returns once all of it is on disk.
+    /// Returns once all files are on disk.
     ///
-    /// To be called without the vault's lock.
+    /// Call this without the vault's lock.
     package func sync() throws(StoreError) {
         do throws(SystemError) {
             for file in files { try file.sync() }

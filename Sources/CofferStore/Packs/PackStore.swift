@@ -3,13 +3,13 @@ package import CofferSystem
 
 /// The packs of one vault on this device: append-only files of sealed extents.
 ///
-/// Small extents gather in a tail in memory; `writer` writes full tails, and large extents. Not
-/// safe for several threads: the vault's lock lets one in. What may block for long (`PackFile`, `writer`)
-/// is handed out, to be used without that lock.
+/// Small extents gather in a tail in memory; `writer` writes full tails and large extents. For one thread at
+/// a time, under the vault's lock. `PackFile` and `writer`, which may block for long, can be used without
+/// that lock.
 package final class PackStore {
-    /// Bytes after which a pack takes no more.
+    /// The size at which a pack takes no more extents, in bytes.
     package static let packByteCount = 16 << 20
-    /// Sealed bytes up to which an extent goes through the tail.
+    /// The largest sealed extent that goes through the tail, in bytes.
     package static let tailPieceMax = 256 << 10
     private static let tailByteCount = 1 << 20
     private static let openFilesMax = 128
@@ -17,63 +17,66 @@ package final class PackStore {
     private let directory: any StorageDirectory
     private let vault: VaultID
     private var packs: [Int64: Pack] = [:]
-    /// Packs without a row whose files are still there: if their removal is never committed, as the disk
-    /// fails, the last commit refers to them, and they can be read.
+    /// Packs without a row whose files still exist.
+    ///
+    /// If the disk fails, their removal may never be committed; then the last commit refers to them, and they
+    /// remain readable.
     private var leaving: [Int64: Pack] = [:]
     private var current: Int64?
-    /// Packs that have names on disk which are not synced.
+    /// Whether packs have names that are not synced to disk.
     private var directoryIsDirty = false
-    /// Writes the large extents.
+    /// Writes large extents and full tails.
     package let writer = PackWriter()
-    /// Large extents that were not in their files yet when `noteWritten` looked last, and their bytes.
+    /// The queued extents that were not in their files at the last `noteWritten`, and their bytes.
     private var inFlight = PackWriter.Written()
-    /// A buffer of `writer`, while there is something in it.
+    /// A buffer of `writer`, while it contains something.
     private var tail: AlignedBuffer?
     private var tailCount = 0
-    /// Plaintext bytes in the tail that rows refer to.
+    /// The number of plaintext bytes in the tail that rows refer to.
     private var tailLive: Int64 = 0
-    /// A buffer of `writer` for the next tail, lent for a call of `append`, which must not wait for one.
+    /// A buffer of `writer` for the next tail, provided for a call of `append`, which must not wait for one.
     package var spare: AlignedBuffer?
-    /// Where the tail will begin in the current pack's file.
+    /// The position of the tail in the current pack's file.
     private var tailStart = 0
     /// The extents in the tail.
     package private(set) var pending: [PendingExtent] = []
-    /// Reads so far.
+    /// The number of reads so far.
     private var useCount = 0
-    /// Bytes that were handed to files since the last `takeDirtyFiles`.
+    /// The number of bytes written to files since the last `takeDirtyFiles`.
     private var dirtyByteCount = 0
 
-    /// An extent that is in the tail and in the index, but in no file yet.
+    /// An extent that is in the tail and in the index, but not in a file yet.
     package struct PendingExtent: Sendable {
         /// The item's number.
         package let item: Int64
-        /// Where the extent begins in the item, in bytes.
+        /// The offset of the extent in the item, in bytes.
         package let base: Int64
-        /// Plaintext bytes of the extent.
+        /// The size of the extent's plaintext, in bytes.
         package let total: Int64
         /// The pack's number.
         package let pack: Int64
-        /// Where the sealed extent will begin in the pack's file, in bytes.
+        /// The future position of the sealed extent in the pack's file, in bytes.
         package let position: Int64
-        /// Bytes of the sealed extent, tags included.
+        /// The size of the sealed extent, including tags, in bytes.
         package let sealedByteCount: Int
     }
 
     private struct Pack {
         var row: PackRow
-        /// As the index has it; nil if it has none yet.
+        /// The row in the index; nil if there is none yet.
         var stored: PackRow?
         var file: PackFile?
         var isDirty = false
-        /// Large extents that may not be in the file yet.
+        /// The number of extents that may not be in the file yet.
         var inFlight = 0
-        /// Which read used it last; 0 for none since the store was opened.
+        /// The number of the read that used it last; 0 if there was none since the store was opened.
         var lastUse = 0
     }
 
-    /// Opens the packs that the index names, and removes files that it does not name: what a crash left.
+    /// Opens the packs that the index names, and removes the files of others, which a crash left.
     ///
-    /// - Parameter keepsOthers: Whether to leave such files, as commits that named them may have been lost.
+    /// - Parameter keepsOthers: Whether to keep such files, because commits that named them may have been
+    ///   lost.
     package init(
         in directory: any StorageDirectory, vault: VaultID, rows: [PackRow], isReadOnly: Bool = false,
         keepsOthers: Bool = false
@@ -94,7 +97,7 @@ package final class PackStore {
         try resume()
     }
 
-    /// Goes on with the latest pack, behind whatever a crash may have left at its end.
+    /// Continues with the latest pack, after anything that a crash may have left at its end.
     private func resume() throws(StoreError) {
         guard let latest = packs.keys.max(), let file = try? openFile(latest) else { return }
         let size = try file.size()
@@ -103,20 +106,20 @@ package final class PackStore {
         tailStart = size
     }
 
-    /// The pack that is being appended to.
+    /// The pack that new extents go to.
     package var currentNumber: Int64? { current }
 
-    /// Every pack as of now.
+    /// The current row of every pack.
     package var rows: [PackRow] { packs.values.map(\.row) }
 
     // MARK: Appending
 
-    /// Gives a large sealed extent its place, at the beginning of a page, and has it written.
+    /// Allocates a place for a large sealed extent, at the beginning of a page, and queues it for writing.
     ///
     /// - Parameters:
-    ///   - buffer: Of `writer`, to which it belongs from now on.
-    ///   - count: Bytes of the sealed extent, of `plaintext` bytes.
-    /// - Returns: The pack and the position in it.
+    ///   - buffer: A buffer of `writer`, which owns it from now on.
+    ///   - count: The size of the sealed extent in bytes; `plaintext` is the size of its plaintext.
+    /// - Returns: The pack, and the position in it.
     package func write(
         _ buffer: AlignedBuffer, count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
     ) throws(StoreError) -> (pack: Int64, position: Int) {
@@ -132,15 +135,16 @@ package final class PackStore {
         return (number, position)
     }
 
-    /// Notes that rows refer to `count` plaintext bytes less of the extent at `position`; a large one that
-    /// nothing refers to any more need not reach the disk.
+    /// Reduces the number of plaintext bytes of the extent at `position` that rows refer to by `count`.
+    ///
+    /// A large extent without references need not reach the disk.
     package func drop(_ number: Int64, at position: Int, _ count: Int64) {
         addLive(-count, to: number)
         if number == current, position >= tailStart, position < tailStart + tailCount { tailLive -= count }
         if inFlight.extentCount > 0 { writer.drop(number, at: position, count) }
     }
 
-    /// Takes note of the large extents that have come into their files, or need not any more.
+    /// Accounts for the extents that have reached their files, or no longer need to.
     package func noteWritten() {
         for (number, written) in writer.takeWritten() {
             packs[number]?.inFlight -= written.extentCount
@@ -150,18 +154,18 @@ package final class PackStore {
         }
     }
 
-    /// Whether `append` would need a buffer for `count` sealed bytes.
+    /// Whether `append` would need a new buffer for `count` sealed bytes.
     package func needsBuffer(for count: Int) -> Bool {
         tail == nil || current == nil || tailCount + count > Self.tailByteCount
             || tailStart + tailCount + count + PackFile.pageByteCount > Self.packByteCount
     }
 
-    /// Large extents and full tails that may not be in their files.
+    /// The number of large extents and full tails that may not be in their files.
     package var inFlightCount: Int { inFlight.extentCount }
 
-    /// Puts a small sealed extent into the tail.
+    /// Appends a small sealed extent to the tail.
     ///
-    /// - Returns: The pack and the position in it.
+    /// - Returns: The pack, and the position in it.
     package func append(
         _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, newPack: () -> (Int64, PackID)
     ) throws(StoreError) -> (pack: Int64, position: Int) {
@@ -194,7 +198,7 @@ package final class PackStore {
         dirtyByteCount += count
     }
 
-    /// The current pack, or a new one if that has no room.
+    /// The current pack, or a new one if that has no space.
     private func roomyPack(for count: Int, newPack: () -> (Int64, PackID)) throws(StoreError) -> Int64 {
         if let current, tailStart + tailCount + count <= Self.packByteCount { return current }
         try writeTail()
@@ -216,7 +220,7 @@ package final class PackStore {
         return number
     }
 
-    /// Has the tail written.
+    /// Queues the tail for writing.
     package func writeTail() throws(StoreError) {
         guard tailCount > 0, let current, let tail else { return }
         let file = try openFile(current)
@@ -230,7 +234,7 @@ package final class PackStore {
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// The bytes of an extent, if they may not be in the file yet.
+    /// The bytes of an extent that may not be in its file yet; nil if the file has them.
     package func unwrittenBytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
         if inFlight.extentCount > 0, let bytes = writer.bytes(pack, at: position, count: count) {
             return bytes
@@ -245,7 +249,7 @@ package final class PackStore {
         return tail.withBytes(offset..<offset + count) { $0.array }
     }
 
-    /// Lends the bytes of an extent; nil if they are not in the tail any more.
+    /// Lends the bytes of an extent; nil if they are no longer in the tail.
     package func withTailBytes<Result>(
         _ pack: Int64, at position: Int, count: Int, _ body: (RawSpan) -> Result
     ) -> Result? {
@@ -260,7 +264,7 @@ package final class PackStore {
         tailBytes(extent.pack, at: Int(extent.position), count: extent.sealedByteCount) ?? []
     }
 
-    /// Sealed bytes in the tail.
+    /// The number of sealed bytes in the tail.
     package var pendingByteCount: Int { tailCount }
 
     /// Empties the tail without writing it, after its extents were put into rows of the index.
@@ -273,7 +277,7 @@ package final class PackStore {
 
     // MARK: Reading
 
-    /// The file of a pack.
+    /// Opens the file of a pack.
     package func openFile(_ number: Int64) throws(StoreError) -> PackFile {
         guard let pack = packs[number] ?? leaving[number] else {
             throw .damaged(place: "the reference to pack \(number)")
@@ -292,13 +296,13 @@ package final class PackStore {
         }
     }
 
-    /// Notes that a pack is read.
+    /// Records that a pack was read.
     package func noteUse(of number: Int64) {
         useCount += 1
         packs[number]?.lastUse = useCount
     }
 
-    /// The higher, the later a pack was read; 0 if it was not since the store was opened.
+    /// When a pack was last read, as a growing number; 0 if it was not read since the store was opened.
     package func lastUse(of number: Int64) -> Int { packs[number]?.lastUse ?? 0 }
 
     private func closeSomeFiles() {
@@ -308,19 +312,19 @@ package final class PackStore {
         }
     }
 
-    /// The name of a pack, for messages.
+    /// The id of a pack, for messages.
     package func id(of number: Int64) -> PackID? { packs[number]?.row.id }
 
     // MARK: Accounting and syncing
 
-    /// Notes that ranges refer to more or fewer plaintext bytes of a pack.
+    /// Changes the number of plaintext bytes of a pack that ranges refer to.
     package func addLive(_ difference: Int64, to number: Int64) {
         packs[number]?.row.live += difference
     }
 
-    /// Bytes that a pack takes on the disk for ranges that nothing refers to any more.
+    /// The disk space of a pack that no range refers to any more, in bytes.
     ///
-    /// What was given back in whole pages does not count, nor what a file system takes beside.
+    /// Does not count whole pages that were returned to the disk, nor a file system's overhead.
     package func wastedByteCount(of number: Int64) throws(StoreError) -> Int {
         guard let row = packs[number]?.row else { return 0 }
         let needed = ExtentLayout.sealedByteCount(Int(row.live))
@@ -328,19 +332,20 @@ package final class PackStore {
         return max(0, min(dead, try openFile(number).allocatedByteCount() - needed))
     }
 
-    /// Whether all that was appended is in files that are synced, but for the tail.
+    /// Whether everything that was appended, except the tail, is in synced files.
     package var isSynced: Bool { dirtyByteCount == 0 && !directoryIsDirty && inFlight.extentCount == 0 }
 
-    /// Sealed bytes that the disk has not taken yet, at most.
+    /// The largest number of sealed bytes that the disk may not have taken yet.
     package var unwrittenByteCount: Int {
         tailCount + min(inFlight.byteCount, PackWriter.slotCount * PackWriter.slotByteCount)
     }
 
-    /// Bytes that were appended and may not be on disk.
+    /// The number of appended bytes that may not be on disk.
     package var unsyncedByteCount: Int { dirtyByteCount + inFlight.byteCount + tailCount }
 
-    /// The files that have bytes which may not be on disk; they count as clean from now on, so whoever
-    /// takes them must sync them, and stop the store if that fails.
+    /// Takes the files with bytes that may not be on disk.
+    ///
+    /// They count as clean from now on, so the caller must sync them, and stop the store if that fails.
     package func takeDirtyFiles() throws(StoreError) -> DirtyFiles {
         let numbers = packs.filter(\.value.isDirty).map(\.key)
         var files: [PackFile] = []
@@ -352,9 +357,9 @@ package final class PackStore {
         return dirty
     }
 
-    /// Brings the rows of the packs up to date.
+    /// Updates the rows of the packs.
     ///
-    /// - Returns: The packs that nothing refers to any more; their files can go once the commit is on disk.
+    /// - Returns: The packs without references; their files can be removed once the commit is on disk.
     package func storeRows(in index: Index) throws(StoreError) -> [PackID] {
         var removed: [PackID] = []
         for (number, pack) in packs {

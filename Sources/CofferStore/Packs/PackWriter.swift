@@ -1,29 +1,29 @@
 internal import CofferFormat
 package import CofferSystem
 
-/// Sealed extents on their way to the packs, past the page cache and without keeping their writers waiting:
-/// large ones, and tails full of small ones, which count as one here.
+/// Writes sealed extents to the packs, past the page cache and in the background.
 ///
-/// Rows may refer to an extent as soon as it is handed over: until it is in its file, reads find it here,
-/// and a commit calls `finish` first. If the disk is full, extents stay here, and `finish` tries again.
-/// Safe for several threads; takes no other lock.
+/// It takes large extents, and full tails of small ones, each of which counts as one extent here. Rows may
+/// refer to an extent as soon as `write` has it: until it is in its file, reads find it here, and a commit
+/// calls `finish` first. If the disk is full, extents stay here, and `finish` tries again. Thread-safe; takes
+/// no other lock.
 package final class PackWriter: Sendable {
-    /// Buffers, one of which gathers small extents.
+    /// The number of buffers, one of which gathers small extents.
     static let slotCount = 6
-    /// Bytes of a slot: a sealed extent in whole pages.
+    /// The size of a buffer: a sealed extent, rounded up to whole pages.
     static let slotByteCount = PackFile.wholePages(
         ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax))
 
-    /// An extent that is being written.
+    /// An extent on its way to a pack.
     private struct Extent {
         let buffer: AlignedBuffer
         let file: PackFile
         let pack: Int64
         let position: Int
         let count: Int
-        /// Its place in the order in which extents were handed over.
+        /// Its number in the order of calls to `write`.
         let number: Int
-        /// Plaintext bytes of it that rows refer to.
+        /// The number of its plaintext bytes that rows refer to.
         var live: Int64
 
         func holds(_ place: Range<Int>) -> Bool {
@@ -41,19 +41,19 @@ package final class PackWriter: Sendable {
     private struct State {
         var free: [AlignedBuffer] = []
         var made = 0
-        /// In line, being written, and those that could not be written.
+        /// Queued, being written, and failed extents.
         var waiting: [Extent] = []
         var active: [Extent] = []
         var stuck: [Extent] = []
-        /// Extents that were ever handed over.
+        /// The number of extents that were ever queued.
         var handedOver = 0
-        /// Packs with bytes that were written since the last `takeWritten`, and how many.
+        /// What was written to each pack since the last `takeWritten`.
         var written: [Int64: Written] = [:]
         var failure: StoreError?
 
         var all: [Extent] { waiting + active + stuck }
 
-        /// What somebody who wants a buffer is to do; nil if it waits.
+        /// What a caller that needs a buffer must do; nil to wait.
         mutating func nextTurn() -> Turn? {
             if let failure { return .refuse(failure) }
             if let buffer = free.popLast() { return .take(buffer) }
@@ -65,16 +65,16 @@ package final class PackWriter: Sendable {
             return stuck.count >= slotCount - 1 ? .refuse(.noSpace) : nil
         }
 
-        /// Ends the way of an extent: it is in its file, or nobody needs it any more.
+        /// Finishes an extent: it is in its file, or no longer needed.
         mutating func settle(_ extent: Extent) {
             written[extent.pack, default: Written()].add(extent.count)
             free.append(extent.buffer)
         }
     }
 
-    /// What was written to a pack.
+    /// The amount that was written to a pack.
     package struct Written {
-        /// Bytes and extents.
+        /// The numbers of bytes and of extents.
         package internal(set) var byteCount = 0, extentCount = 0
 
         mutating func add(_ count: Int) {
@@ -86,9 +86,9 @@ package final class PackWriter: Sendable {
     private let state = Condition(State())
     private let workers = Workers("coffer-write", max: 2)
 
-    /// A buffer to seal into; waits for the disk while all are on their way.
+    /// Takes a buffer to seal into; waits for the disk while all are in use.
     ///
-    /// - Throws: `.noSpace` if all are kept since the disk is full.
+    /// - Throws: `.noSpace` if all buffers are kept because the disk is full.
     package func take() throws(StoreError) -> AlignedBuffer {
         while true {
             switch state.wait(for: { $0.nextTurn() }) {
@@ -99,14 +99,14 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// Takes a buffer back that is not to be written.
+    /// Returns a buffer that will not be written.
     package func giveBack(_ buffer: AlignedBuffer) {
         state.update { $0.free.append(buffer) }
     }
 
-    /// Hands over an extent for its place in a pack; what is behind it up to the page's end is written too.
+    /// Queues an extent for its place in a pack; also writes the rest of its last page, as zeros.
     ///
-    /// - Parameter live: Its plaintext bytes.
+    /// - Parameter live: The number of its plaintext bytes.
     func write(
         _ buffer: AlignedBuffer, count: Int, live: Int64, to file: PackFile, pack: Int64, at position: Int
     ) {
@@ -118,11 +118,11 @@ package final class PackWriter: Sendable {
                     buffer: buffer, file: file, pack: pack, position: position, count: count,
                     number: state.handedOver, live: live))
         }
-        // Without a thread it is written by whoever needs it in its file, or its buffer.
+        // Without a thread, the caller that needs the extent in its file, or its buffer, writes it.
         workers.call({ [self] in writeNext() }, leaving: { [self] in rest() })
     }
 
-    /// The bytes of an extent that is not in its file yet.
+    /// The bytes of an extent that is not in its file yet; nil if there is none.
     func bytes(_ pack: Int64, at position: Int, count: Int) -> [UInt8]? {
         state.withLock { state in
             let place = position..<position + max(0, count)
@@ -135,14 +135,15 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// Returns once all extents that were handed over before are in their files; the files are not synced.
+    /// Returns once all extents queued before the call are in their files; the files are not synced.
     ///
-    /// Does not wait for those that come meanwhile: there may be no end of them.
+    /// Does not wait for extents that arrive during the call, since those might never end.
     ///
-    /// - Throws: `.noSpace`; they are then kept. Any other error: what is in the packs is not known any more.
+    /// - Throws: `.noSpace`; the extents are then kept. After any other error, the contents of the packs are
+    ///   unknown.
     package func finish() throws(StoreError) {
         let last = state.withLock { $0.handedOver }
-        // What failed before is tried again; so is what fails at this moment in another thread.
+        // Earlier failures are tried again; so are those that happen in another thread at this moment.
         for _ in 0..<2 {
             state.withLock { state in
                 state.waiting = state.stuck + state.waiting
@@ -158,9 +159,9 @@ package final class PackWriter: Sendable {
         throw .noSpace
     }
 
-    /// Waits for extents that others write.
+    /// Waits for extents that other threads write.
     ///
-    /// - Returns: Whether there are more to write, as another thread tries again what failed.
+    /// - Returns: Whether there are more to write, because another thread retries what failed.
     private func isWaiting(upTo last: Int) -> Bool {
         state.wait { state in
             if state.waiting.contains(where: { $0.number <= last }) { return true }
@@ -168,9 +169,9 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// Notes that rows refer to `count` plaintext bytes less of an extent.
+    /// Reduces the number of plaintext bytes of an extent that rows refer to by `count`.
     ///
-    /// One that nothing refers to is not written: removing a file must help where the disk has no room for it.
+    /// An extent without references is not written, so that removing a file helps when the disk is full.
     func drop(_ pack: Int64, at position: Int, _ count: Int64) {
         state.update { state in
             func isMeant(_ extent: Extent) -> Bool {
@@ -188,7 +189,7 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// What was written since the last call, by pack.
+    /// Takes the amounts written since the last call, by pack.
     func takeWritten() -> [Int64: Written] {
         state.withLock { state in
             defer { state.written = [:] }
@@ -196,12 +197,12 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// Ends the threads; what is on its way is written first.
+    /// Stops the threads, after the queued extents are written.
     package func stop() {
         workers.stop()
     }
 
-    /// Writes the next extent that was handed over as one of the first `last`; false if none waits.
+    /// Writes the next queued extent among the first `last`; false if there is none.
     private func writeNext(upTo last: Int = .max) -> Bool {
         let next = state.withLock { state -> Extent? in
             guard let index = state.waiting.firstIndex(where: { $0.number <= last }) else { return nil }
@@ -227,9 +228,9 @@ package final class PackWriter: Sendable {
         return true
     }
 
-    /// Gives memory back that nobody needs for now.
+    /// Frees the unused buffers.
     private func rest() {
-        // Wiped without the lock.
+        // The lock is released before the memory is wiped.
         let free = state.withLock { state in
             defer {
                 state.made -= state.free.count

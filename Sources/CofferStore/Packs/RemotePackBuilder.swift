@@ -2,33 +2,33 @@ internal import CofferCrypto
 package import CofferFormat
 package import CofferSystem
 
-/// A whole remote pack, to be stored under its id.
+/// A complete remote pack, to be stored under its id.
 package struct RemotePack: Sendable {
-    /// Names it.
+    /// The id of the pack.
     package let id: PackID
-    /// Begins with all of it.
+    /// The buffer that begins with the pack.
     package let buffer: AlignedBuffer
-    /// Bytes of it.
+    /// The size of the pack in bytes.
     package let byteCount: Int
 }
 
 /// Gathers sealed extents, or sealed pages, in memory, until there are enough for one remote pack.
 ///
-/// Extents that lie in whole pages of a pack here do so there, too, so that they are read into the pack, and out of it,
-/// past the page cache.
+/// Extents that begin at a page in a local pack do so in the remote pack, too, so that they can be read into
+/// it, and out of it, past the page cache.
 package struct RemotePackBuilder {
-    /// The fewest bytes of a pack as long as there is more.
+    /// The smallest size of a pack that is followed by another, in bytes.
     package static let packByteCountMin = 4 << 20
-    /// Bytes of memory for a pack: eight of the largest extents, and a page for what is before them.
+    /// The memory for a pack, in bytes: eight of the largest extents, and a page for the header.
     package static let bufferByteCount = 4096 + 8 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
-    /// Names the pack.
+    /// The id of the pack.
     package let id: PackID
-    /// What is gathered in.
+    /// The buffer that the pack is gathered in.
     package let buffer: AlignedBuffer
-    /// Bytes so far, header included.
+    /// The number of bytes so far, including the header.
     package private(set) var byteCount = 0
 
-    /// Begins a pack in a buffer of `bufferByteCount`.
+    /// Begins a pack in a buffer of `bufferByteCount` bytes.
     package init(vault: VaultID, id: PackID, in buffer: AlignedBuffer) {
         self.id = id
         self.buffer = buffer
@@ -36,19 +36,19 @@ package struct RemotePackBuilder {
         byteCount = RemotePackHeader.byteCount
     }
 
-    /// Whether nothing was added.
+    /// Whether nothing has been added.
     package var isEmpty: Bool { byteCount == RemotePackHeader.byteCount }
 
-    /// Whether there is room for `count` bytes more.
+    /// Whether `count` more bytes fit.
     package func hasRoom(for count: Int) -> Bool { place(for: count).upperBound <= buffer.count }
 
-    /// Takes room for `count` sealed bytes, which there must be, and which are to be filled in.
+    /// Reserves space for `count` sealed bytes, which must fit, and which the caller fills in.
     ///
-    /// - Returns: Where they begin in the pack.
+    /// - Returns: Their position in the pack.
     package mutating func reserve(_ count: Int) -> Int {
         let place = place(for: count)
         precondition(place.upperBound <= buffer.count)
-        // Nothing leaves the process that was in the memory before.
+        // Earlier contents of the memory must not leave the process.
         buffer.withMutableBytes(byteCount..<place.lowerBound) { $0.zero() }
         buffer.withMutableBytes(place.lowerBound + count..<place.upperBound) { $0.zero() }
         byteCount = place.upperBound
@@ -61,9 +61,9 @@ package struct RemotePackBuilder {
         return start..<start + (count + 4095) & ~4095
     }
 
-    /// Adds sealed bytes, for which there must be room.
+    /// Appends sealed bytes, which must fit.
     ///
-    /// - Returns: Where they came to lie.
+    /// - Returns: Their place.
     package mutating func append(_ sealed: RawSpan, hash: ContentHash) -> SealedPlace {
         let position = reserve(sealed.byteCount)
         buffer.copy(sealed, to: position)
@@ -74,15 +74,15 @@ package struct RemotePackBuilder {
     package func finish() -> RemotePack { RemotePack(id: id, buffer: buffer, byteCount: byteCount) }
 }
 
-/// The hashes of what stands on a remote.
+/// The hashes of objects in remote packs.
 package enum RemoteHash {
-    /// Of a sealed extent.
+    /// The hash of a sealed extent.
     package static func extent(_ sealed: RawSpan) -> ContentHash { hash(sealed, .extent) }
 
-    /// Of a sealed page.
+    /// The hash of a sealed page.
     package static func page(_ sealed: RawSpan) -> ContentHash { hash(sealed, .contentPage) }
 
-    /// Of the plaintext of a page; stays on this device.
+    /// The hash of a page's plaintext; it stays on this device.
     package static func plainPage(_ bytes: RawSpan) -> ContentHash { hash(bytes, .plainPage) }
 
     private static func hash(_ bytes: RawSpan, _ purpose: HashPurpose) -> ContentHash {
