@@ -1,14 +1,14 @@
 internal import CofferSystem
 
-/// A place in a record that is being read, field by field; all numbers are little-endian.
+/// A position in a record that is being read field by field; all numbers are little-endian.
 package struct ByteCursor {
-    /// Bytes read so far.
+    /// How many bytes have been read so far.
     @usableFromInline package internal(set) var offset = 0
 
-    /// The beginning of a record.
+    /// Starts at the beginning of a record.
     @inlinable package init() {}
 
-    /// A number.
+    /// Reads a number.
     ///
     /// - Throws: `.truncated`.
     @inlinable
@@ -19,7 +19,7 @@ package struct ByteCursor {
         return bytes.littleEndian(at: range.lowerBound, as: Number.self)
     }
 
-    /// The place of `count` bytes.
+    /// Skips `count` bytes, and returns where they are.
     ///
     /// - Throws: `.truncated`.
     @inlinable
@@ -29,14 +29,16 @@ package struct ByteCursor {
         return offset..<offset + count
     }
 
-    /// `count` bytes.
+    /// Reads `count` bytes.
     ///
     /// - Throws: `.truncated`.
     package mutating func bytes(_ count: Int, from bytes: RawSpan) throws(FormatError) -> [UInt8] {
         bytes.extracting(try range(count, of: bytes)).array
     }
 
-    /// Text with a 16-bit length in front; must be UTF-8.
+    /// Reads text in UTF-8, preceded by its length in 16 bits.
+    ///
+    /// - Throws: `.truncated`; `.invalid` with `field` if it is not UTF-8.
     package mutating func text(_ field: String, from bytes: RawSpan) throws(FormatError) -> String {
         let count = Int(try number(UInt16.self, from: bytes))
         let raw = try self.bytes(count, from: bytes)
@@ -44,7 +46,7 @@ package struct ByteCursor {
         return text
     }
 
-    /// An identifier.
+    /// Reads an identifier.
     @inlinable
     package mutating func identifier<Kind>(
         _ type: Identifier<Kind>.Type, from bytes: RawSpan
@@ -53,7 +55,7 @@ package struct ByteCursor {
         return Identifier(low: low, high: try number(UInt64.self, from: bytes))
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes are left.
     ///
     /// - Throws: `.trailingBytes`.
     package func expectEnd(of bytes: RawSpan) throws(FormatError) {

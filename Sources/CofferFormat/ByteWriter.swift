@@ -1,46 +1,48 @@
-/// A record that is being written, field by field; all numbers are little-endian.
+/// A record that is being written field by field; all numbers are little-endian.
 package struct ByteWriter {
-    /// What was written so far.
+    /// The bytes written so far.
     @usableFromInline package internal(set) var bytes: [UInt8] = []
 
-    /// - Parameter capacity: Bytes that will be written; memory does not move below that, so that no
-    ///   copies of secrets are left behind.
+    /// Begins an empty record.
+    ///
+    /// - Parameter capacity: How many bytes will be written; up to this number the memory does not move, so
+    ///   that no copies of secrets are left.
     package init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// A number, in as many bytes as its type has.
+    /// Writes a number, in as many bytes as its type has.
     @inlinable @inline(__always)
     package mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
         unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// Bytes as they are, without a length in front.
+    /// Writes bytes as they are, without their length.
     @inlinable @inline(__always)
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
     }
 
-    /// Bytes as they are, without a length in front.
+    /// Writes bytes as they are, without their length.
     package mutating func append(_ more: RawSpan) {
         unsafe more.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// Text with a 16-bit length in front.
+    /// Writes text, preceded by its length in 16 bits; cuts it after 65,535 bytes.
     package mutating func text(_ text: String) {
         let utf8 = Array(text.utf8.prefix(Int(UInt16.max)))
         number(UInt16(utf8.count))
         append(utf8)
     }
 
-    /// An identifier: 16 bytes.
+    /// Writes an identifier: 16 bytes.
     @inlinable @inline(__always)
     package mutating func identifier<Kind>(_ identifier: Identifier<Kind>) {
         number(identifier.low)
         number(identifier.high)
     }
 
-    /// Gives the bytes away.
+    /// Returns the bytes, and ends the record.
     package consuming func finish() -> [UInt8] {
         bytes
     }

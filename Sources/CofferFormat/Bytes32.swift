@@ -2,12 +2,12 @@ internal import CofferSystem
 
 /// 32 bytes of one kind: a hash, or a public key.
 ///
-/// The order is that of the bytes.
+/// Values compare byte by byte.
 package struct Bytes32<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Bytes of each.
+    /// The number of bytes.
     package static var byteCount: Int { 32 }
 
-    // Big-endian, so that numbers and bytes have one order.
+    // Big-endian, so that the words compare like the bytes.
     private let words: InlineWords
 
     private struct InlineWords: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct Bytes32<Kind>: Hashable, Sendable, Comparable, CustomStringConver
         var fourth: UInt64 = 0
     }
 
-    /// Takes 32 bytes, which the caller knows to be as many.
+    /// Takes bytes, of which there must be 32.
     package init(_ bytes: [UInt8]) {
         precondition(bytes.count == Self.byteCount)
         func word(_ number: Int) -> UInt64 {
@@ -54,30 +54,30 @@ package struct Bytes32<Kind>: Hashable, Sendable, Comparable, CustomStringConver
     }
 }
 
-/// Tells hashes of links from others.
+/// Distinguishes hashes of links from other values.
 package enum LinkHashKind {}
-/// Tells identities from others.
+/// Distinguishes identity ids from other values.
 package enum IdentityKind {}
-/// Tells hashes of wrap sets from others.
+/// Distinguishes hashes of wrap sets from other values.
 package enum WrapSetHashKind {}
-/// Tells hashes of commits from others.
+/// Distinguishes hashes of commits from other values.
 package enum CommitHashKind {}
-/// Tells commitments to keys from others.
+/// Distinguishes commitments to keys from other values.
 package enum CommitmentKind {}
-/// Tells Ed25519 public keys from others.
+/// Distinguishes Ed25519 public keys from other values.
 package enum SigningKind {}
-/// Tells X25519 public keys from others.
+/// Distinguishes X25519 public keys from other values.
 package enum AgreementKind {}
 
 /// The hash of a link of a trust chain.
 package typealias LinkHash = Bytes32<LinkHashKind>
-/// Names a person for all others: the hash of link 0 of the identity chain, which nobody can choose.
+/// Identifies a person for all others: the hash of link 0 of the identity chain, which cannot be chosen.
 package typealias IdentityID = Bytes32<IdentityKind>
-/// The hash of a set of wraps, as stored.
+/// The hash of a wrap set, as stored.
 package typealias WrapSetHash = Bytes32<WrapSetHashKind>
 /// The hash of a commit, as stored.
 package typealias CommitHash = Bytes32<CommitHashKind>
-/// What tells the right key of an epoch from any other, and nothing more about it.
+/// Distinguishes the right key of an epoch from any other, and reveals nothing more about it.
 package typealias EpochCommitment = Bytes32<CommitmentKind>
 /// An Ed25519 public key.
 package typealias SigningPublicKey = Bytes32<SigningKind>

@@ -1,31 +1,31 @@
 internal import CofferSystem
 
-/// Tells hashes of pieces of checkpoints from others.
+/// Distinguishes hashes of pieces of checkpoints from other values.
 package enum PieceHashKind {}
 /// The hash of a piece of a checkpoint: of its bytes as stored, or of its facts.
 package typealias PieceHash = Bytes32<PieceHashKind>
 
-/// What a checkpoint is of, and where its facts are; the body of a `SignedRecord`.
+/// What a checkpoint covers, and where its facts are; the body of a `SignedRecord`.
 ///
 ///     bytes  field
 ///         8  the highest hybrid logical clock of all commits that it covers
-///        32  hash of what is shown
+///        32  hash of the tree that is shown
 ///         2  number of logs, 1 to 4096, then each (`LogSummary`), in ascending order of log ids
 ///         4  number of pieces, then of each:
 ///               32  hash of the piece as stored
-///               32  hash of the facts in it, which is the same for everybody who has these
+///               32  hash of the facts in it, the same for every device that has these facts
 ///                4  bytes of the piece as stored
 package struct CheckpointBody: Equatable, Sendable {
-    /// The most pieces of a checkpoint.
+    /// The largest number of pieces of a checkpoint.
     package static let pieceCountMax = 1 << 16
 
-    /// A piece of a checkpoint.
+    /// Where a part of the facts is, and what it contains.
     package struct Piece: Hashable, Sendable {
-        /// Of the piece as stored.
+        /// The hash of the piece as stored.
         package let hash: PieceHash
-        /// Of the facts in it.
+        /// The hash of the facts in it.
         package let facts: PieceHash
-        /// Of the piece as stored.
+        /// The size of the piece as stored, in bytes.
         package let byteCount: UInt32
 
         package init(hash: PieceHash, facts: PieceHash, byteCount: UInt32) {
@@ -35,16 +35,16 @@ package struct CheckpointBody: Equatable, Sendable {
         }
     }
 
-    /// The highest clock of all commits that it covers.
+    /// The highest hybrid logical clock of all commits that it covers.
     package let clock: UInt64
-    /// What is shown.
+    /// The hash of the tree that is shown.
     package let stateHash: StateHashBytes
     /// The last commit of every log that it covers.
     package let logs: [LogSummary]
-    /// Where the facts are.
+    /// The pieces that contain the facts.
     package let pieces: [Piece]
 
-    /// Brings the logs into order.
+    /// Makes a body; sorts the logs.
     package init(clock: UInt64, stateHash: StateHashBytes, logs: [LogSummary], pieces: [Piece]) {
         self.clock = clock
         self.stateHash = stateHash
@@ -52,14 +52,14 @@ package struct CheckpointBody: Equatable, Sendable {
         self.pieces = pieces
     }
 
-    /// Which commits it covers.
+    /// The commits that it covers.
     package var versions: VersionVector {
         var versions = VersionVector()
         for log in logs { versions[log.log] = log.head.sequence }
         return versions
     }
 
-    /// The bytes that are sealed: padded.
+    /// The plaintext of the body, padded.
     package var paddedBytes: [UInt8] {
         var writer = ByteWriter(capacity: 256 + 68 * pieces.count)
         writer.number(clock)
@@ -75,7 +75,7 @@ package struct CheckpointBody: Equatable, Sendable {
         return Padding.padded(writer.finish())
     }
 
-    /// Reads what was sealed.
+    /// Reads the plaintext of a body.
     ///
     /// - Throws: any `FormatError`.
     package init(padded: [UInt8]) throws(FormatError) {

@@ -14,7 +14,7 @@ internal import CofferSystem
 ///         56      4  number of the piece, from 0
 ///         60      …  the facts, padded, a sealed record; bytes 0 to 59 are associated data
 ///
-/// The facts are groups, each of what is left of one commit:
+/// The facts are groups; each has those facts of one commit that still hold:
 ///
 ///     bytes  field
 ///        16  log id
@@ -25,16 +25,16 @@ internal import CofferSystem
 package enum CheckpointPiece {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes of a piece as stored: 4 MiB.
+    /// The largest size of a piece as stored: 4 MiB.
     package static let byteCountMax = 4 << 20
-    /// Bytes in front of what is sealed.
+    /// The size of the header before the sealed part, in bytes.
     package static let headerByteCount = 60
 
-    /// What is left of a commit.
+    /// The facts of one commit that still hold.
     package struct Group: Equatable, Sendable {
-        /// Which commit.
+        /// The commit.
         package let stamp: Stamp
-        /// Facts that are so still; at most one for each register.
+        /// The facts that still hold; at most one for each register.
         package let facts: [Fact]
 
         package init(stamp: Stamp, facts: [Fact]) {
@@ -42,7 +42,7 @@ package enum CheckpointPiece {
             self.facts = facts
         }
 
-        /// The group as it stands in a piece.
+        /// The encoded group.
         package var bytes: [UInt8] {
             let facts = FactRecord.bytes(facts)
             var writer = ByteWriter(capacity: facts.count + 36)
@@ -55,7 +55,7 @@ package enum CheckpointPiece {
         }
     }
 
-    /// The header of a piece.
+    /// The header of a piece: 60 bytes.
     package static func header(_ vault: VaultID, _ checkpoint: Dot, _ epoch: Epoch, number: UInt32) -> [UInt8]
     {
         var writer = ByteWriter(capacity: headerByteCount)
@@ -68,10 +68,10 @@ package enum CheckpointPiece {
         return writer.finish()
     }
 
-    /// The bytes that are sealed: groups one behind the other, padded.
+    /// The plaintext of a piece: groups one after another, padded.
     package static func padded(groups: [UInt8]) -> [UInt8] { Padding.padded(groups) }
 
-    /// Reads the groups of a piece that was opened.
+    /// Reads the groups from the plaintext of a piece.
     ///
     /// - Throws: any `FormatError`.
     package static func groups(padded: [UInt8]) throws(FormatError) -> [Group] {

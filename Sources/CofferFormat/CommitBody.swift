@@ -1,23 +1,25 @@
 internal import CofferSystem
 
-/// Tells hashes of what is shown from others.
+/// Distinguishes hashes of the tree that is shown from other values.
 package enum StateHashKind {}
-/// Tells hashes of checkpoints from others.
+/// Distinguishes hashes of checkpoints from other values.
 package enum CheckpointHashKind {}
 
-/// The hash of the tree that a device shows, as a commit carries it.
+/// The hash of the tree that a device shows, as a commit states it.
 package typealias StateHashBytes = Bytes32<StateHashKind>
 /// The hash of a checkpoint's record, as stored.
 package typealias CheckpointHash = Bytes32<CheckpointHashKind>
 
-/// Who writes a log, by which name, on which device: what conflict names are made of.
+/// The names of a log's author and device, from which the names of conflict copies are made.
 package struct LogIntroduction: Equatable, Sendable {
-    /// What the author is called: 1 to 255 bytes.
+    /// The name of the author: 1 to 255 bytes.
     package let name: String
-    /// What the device is called: 1 to 255 bytes.
+    /// The name of the device: 1 to 255 bytes.
     package let label: String
 
-    /// - Throws: `.invalid` for what cannot be a name.
+    /// Checks both names.
+    ///
+    /// - Throws: `.invalid` if one of them is not a permitted name.
     package init(name: String, label: String) throws(FormatError) {
         guard TrustLimits.isName(name), TrustLimits.isName(label) else {
             throw .invalid(field: "introduction")
@@ -37,15 +39,16 @@ package struct LogIntroduction: Equatable, Sendable {
     }
 }
 
-/// Something that a commit says about the storage rather than about items.
+/// A statement of a commit about the storage, rather than about items.
 ///
 ///     code  fields
 ///        1  a checkpoint of the commit's own log: sequence (8), hash (32)
 ///        2  a checkpoint of another log is right: log id (16), sequence (8), hash (32)
 package enum CommitNotice: Hashable, Sendable {
-    /// There is a checkpoint. What it covers goes, once it counts and every active log has applied this commit.
+    /// Announces a checkpoint; the commits that it covers are deleted once it counts and every active log has
+    /// applied this commit.
     case checkpoint(sequence: UInt64, CheckpointHash)
-    /// The author has the same facts as a checkpoint of another log.
+    /// States that the author has the same facts as a checkpoint of another log.
     case confirmation(Dot, CheckpointHash)
 
     init(_ cursor: inout ByteCursor, from bytes: RawSpan) throws(FormatError) {
@@ -77,34 +80,34 @@ package enum CommitNotice: Hashable, Sendable {
     }
 }
 
-/// What a commit says; the body of a `SignedRecord`.
+/// The statements of a commit; the body of a `SignedRecord`.
 ///
 ///     bytes  field
 ///        32  hash of the log's previous commit; zeros in the first
 ///         8  hybrid logical clock
-///        32  hash of what the author shows, having applied the commits below and its own in front of this one
+///        32  hash of the tree that the author shows, having applied the heads and its own commits before this
 ///         …  heads: the last commit of every other log that the author had applied (`LogBounds`)
-///         1  1 in a log's first commit, and the introduction follows: name, label (texts); else 0
+///         1  1 in a log's first commit, and the introduction follows: name, label (texts); otherwise 0
 ///         1  number of notices, then these
 ///         4  bytes of the facts; 0 if there are none
 ///         …  the facts (`FactRecord`)
 package struct CommitBody: Equatable, Sendable {
-    /// The most notices of a commit.
+    /// The largest number of notices of a commit.
     package static let noticeCountMax = 16
 
     /// The hash of the log's previous commit; zeros in the first.
     package let previous: CommitHash
-    /// Hybrid logical clock.
+    /// The hybrid logical clock.
     package let clock: UInt64
-    /// What the author shows, having applied `heads` and its own earlier commits.
+    /// The hash of the tree that the author shows, having applied `heads` and its own earlier commits.
     package let stateHash: StateHashBytes
     /// The last commit of every other log that the author had applied.
     package let heads: LogBounds
-    /// Of a log's first commit, and only of that.
+    /// Present in a log's first commit, and only there.
     package let introduction: LogIntroduction?
-    /// What is said about the storage.
+    /// Statements about the storage.
     package let notices: [CommitNotice]
-    /// What is so from now on.
+    /// The facts that hold from now on.
     package let facts: [Fact]
 
     package init(
@@ -123,7 +126,7 @@ package struct CommitBody: Equatable, Sendable {
     /// Whether the commit changes anything, or only acknowledges.
     package var writes: Bool { !facts.isEmpty || !notices.isEmpty }
 
-    /// The bytes that are sealed: padded.
+    /// The plaintext of the body, padded.
     package var paddedBytes: [UInt8] {
         var writer = ByteWriter(capacity: 256)
         writer.bytes32(previous)
@@ -140,7 +143,7 @@ package struct CommitBody: Equatable, Sendable {
         return Padding.padded(writer.finish())
     }
 
-    /// Reads what was sealed; there is one way to write each body.
+    /// Reads the plaintext of a body, which must have the one permitted form.
     ///
     /// - Throws: any `FormatError`.
     package init(padded: [UInt8]) throws(FormatError) {

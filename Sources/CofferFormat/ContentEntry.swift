@@ -1,4 +1,4 @@
-/// A range of an item's content, and the sealed extent that it comes from, as other devices are told.
+/// A range of an item's content, and the sealed extent that contains it, as described to other devices.
 ///
 ///     offset  bytes  field
 ///          0      8  where the range begins in the item
@@ -11,18 +11,18 @@
 ///         60      4  epoch
 ///         64     32  BLAKE2b-256 of the sealed extent
 package struct ContentEntry: Hashable, Sendable {
-    /// Bytes of every entry.
+    /// The size of every entry, in bytes.
     package static let byteCount = 96
 
     /// Where the range begins in the item, in bytes.
     package let offset: Int64
-    /// Bytes of the range; at least 1.
+    /// The size of the range in bytes; at least 1.
     package let length: Int64
     /// Where the extent began in the item when it was sealed: at most `offset`.
     package let base: Int64
-    /// Plaintext bytes of the whole extent, 1 to 1 MiB.
+    /// Plaintext bytes of the whole extent: 1 to 1 MiB.
     package let total: Int64
-    /// Where the sealed extent stands, and its hash.
+    /// Where on the remote the sealed extent is, and its hash.
     package let place: SealedPlace
     /// Bytes 0 to 7 of the nonce prefix, as a little-endian number.
     package let prefixLow: UInt64
@@ -45,10 +45,10 @@ package struct ContentEntry: Hashable, Sendable {
         self.epoch = epoch
     }
 
-    /// Where the range ends in the item: the offset behind its last byte.
+    /// Where the range ends in the item: the offset after its last byte.
     package var end: Int64 { offset + length }
 
-    /// Bytes of the sealed extent.
+    /// The size of the sealed extent, in bytes.
     package var sealedByteCount: Int { ExtentLayout.sealedByteCount(Int(total)) }
 
     func append(to writer: inout ByteWriter) {
@@ -64,7 +64,7 @@ package struct ContentEntry: Hashable, Sendable {
         place.hash.append(to: &writer)
     }
 
-    /// Reads an entry, which stands behind what ends at `start`, and before `end`.
+    /// Reads an entry whose range must begin and end within `range`.
     init(
         _ bytes: RawSpan, _ cursor: inout ByteCursor, within range: Range<Int64>
     ) throws(FormatError) {
@@ -91,11 +91,11 @@ package struct ContentEntry: Hashable, Sendable {
     }
 }
 
-/// Where sealed bytes stand on a remote, and their hash.
+/// Where sealed bytes are on a remote, and their hash.
 package struct SealedPlace: Hashable, Sendable {
-    /// Names the remote pack.
+    /// The remote pack that contains them.
     package let pack: PackID
-    /// Where in the remote pack they begin, in bytes.
+    /// Their offset in the remote pack, in bytes.
     package let position: UInt32
     /// BLAKE2b-256 of the sealed bytes.
     package let hash: ContentHash
@@ -106,7 +106,7 @@ package struct SealedPlace: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// Whether `count` bytes there lie inside of a remote pack.
+    /// Whether `count` bytes at this position lie within a remote pack.
     package func isPossible(for count: Int) -> Bool {
         Int(position) >= RemotePackHeader.byteCount
             && Int(position) <= RemotePackHeader.packByteCountMax - count

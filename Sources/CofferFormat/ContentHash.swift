@@ -1,13 +1,13 @@
 internal import CofferSystem
 
-/// A BLAKE2b-256 hash of what stands on a remote.
+/// A BLAKE2b-256 hash of bytes on a remote.
 package struct ContentHash: Hashable, Sendable {
-    /// Bytes of every hash.
+    /// The size of every hash, in bytes.
     package static let byteCount = 32
 
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// Takes the 32 bytes of a hash; nil for any other count.
+    /// Takes the 32 bytes of a hash; nil if there are not 32.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.init(unsafe bytes.span.bytes, at: 0)
@@ -23,7 +23,7 @@ package struct ContentHash: Hashable, Sendable {
         )
     }
 
-    /// 32 zero bytes: the hash of nothing that is known.
+    /// 32 zero bytes, in place of a hash that is not known.
     package static let zero = ContentHash([0, 0, 0, 0])
 
     private init(_ numbers: [UInt64]) {
@@ -49,7 +49,7 @@ package struct ContentHash: Hashable, Sendable {
         left.words == right.words
     }
 
-    /// Feeds the hash to a hasher of the standard library.
+    /// Feeds half of the hash to a hasher of the standard library.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
@@ -57,7 +57,7 @@ package struct ContentHash: Hashable, Sendable {
 }
 
 extension ByteCursor {
-    /// A hash: 32 bytes.
+    /// Reads a hash: 32 bytes.
     ///
     /// - Throws: `.truncated`.
     mutating func hash(from bytes: RawSpan) throws(FormatError) -> ContentHash {

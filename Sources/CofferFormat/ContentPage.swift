@@ -1,4 +1,5 @@
-/// A page of the tree of an item's extents: entries, or references to pages below (docs/format.md, "Content pages").
+/// A page of the tree of an item's extents: entries, or references to child pages (docs/format.md, "Content
+/// pages").
 ///
 ///     offset  bytes  field
 ///          0      1  0 for a leaf, 1 for an inner page
@@ -6,19 +7,19 @@
 ///          1      1  number of entries, 1 to 32
 ///          2      …  the entries, by offset
 ///     of an inner page:
-///          1      2  which children there are: bit i for the i-th sixteenth of the range
-///          3      …  the references to them, in their order
+///          1      2  which children exist: bit i for the i-th sixteenth of the range, from 0
+///          3      …  the references to them, in the same order
 package enum ContentPage: Equatable, Sendable {
-    /// Extents whose ranges begin in the range of the page.
+    /// The extents whose ranges begin in the range of the page.
     case leaf([ContentEntry])
-    /// The pages of those parts of the range that have any.
+    /// The child pages, one for each sixteenth of the range in which extents begin.
     case inner([Child])
 
-    /// A page below another.
+    /// A page below an inner page.
     package struct Child: Equatable, Sendable {
-        /// Its place in the tree.
+        /// Its node in the tree.
         package let node: ContentNode
-        /// Where it is to be had.
+        /// Where it is.
         package let reference: PageReference
 
         package init(node: ContentNode, reference: PageReference) {
@@ -27,11 +28,11 @@ package enum ContentPage: Equatable, Sendable {
         }
     }
 
-    /// Bytes by which a sealed page is longer: nonce and tag.
+    /// How many bytes a sealed page is longer than its plaintext: nonce and tag.
     package static let sealedOverhead = 40
-    /// The fewest bytes of a sealed page: one with a single reference.
+    /// The smallest size of a sealed page, in bytes: with a single reference.
     static let sealedByteCountMin = 3 + PageReference.byteCount + sealedOverhead
-    /// The most bytes of a sealed page: a full leaf.
+    /// The largest size of a sealed page, in bytes: a full leaf.
     static let sealedByteCountMax = 2 + ContentNode.entryCountMax * ContentEntry.byteCount + sealedOverhead
 
     /// The plaintext of the page.
@@ -50,11 +51,11 @@ package enum ContentPage: Equatable, Sendable {
         return writer.finish()
     }
 
-    /// Reads the plaintext of a page, in which nothing may be other than the one way to write it.
+    /// Reads the plaintext of a page, which must have the one permitted form.
     ///
     /// - Parameters:
-    ///   - node: Where in the tree it stands.
-    ///   - range: From the end of the entry before, up to the size of the item.
+    ///   - node: The node of the page.
+    ///   - range: From the end of the preceding entry to the size of the item.
     /// - Throws: `.truncated`, `.invalid`, `.trailingBytes`.
     package init(_ bytes: RawSpan, of node: ContentNode, within range: Range<Int64>) throws(FormatError) {
         var cursor = ByteCursor()
@@ -102,7 +103,7 @@ package enum ContentPage: Equatable, Sendable {
 }
 
 extension ContentEntry {
-    /// Reads entries that stand one behind the other, by offset, without overlaps.
+    /// Reads consecutive entries, which must be in the order of their offsets and must not overlap.
     static func read(
         _ count: Int, from bytes: RawSpan, _ cursor: inout ByteCursor, within range: Range<Int64>
     ) throws(FormatError) -> [ContentEntry] {

@@ -1,17 +1,17 @@
-/// Cuts the entries of an item into pages, one after the other in the order of their offsets.
+/// Cuts the entries of an item into pages, in the order of their offsets.
 ///
-/// The tree depends on the entries alone: a node whose range has up to 32 of them is a leaf, any other has
-/// a child for each sixteenth of its range in which entries begin; the root is the lowest node from offset
-/// 0 on that holds them all. Keeps no more than one path of the tree in memory.
+/// The tree depends on the entries alone: a node with up to 32 entries in its range is a leaf; any other node
+/// has a child for each sixteenth of its range in which entries begin; the root is the lowest node from
+/// offset 0 on that contains all entries. Keeps no more than one path of the tree in memory.
 package struct ContentTreeBuilder {
-    /// Takes a finished page, children before parents, and says where it stands.
+    /// Takes a finished page, children before parents, and returns where it is stored.
     package typealias Emit<Failure: Error> =
         (ContentNode, ContentPage) throws(Failure) -> PageReference
 
     private struct OpenNode {
         let node: ContentNode
         var entries: [ContentEntry] = []
-        /// Those that are finished.
+        /// Children that are finished.
         var children: [ContentPage.Child] = []
         /// Whether it has too many entries for a leaf.
         var isInner = false
@@ -19,12 +19,14 @@ package struct ContentTreeBuilder {
 
     private var open: [OpenNode]
 
+    /// Begins a tree.
+    ///
     /// - Parameter last: The offset of the last entry.
     package init(lastOffset last: Int64) {
         open = [OpenNode(node: .root(holding: last))]
     }
 
-    /// Takes the next entry, which begins behind all before and not behind the last offset.
+    /// Adds the next entry, which must begin after all entries before it, and not after the last offset.
     package mutating func add<Failure>(
         _ entry: ContentEntry, _ emit: Emit<Failure>
     ) throws(Failure) {
@@ -38,7 +40,7 @@ package struct ContentTreeBuilder {
                 open[place].entries.append(entry)
                 return
             } else {
-                // Not at level 0: its ranges have room for the offsets of 32 entries.
+                // Never happens at level 0, whose ranges have only 32 offsets.
                 let entries = open[place].entries
                 open[place].entries = []
                 open[place].isInner = true
@@ -60,9 +62,7 @@ package struct ContentTreeBuilder {
         return ContentPage.Child(node: node.node, reference: try emit(node.node, page))
     }
 
-    /// Finishes the tree.
-    ///
-    /// - Returns: Its root.
+    /// Finishes the tree, and returns its root.
     package mutating func finish<Failure>(_ emit: Emit<Failure>) throws(Failure) -> ContentPage.Child {
         while open.count > 1 { try close(emit) }
         return try finish(open[0], emit)

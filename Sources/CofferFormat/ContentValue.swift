@@ -15,23 +15,23 @@
 package struct ContentValue: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt8 = 1
-    /// The most entries that stand in the value itself.
+    /// The largest number of entries in the value itself.
     package static let inlineEntryCountMax = 8
-    /// The most entries of an item.
+    /// The largest number of entries of an item.
     package static let entryCountMax = 1 << 24
-    /// The most bytes of a file.
+    /// The largest size of a file, in bytes.
     package static let sizeMax = Int64(1) << 62
 
-    /// Bytes of the content, holes included.
+    /// The size of the content in bytes, including holes.
     package let size: Int64
-    /// The item under whose id the extents are sealed: its own, or that of the item that it was split from.
+    /// The item under whose id the extents are sealed: the file itself, or the one that it was split from.
     package let origin: ItemID
-    /// Its extents.
+    /// The extents of the content.
     package let extents: Extents
 
-    /// The extents of an item, all of them or a tree.
+    /// The extents of a content: all of them, or the root of a tree.
     package enum Extents: Equatable, Sendable {
-        /// Up to 8, by offset.
+        /// Up to 8 entries, by offset.
         case entries([ContentEntry])
         /// The root of a tree of `count` entries.
         case tree(root: ContentPage.Child, count: Int)
@@ -43,7 +43,7 @@ package struct ContentValue: Equatable, Sendable {
         self.extents = extents
     }
 
-    /// The value's bytes.
+    /// The encoded value.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 64)
         writer.number(Self.version)
@@ -62,7 +62,7 @@ package struct ContentValue: Equatable, Sendable {
         return writer.finish()
     }
 
-    /// Reads a value, in which nothing may be other than the one way to write it.
+    /// Reads a value, which must have the one permitted form.
     ///
     /// - Throws: `.newerVersion`, `.truncated`, `.invalid`, `.trailingBytes`.
     package init(_ bytes: RawSpan) throws(FormatError) {
@@ -88,7 +88,7 @@ package struct ContentValue: Equatable, Sendable {
                 throw .invalid(field: "count")
             }
             let root = ContentNode(level: try cursor.number(UInt8.self, from: bytes), index: 0)
-            // Each entry has a byte of its own.
+            // Each entry covers at least one byte.
             guard root.level <= ContentNode.levelMax, Int64(count) <= size,
                 root.level <= ContentNode.root(holding: size - 1).level
             else { throw .invalid(field: "level") }

@@ -7,20 +7,20 @@
 package enum DeviceOperation: ChainOperation {
     /// A device is trusted from now on.
     case addDevice(Device, possession: [UInt8])
-    /// A device is trusted no more, and never again.
+    /// A device is no longer trusted, and can never be added again.
     case revokeDevice(DeviceID)
 
     /// A machine of a person.
     package struct Device: Equatable, Sendable {
-        /// Names the device.
+        /// The id of the device.
         package let id: DeviceID
-        /// What it signs with.
+        /// The key that the device signs with.
         package let signing: SigningPublicKey
-        /// What others seal for it with.
+        /// The key with which others seal data for the device.
         package let agreement: AgreementPublicKey
-        /// What its owner calls it: 1 to 255 bytes.
+        /// The name that its owner gave it: 1 to 255 bytes.
         package let name: String
-        /// What kind of machine it is: 1 to 255 bytes.
+        /// The kind of machine: 1 to 255 bytes.
         package let model: String
 
         package init(
@@ -42,7 +42,8 @@ package enum DeviceOperation: ChainOperation {
             writer.text(model)
         }
 
-        /// What the device signs to show that the keys are its own: chain id, then its fields.
+        /// The message that the device signs to prove that it has the keys: chain id, then the device's
+        /// fields.
         package func possessed(in chain: ChainID) -> [UInt8] {
             var writer = ByteWriter()
             writer.identifier(chain)
@@ -71,7 +72,7 @@ package enum DeviceOperation: ChainOperation {
         return writer.finish()
     }
 
-    /// Reads the fields of an operation; as `ChainOperation` says.
+    /// Reads the fields of an operation, as `ChainOperation` requires.
     package init(code: UInt16, body: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         switch code {

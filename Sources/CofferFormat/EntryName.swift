@@ -1,14 +1,14 @@
 /// The name of a directory entry: 1 to 255 bytes, not always UTF-8.
 ///
-/// Without `/` and NUL, and neither `.` nor `..` (path_resolution(7)). Ordered byte by byte.
+/// Contains no `/` and no NUL, and is not `.` or `..` (path_resolution(7)). Names compare byte by byte.
 package struct EntryName: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The most bytes of a name, as on Linux.
+    /// The largest size of a name in bytes, as on Linux.
     package static let byteCountMax = 255
 
     /// The bytes of the name.
     package let bytes: [UInt8]
 
-    /// Takes bytes that can be a name.
+    /// Takes the bytes of a name; nil if they are not a valid name.
     package init?(_ bytes: some Collection<UInt8>) {
         guard (1...Self.byteCountMax).contains(bytes.count), !bytes.contains(0),
             !bytes.contains(UInt8(ascii: "/")), !bytes.elementsEqual(".".utf8),
@@ -24,7 +24,7 @@ package struct EntryName: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Where an entry lies: a directory, and a name in it.
+/// The place of an entry: a directory, and a name in it.
 package struct Place: Hashable, Comparable, Sendable {
     /// The directory.
     package var parent: ItemID

@@ -1,27 +1,27 @@
-/// How the content of an extent is cut into blocks and sealed (docs/format.md, "Extent").
+/// How an extent is cut into blocks and sealed (docs/format.md, "Extent").
 package enum ExtentLayout {
     /// Plaintext bytes of a block; the last block of an extent may be shorter.
     package static let blockByteCount = 4_096
-    /// The most plaintext bytes of an extent.
+    /// The largest size of an extent, in plaintext bytes.
     package static let byteCountMax = 1 << 20
-    /// Bytes of the tag behind each block's ciphertext.
+    /// The size of the tag after each block's ciphertext, in bytes.
     package static let tagByteCount = 16
-    /// Bytes of a sealed block that is full.
+    /// The size of a full sealed block, in bytes.
     package static let sealedBlockByteCount = blockByteCount + tagByteCount
 
-    /// Blocks of an extent of `byteCount` > 0 plaintext bytes.
+    /// The number of blocks of an extent of `byteCount` plaintext bytes, at least 1.
     @inline(__always)
     package static func blockCount(_ byteCount: Int) -> Int {
         (byteCount + blockByteCount - 1) / blockByteCount
     }
 
-    /// Stored bytes of an extent of `byteCount` plaintext bytes.
+    /// The size of a sealed extent of `byteCount` plaintext bytes, in bytes.
     @inline(__always)
     package static func sealedByteCount(_ byteCount: Int) -> Int {
         byteCount + blockCount(byteCount) * tagByteCount
     }
 
-    /// Where block `number` begins in the stored extent.
+    /// Where block `number` begins in the sealed extent, in bytes.
     @inline(__always)
     package static func sealedOffset(ofBlock number: Int) -> Int {
         number * sealedBlockByteCount
@@ -42,12 +42,12 @@ package enum ExtentLayout {
 ///         17     16  item id
 ///         33      8  offset of the extent in the item, when it was sealed
 ///         41      8  number of the block
-///         49      1  1 for the extent's last block, else 0
+///         49      1  1 for the extent's last block, otherwise 0
 package struct BlockAssociatedData {
     /// The 50 bytes.
     package private(set) var bytes: [UInt8]
 
-    /// For block 0, as one that is not the last, of an extent that begins at byte `base` of the item.
+    /// Begins with block 0, not as the last one, of an extent at byte `base` of the item.
     package init(vault: VaultID, item: ItemID, base: Int) {
         var writer = ByteWriter(capacity: 50)
         writer.number(UInt8(1))
@@ -59,7 +59,7 @@ package struct BlockAssociatedData {
         bytes = writer.finish()
     }
 
-    /// Turns to another block of the same extent.
+    /// Switches to another block of the same extent.
     package mutating func select(block: Int, isLast: Bool) {
         for index in 0..<8 {
             bytes[41 + index] = UInt8(truncatingIfNeeded: block >> (8 * index))

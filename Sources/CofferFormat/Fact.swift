@@ -1,8 +1,8 @@
-/// One thing that a commit says: what is so, and which values this takes the place of.
+/// One statement of a commit: a value that holds from now on, and the values that it replaces.
 package struct Fact: Hashable, Sendable {
     /// The commits whose values of the same register the author had seen; ascending.
     package var replaces: [Dot]
-    /// What is so from now on.
+    /// The value that holds from now on.
     package var assertion: Assertion
 
     package init(_ assertion: Assertion, replaces: [Dot] = []) {
@@ -10,12 +10,12 @@ package struct Fact: Hashable, Sendable {
         self.replaces = replaces
     }
 
-    /// What it speaks of.
+    /// The register that the fact is about.
     package var register: Register { assertion.register }
 
     /// An entity, an attribute of it, and the value.
     package enum Assertion: Hashable, Sendable {
-        /// What an item is; it never changes.
+        /// The kind of an item; it never changes.
         case kind(ItemID, Kind)
         /// Permissions: the lower 12 bits of st_mode.
         case mode(ItemID, UInt16)
@@ -23,13 +23,13 @@ package struct Fact: Hashable, Sendable {
         case modified(ItemID, Int64)
         /// An extended attribute; nil if it was removed. Name of 1 to 255 bytes, value of up to 65,536.
         case extendedAttribute(ItemID, name: [UInt8], value: [UInt8]?)
-        /// The content of a file; nil says no more than that what it replaces is no longer wanted.
+        /// The content of a file; nil only states that the values that it replaces are no longer wanted.
         case content(ItemID, Content?)
-        /// Where an entry lies.
+        /// The place of an entry.
         case place(EntryID, Placement)
     }
 
-    /// What an item is.
+    /// The kind of an item.
     package enum Kind: Hashable, Sendable {
         case file, directory, fifo, socket
         /// A symbolic link with its target: 1 to 4095 bytes without NUL.
@@ -38,18 +38,18 @@ package struct Fact: Hashable, Sendable {
         case characterDevice(UInt64), blockDevice(UInt64)
     }
 
-    /// The content of a file, as those who read and write it know it.
+    /// The content of a file, as facts describe it.
     package struct Content: Hashable, Sendable {
-        /// The most bytes that stand for a content in a fact.
+        /// The largest size of `bytes`.
         package static let byteCountMax = 65_535
-        /// The most bytes of a file.
+        /// The largest size of a file, in bytes.
         package static let sizeMax = UInt64(1) << 62
 
-        /// What leads to the content; up to 65,535 bytes that are nothing but kept here.
+        /// The encoded content value; this target only stores it.
         package var bytes: [UInt8]
-        /// Bytes of the file.
+        /// The size of the file, in bytes.
         package var size: UInt64
-        /// The item that the content is sealed for, if it is not the one that has it.
+        /// The item for which the content is sealed; nil means the file itself.
         package var origin: ItemID?
 
         package init(bytes: [UInt8], size: UInt64, origin: ItemID? = nil) {
@@ -59,15 +59,16 @@ package struct Fact: Hashable, Sendable {
         }
     }
 
-    /// Where an entry lies, or that it was removed.
+    /// The place of an entry, or its removal.
     package struct Placement: Hashable, Sendable {
         /// The item that the entry leads to; the same in every fact about the entry.
         package var item: ItemID
-        /// Where it lies; nil if it was removed.
+        /// Where the entry lies; nil if it was removed.
         package var place: Place?
-        /// Where the author saw it before; nil if it is new.
+        /// Where the author saw the entry before; nil if it is new.
         package var previous: Place?
-        /// Of a removal that leaves the item without entries: the contents that its author had seen; ascending.
+        /// For a removal that leaves the item without entries, the contents that its author had seen;
+        /// ascending.
         package var seenContents: [Dot]
 
         package init(item: ItemID, place: Place?, previous: Place?, seenContents: [Dot] = []) {
@@ -79,9 +80,9 @@ package struct Fact: Hashable, Sendable {
     }
 }
 
-/// Where values are kept: an entity and one attribute of it.
+/// An entity and one of its attributes, which values are put into.
 ///
-/// Values of concurrent facts stand beside each other in it.
+/// Values of concurrent facts coexist in a register.
 package enum Register: Hashable, Sendable {
     case kind(ItemID)
     case mode(ItemID)
@@ -92,7 +93,7 @@ package enum Register: Hashable, Sendable {
 }
 
 extension Fact.Assertion {
-    /// What it speaks of.
+    /// The register that the assertion is about.
     package var register: Register {
         switch self {
         case .kind(let item, _): .kind(item)
@@ -104,7 +105,7 @@ extension Fact.Assertion {
         }
     }
 
-    /// The item that it speaks of, or that its entry leads to.
+    /// The item that the assertion is about, or to which its entry leads.
     package var item: ItemID {
         switch self {
         case .kind(let item, _), .mode(let item, _), .modified(let item, _), .content(let item, _): item

@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// Facts that are being read, one after the other; nothing is allocated by a count that was only claimed.
+/// Reads facts one after another; allocates nothing in proportion to a count that is only claimed.
 struct FactReader {
     private var cursor = ByteCursor()
     private var logs: [LogID] = []

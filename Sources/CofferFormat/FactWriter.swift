@@ -1,4 +1,4 @@
-/// Facts that are being written, one after the other.
+/// Writes facts one after another.
 struct FactWriter {
     private var writer = ByteWriter()
     private let logs: [LogID: UInt16]
@@ -102,7 +102,7 @@ struct FactWriter {
     private mutating func dots(_ dots: [Dot]) {
         writer.number(UInt16(dots.count))
         for dot in dots {
-            // Every log is in the list, which was made from these dots.
+            // The list was made from these dots, so it contains every log.
             writer.number(logs[dot.log] ?? 0)
             writer.number(dot.sequence)
         }

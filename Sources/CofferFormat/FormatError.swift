@@ -1,17 +1,17 @@
-/// Why bytes are not the record that they should be.
+/// Why bytes are not the expected record.
 package enum FormatError: Error, Equatable {
-    /// Another kind of file, or none of ours.
+    /// The bytes are another kind of file, or not a file of Coffer.
     case notThisKind
-    /// Written by a newer Coffer than this one.
+    /// A newer version of Coffer wrote the bytes.
     case newerVersion(found: UInt32, supported: UInt32)
-    /// Ends before its last field.
+    /// The bytes end before the last field.
     case truncated
-    /// Goes on behind its last field.
+    /// There are bytes after the last field.
     case trailingBytes
     /// A field has a value that the format forbids.
     case invalid(field: String)
-    /// A field has a number that a newer Coffer may know, such as another operation or role.
+    /// A field has a number that a newer version of Coffer may know, such as another operation or role.
     case unknown(field: String, found: UInt32)
-    /// Two records speak of one thing, of which one may.
+    /// Two records are about the same thing, although only one may be.
     case duplicate(field: String)
 }

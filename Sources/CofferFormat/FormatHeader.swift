@@ -1,7 +1,7 @@
-// What files, packs and signed records begin with.
+// The beginning of files, packs, and signed records.
 
 extension ByteWriter {
-    /// Magic of 8 characters, then the format version: 12 bytes.
+    /// Writes a magic of 8 characters, then the format version: 12 bytes.
     package mutating func header(_ magic: StaticString, version: UInt32) {
         append(Array("\(magic)".utf8))
         number(version)
@@ -9,7 +9,7 @@ extension ByteWriter {
 }
 
 extension ByteCursor {
-    /// Checks magic and format version.
+    /// Checks the magic and the format version.
     ///
     /// - Throws: `.notThisKind`, `.newerVersion`, `.truncated`, `.invalid`.
     package mutating func header(

@@ -1,6 +1,6 @@
 /// A random 128-bit identifier of one kind of thing; stored as 16 bytes.
 package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Bytes of every identifier.
+    /// The size of every identifier, in bytes.
     @inlinable package static var byteCount: Int { 16 }
 
     /// Bytes 0 to 7 and 8 to 15, each as a little-endian number.
@@ -12,14 +12,14 @@ package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringCon
         self.high = high
     }
 
-    /// Reads 16 bytes.
+    /// Reads 16 bytes; nil if there are not 16.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         low = Self.number(bytes[0..<8])
         high = Self.number(bytes[8..<16])
     }
 
-    /// Reads 32 hexadecimal digits.
+    /// Reads 32 lower-case hexadecimal digits; nil for any other text.
     package init?(hexadecimal: String) {
         let digits = hexadecimal.utf8.map { UInt8(truncatingIfNeeded: hexValue($0) ?? 255) }
         guard digits.count == 32, !digits.contains(255) else { return nil }
@@ -63,28 +63,28 @@ private func hexValue(_ digit: UInt8) -> Int? {
     }
 }
 
-/// Tells identifiers of profiles from others.
+/// Distinguishes identifiers of profiles from others.
 package enum ProfileKind {}
-/// Tells identifiers of vaults from others.
+/// Distinguishes identifiers of vaults from others.
 package enum VaultKind {}
-/// Tells identifiers of items from others.
+/// Distinguishes identifiers of items from others.
 package enum ItemKind {}
-/// Tells identifiers of packs from others.
+/// Distinguishes identifiers of packs from others.
 package enum PackKind {}
-/// Tells identifiers of devices from others.
+/// Distinguishes identifiers of devices from others.
 package enum DeviceKind {}
-/// Tells identifiers of directory entries from others.
+/// Distinguishes identifiers of directory entries from others.
 package enum EntryKind {}
 
-/// Names a profile.
+/// Identifies a profile.
 package typealias ProfileID = Identifier<ProfileKind>
-/// Names a vault, for all its members.
+/// Identifies a vault, for all its members.
 package typealias VaultID = Identifier<VaultKind>
-/// Names an item, whatever its name and place.
+/// Identifies an item, whatever its name and place.
 package typealias ItemID = Identifier<ItemKind>
-/// Names a pack.
+/// Identifies a pack.
 package typealias PackID = Identifier<PackKind>
-/// Names a device.
+/// Identifies a device.
 package typealias DeviceID = Identifier<DeviceKind>
-/// Names a directory entry, wherever it is moved.
+/// Identifies a directory entry, wherever it is moved.
 package typealias EntryID = Identifier<EntryKind>

@@ -1,38 +1,38 @@
 internal import CofferSystem
 
-/// Who somebody is, for those who may trust them: identity chain, transient key, and a name.
+/// A person's public data for other people: identity chain, transient key, and name.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERIC"
 ///          8      4  format version, 1
 ///         12      …  name (text)
 ///          …      2  number of links of the identity chain, 1 to 1024
-///          …      …  the links, each with its length (4) in front
+///          …      …  the links, each preceded by its length (4)
 ///          …    204  transient key
-///          …     64  signature of all bytes in front of it, by the current identity key
+///          …     64  signature of all bytes before it, by the current identity key
 package struct IdentityCardRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes that a card may have.
+    /// The largest size of a card, in bytes.
     package static let byteCountMax = 512 << 10
-    /// The most links of an identity chain that a card holds.
+    /// The largest number of links of an identity chain in a card.
     package static let linkCountMax = 1024
 
     /// The card as it was received.
     package let bytes: [UInt8]
-    /// What the person calls themselves: 1 to 255 bytes.
+    /// The name that the person uses: 1 to 255 bytes.
     package let name: String
     /// The whole identity chain, from link 0.
     package let links: [[UInt8]]
-    /// The transient key, as it is stored.
+    /// The record of the transient key.
     package let transientKey: [UInt8]
-    /// 64 bytes.
+    /// The signature by the current identity key: 64 bytes.
     package let signature: [UInt8]
 
     /// The bytes that are signed.
     package var signedBytes: [UInt8] { Array(bytes.dropLast(64)) }
 
-    /// Reads a card; checks no signature.
+    /// Reads a card; does not check the signature.
     ///
     /// - Throws: any `FormatError`.
     package init(_ bytes: [UInt8]) throws(FormatError) {
@@ -54,9 +54,9 @@ package struct IdentityCardRecord: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The bytes that are signed when a card is made.
+    /// The bytes to sign for a new card.
     ///
-    /// - Throws: `.invalid` for a name that is none, or too many links.
+    /// - Throws: `.invalid` if the name is not permitted, or there are too many links.
     package static func signed(
         name: String, links: [[UInt8]], transientKey: [UInt8]
     ) throws(FormatError) -> [UInt8] {

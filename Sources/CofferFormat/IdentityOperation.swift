@@ -1,8 +1,8 @@
 /// The public keys of a person.
 package struct IdentityPublicKeys: Hashable, Sendable {
-    /// What the person signs with.
+    /// The key that the person signs with.
     package let signing: SigningPublicKey
-    /// What others seal for the person with, together with a transient key.
+    /// The key that others seal data for the person with, together with a transient key.
     package let agreement: AgreementPublicKey
 
     package init(signing: SigningPublicKey, agreement: AgreementPublicKey) {
@@ -20,7 +20,7 @@ package struct IdentityPublicKeys: Hashable, Sendable {
 package enum IdentityOperation: ChainOperation {
     /// The first keys.
     case initialKeys(IdentityPublicKeys)
-    /// Keys that take the place of those before.
+    /// Keys that replace the current ones.
     case rollKeys(IdentityPublicKeys, possession: [UInt8])
     /// No key is valid from now on.
     case revoke
@@ -50,7 +50,7 @@ package enum IdentityOperation: ChainOperation {
         return writer.finish()
     }
 
-    /// Reads the fields of an operation; as `ChainOperation` says.
+    /// Reads the fields of an operation, as `ChainOperation` requires.
     package init(code: UInt16, body: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         switch code {
@@ -72,7 +72,8 @@ package enum IdentityOperation: ChainOperation {
             agreement: try cursor.bytes32(AgreementPublicKey.self, from: body))
     }
 
-    /// What the new key signs to show that it takes this place: chain id, previous head, the keys.
+    /// The message that the new key signs to prove that it belongs at this place: chain id, previous head,
+    /// the keys.
     package static func possessed(
         _ keys: IdentityPublicKeys, in chain: ChainID, after head: LinkHead
     ) -> [UInt8] {

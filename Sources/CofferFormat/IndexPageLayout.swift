@@ -1,22 +1,22 @@
 /// How the pages of an index are sealed (docs/format.md, "Index").
 ///
-/// A page of the database is `pageByteCount` bytes, of which SQLite leaves the last 40 to us: they take
-/// the nonce and the tag. A frame of the write-ahead log is sealed together with its 24-byte header.
+/// SQLite leaves the last 40 bytes of each page of `pageByteCount` bytes unused; they take the nonce and the
+/// tag. A frame of the write-ahead log is sealed together with its 24-byte header.
 package enum IndexPageLayout {
-    /// Bytes of a page, sealed or open.
+    /// The size of a page in bytes, sealed or open.
     package static let pageByteCount = 4096
-    /// Bytes at the end of each page that SQLite does not use.
+    /// How many bytes at the end of each page SQLite does not use.
     package static let reservedByteCount = 40
-    /// Bytes of a page that carry rows.
+    /// How many bytes of each page SQLite uses.
     package static let usableByteCount = pageByteCount - reservedByteCount
-    /// Bytes of the header of the write-ahead log, which is stored as SQLite wrote it.
+    /// The size of the header of the write-ahead log, which is stored as SQLite wrote it, in bytes.
     package static let logHeaderByteCount = 32
-    /// Bytes of the header in front of each page of the log.
+    /// The size of the header before each page of the write-ahead log, in bytes.
     package static let frameHeaderByteCount = 24
-    /// Bytes of a frame of the log.
+    /// The size of a frame of the write-ahead log, in bytes.
     package static let frameByteCount = frameHeaderByteCount + pageByteCount
 
-    /// Which file a page stands in.
+    /// The file that contains a page.
     package enum File: UInt8 {
         case database = 0
         case log = 1

@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// How the records of the intent log lie in its file (docs/format.md, "Intent log").
+/// How the records of the intent log are arranged in its file (docs/format.md, "Intent log").
 ///
 ///     offset  bytes  field
 ///          0      4  bytes of the record: a multiple of 4096, up to 256 KiB
@@ -8,30 +8,30 @@ internal import CofferSystem
 ///         28      …  ciphertext of the body
 ///          …     16  tag
 package enum IntentLayout {
-    /// Each record begins and ends at a multiple of this: no page is written twice, so none is torn that
-    /// was on disk already.
+    /// Each record begins and ends at a multiple of this size, so that no page that is on disk is written
+    /// again and torn.
     package static let unitByteCount = 4096
-    /// The most bytes of a record.
+    /// The largest size of a record, in bytes.
     package static let recordByteCountMax = 256 << 10
-    /// Where the nonce stands.
+    /// The offset of the nonce in a record.
     package static let nonceOffset = 4
-    /// Where the sealed body begins.
+    /// The offset of the sealed body in a record.
     package static let bodyOffset = 28
-    /// Bytes of the tag at the end.
+    /// The size of the tag at the end, in bytes.
     package static let tagByteCount = 16
-    /// Bytes of a record beside its body.
+    /// How many bytes a record is longer than its body.
     package static let overhead = bodyOffset + tagByteCount
-    /// The most bytes of a body.
+    /// The largest size of a body, in bytes.
     package static let bodyByteCountMax = recordByteCountMax - overhead
 
-    /// Bytes of the record whose body has `fields` bytes before it is filled up with zeros.
+    /// The size of a record whose body has `fields` bytes before it is padded with zeros.
     package static func recordByteCount(fields: Int) -> Int {
         (fields + overhead + unitByteCount - 1) / unitByteCount * unitByteCount
     }
 
-    /// The bytes that a record says it has, if it may have as many.
+    /// The size that a record states; nil if it is not a possible one.
     ///
-    /// - Parameter room: Bytes from the record's beginning to the end of the file.
+    /// - Parameter room: Bytes from the beginning of the record to the end of the file.
     package static func recordByteCount(_ head: RawSpan, room: Int) -> Int? {
         guard head.byteCount >= nonceOffset else { return nil }
         let count = Int(head.littleEndian(at: 0, as: UInt32.self))
@@ -42,7 +42,8 @@ package enum IntentLayout {
     }
 }
 
-/// The associated data of a record: 181 or 309 bytes that bind it to its place, and to the commit that it is built on.
+/// The associated data of a record: 181 or 309 bytes that bind it to its place, and to the commit that it is
+/// based on.
 ///
 ///     offset  bytes  field
 ///          0      1  format version, 1
@@ -52,10 +53,10 @@ package enum IntentLayout {
 ///         29      8  `commits` of the index's state row
 ///         37      …  `digests` of the index's state row
 package struct IntentAssociatedData: Sendable {
-    /// The 37 bytes, and those of `digests`.
+    /// The 37 bytes, followed by `digests`.
     package private(set) var bytes: [UInt8]
 
-    /// For records that are built on one commit; `select` sets the place.
+    /// Begins the data for records that are based on one commit; `select` sets the place.
     package init(vault: VaultID, commits: Int64, digests: [UInt8]) {
         var writer = ByteWriter(capacity: 37 + digests.count)
         writer.number(UInt8(1))
@@ -67,7 +68,7 @@ package struct IntentAssociatedData: Sendable {
         bytes = writer.finish()
     }
 
-    /// Turns to one record.
+    /// Switches to one record.
     package mutating func select(offset: Int, byteCount: Int) {
         bytes.withMutableRawSpan { bytes in
             bytes.storeLittleEndian(UInt64(offset), at: 17)

@@ -1,6 +1,6 @@
 package import CofferSystem
 
-/// The body of a record of the intent log: what was written, and items as they were afterwards.
+/// The body of a record of the intent log: the writes, and the items as they were after them.
 ///
 ///     offset  bytes  field
 ///          0      4  number of writes
@@ -12,22 +12,22 @@ package import CofferSystem
 ///                     16  nonce prefix
 ///                      4  epoch
 ///                      …  the sealed extent
-///          …      …  the rows, each with a 16-bit length in front
-///          …      …  zeros up to the end, as few as make the record end with a unit
+///          …      …  the rows, each preceded by its length (2)
+///          …      …  zeros up to the end, the fewest that make the record end at a multiple of the unit
 package struct IntentRecord: Equatable {
-    /// Bytes in front of the writes.
+    /// The size of the counts before the writes, in bytes.
     static let headByteCount = 8
 
     /// One extent that was written.
     package struct Write: Equatable, Sendable {
-        /// Bytes in front of the sealed extent.
+        /// The size of the fields before the sealed extent, in bytes.
         static let headByteCount = 40
 
-        /// The item's number.
+        /// The number of the item.
         package let item: Int64
         /// Where the extent begins in the item, in bytes.
         package let offset: Int64
-        /// Plaintext bytes, 1 to 1 MiB.
+        /// Plaintext bytes: 1 to 1 MiB.
         package let length: Int
         /// Bytes 0 to 7 of the nonce prefix, as a little-endian number.
         package let prefixLow: UInt64
@@ -48,12 +48,12 @@ package struct IntentRecord: Equatable {
         }
     }
 
-    /// What was written, in order, and where in the body the sealed extents lie.
+    /// The writes in their order, and where in the body their sealed extents are.
     package private(set) var writes: [(write: Write, sealed: Range<Int>)] = []
-    /// Where in the body the rows of items lie.
+    /// Where in the body the rows of the items are.
     package private(set) var rows: [Range<Int>] = []
 
-    /// Reads a body, in which nothing may be other than the one way to write it.
+    /// Reads a body, which must have the one permitted form.
     ///
     /// - Throws: `.truncated`, `.invalid`, `.trailingBytes`.
     package init(_ body: RawSpan) throws(FormatError) {
@@ -100,24 +100,24 @@ package struct IntentRecord: Equatable {
     }
 }
 
-/// The body of a record that is being put together in a buffer, without copies in between.
+/// The body of a record under construction, written directly into a buffer.
 ///
-/// First all writes, then all rows.
+/// All writes come before all rows.
 package struct IntentWriter {
     private let buffer: AlignedBuffer
     private var end = IntentRecord.headByteCount
     private var writeCount: UInt32 = 0
     private var rowCount: UInt32 = 0
 
-    /// Starts a body.
+    /// Begins a body.
     ///
-    /// - Parameter buffer: Has room for the longest record.
+    /// - Parameter buffer: Must have room for the longest record.
     package init(_ buffer: AlignedBuffer) {
         precondition(buffer.count >= IntentLayout.recordByteCountMax)
         self.buffer = buffer
     }
 
-    /// Whether nothing was added.
+    /// Whether nothing has been added.
     package var isEmpty: Bool { writeCount == 0 && rowCount == 0 }
 
     private func hasRoom(for count: Int) -> Bool { count <= IntentLayout.bodyByteCountMax - end }
@@ -150,9 +150,9 @@ package struct IntentWriter {
         return true
     }
 
-    /// Fills the body up, so that its record ends with a unit.
+    /// Pads the body, so that its record ends at a multiple of the unit.
     ///
-    /// - Returns: Bytes of the body, which begins where the buffer does.
+    /// - Returns: The size of the body, which begins at the beginning of the buffer, in bytes.
     package mutating func finish() -> Int {
         buffer.withMutableBytes(0..<IntentRecord.headByteCount) { head in
             head.storeLittleEndian(writeCount, at: 0)

@@ -2,7 +2,7 @@ internal import CofferSystem
 
 /// The first 44 bytes of a request to join, and of its refusal: magic, format version, vault id, invite id.
 ///
-/// The sealed part behind them is bound to them.
+/// They are associated data of the sealed part after them.
 struct JoinHeader: Equatable, Sendable {
     let vault: VaultID
     let invite: InviteID
@@ -12,7 +12,7 @@ struct JoinHeader: Equatable, Sendable {
         self.invite = invite
     }
 
-    /// Reads the header of a record of a kind.
+    /// Reads the header of a record with this magic.
     init(
         _ magic: StaticString, version: UInt32, from bytes: RawSpan, _ cursor: inout ByteCursor
     ) throws(FormatError) {

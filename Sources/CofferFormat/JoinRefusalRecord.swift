@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// What lies in the place of a join request once it is known that nobody is admitted by its invite.
+/// A refusal, which replaces a join request once its invite admits nobody.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERJN"
@@ -12,17 +12,19 @@ internal import CofferSystem
 package struct JoinRefusalRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// How many bytes each has: fewer than any request.
+    /// The size of every record, in bytes: smaller than any request.
     package static let byteCount = 44 + sealedByteCount
     private static let sealedByteCount = 24 + 1 + 16
 
-    /// The vault that somebody wanted to join.
+    /// The vault that the request was for.
     package let vault: VaultID
     /// The invite that admits nobody.
     package let invite: InviteID
     /// Nonce, ciphertext, tag.
     package let sealed: [UInt8]
 
+    /// Makes a record.
+    ///
     /// - Parameter sealed: 41 bytes.
     package init(vault: VaultID, invite: InviteID, sealed: [UInt8]) {
         self.vault = vault
@@ -30,7 +32,7 @@ package struct JoinRefusalRecord: Equatable, Sendable {
         self.sealed = sealed
     }
 
-    /// What the sealed part is bound to: 44 bytes.
+    /// The associated data of the sealed part: 44 bytes.
     package static func associatedData(vault: VaultID, invite: InviteID) -> [UInt8] {
         JoinHeader(vault: vault, invite: invite).bytes("COFFERJN", version: version)
     }

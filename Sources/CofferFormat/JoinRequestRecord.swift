@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// What somebody who was invited leaves at the remote.
+/// A request to join a vault, which an invited person leaves at the remote.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERJR"
@@ -13,12 +13,12 @@ internal import CofferSystem
 package struct JoinRequestRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes that a request may have.
+    /// The largest size of a request, in bytes.
     package static let byteCountMax = IdentityCardRecord.byteCountMax + 148
 
-    /// The vault that somebody wants to join.
+    /// The vault that the person wants to join.
     package let vault: VaultID
-    /// The invite that somebody has.
+    /// The invite that the person has.
     package let invite: InviteID
     /// Nonce, ciphertext, tag.
     package let sealed: [UInt8]
@@ -29,7 +29,7 @@ package struct JoinRequestRecord: Equatable, Sendable {
         self.sealed = sealed
     }
 
-    /// What the sealed part is bound to: 44 bytes.
+    /// The associated data of the sealed part: 44 bytes.
     package static func associatedData(vault: VaultID, invite: InviteID) -> [UInt8] {
         JoinHeader(vault: vault, invite: invite).bytes("COFFERJR", version: version)
     }

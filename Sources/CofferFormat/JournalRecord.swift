@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// What was done to the names of a vault and is not in facts yet (docs/format.md, "Journal").
+/// A change of names in a vault that is not in facts yet (docs/format.md, "Journal").
 ///
 ///     bytes  field
 ///         1  1 make, 2 link, 3 move, 4 exchange, 5 remove
@@ -8,21 +8,21 @@ internal import CofferSystem
 ///            of a symbolic link the length of its target 2 and the target; then a place.
 ///            link: item 16, a place. move, exchange: two places. remove: a place.
 ///
-/// A place is the item of the directory 16, the length of the name 1, and the name. Places are as they were
-/// shown when it was done.
+/// A place is the item of the directory 16, the length of the name 1, and the name, as it was shown at the time
+/// of the change.
 package enum JournalRecord: Equatable, Sendable {
-    /// An item was made, with its first name.
+    /// An item was created, with its first name.
     case make(Made, at: Place)
     /// An item got another name.
     case link(ItemID, at: Place)
-    /// A name was moved; what was there before is gone.
+    /// A name was moved; an entry at the second place is gone.
     case move(Place, to: Place)
-    /// Two names changed places.
+    /// Two names were exchanged.
     case exchange(Place, Place)
-    /// A name was taken away.
+    /// A name was removed.
     case remove(Place)
 
-    /// An item as it was made.
+    /// An item as it was created.
     package struct Made: Equatable, Sendable {
         /// Its number in the index.
         package var number: Int64
@@ -30,9 +30,9 @@ package enum JournalRecord: Equatable, Sendable {
         package var item: ItemID
         /// Type and permissions, as st_mode.
         package var mode: UInt32
-        /// When it was made, in nanoseconds since 1970.
+        /// When it was created, in nanoseconds since 1970.
         package var modified: Int64
-        /// What it is.
+        /// The kind of the item.
         package var kind: Fact.Kind
 
         package init(number: Int64, item: ItemID, mode: UInt32, modified: Int64, kind: Fact.Kind) {
@@ -52,7 +52,7 @@ package enum JournalRecord: Equatable, Sendable {
         case remove = 5
     }
 
-    /// Reads records that stand one behind the other.
+    /// Reads consecutive records.
     ///
     /// - Throws: any `FormatError`.
     package static func records(_ bytes: RawSpan) throws(FormatError) -> [JournalRecord] {
@@ -108,35 +108,37 @@ package enum JournalRecord: Equatable, Sendable {
     }
 }
 
-/// Records of the journal that are being written one behind the other, with nothing in between.
+/// Writes records of the journal one after another, with nothing in between.
 package struct JournalWriter {
     private var writer = ByteWriter()
-    /// How many there are.
+    /// The number of records.
     package private(set) var count = 0
 
-    /// No records.
+    /// Begins without records.
     package init() {}
 
-    /// Bytes of all records.
+    /// The size of all records, in bytes.
     package var byteCount: Int { writer.bytes.count }
 
-    /// A name in a directory, as whoever changes it has it.
+    /// A name in a directory, as the code that changes it has it.
     package struct End {
         let parent: ItemID
         let name: [UInt8]
 
-        /// - Parameter name: 1 to 255 bytes that can be a name.
+        /// Makes a place.
+        ///
+        /// - Parameter name: A valid name of 1 to 255 bytes.
         package init(_ name: [UInt8], in parent: ItemID) {
             self.parent = parent
             self.name = name
         }
     }
 
-    /// Notes that an item was made.
+    /// Records that an item was created.
     ///
     /// - Parameters:
-    ///   - device: Of a device node, its number.
-    ///   - target: Of a symbolic link, its target, of up to 65,535 bytes.
+    ///   - device: The number of a device node.
+    ///   - target: The target of a symbolic link, up to 65,535 bytes.
     package mutating func make(
         number: Int64, _ item: ItemID, mode: UInt32, modified: Int64, device: UInt64, target: [UInt8],
         at place: End
@@ -156,34 +158,34 @@ package struct JournalWriter {
         append(place)
     }
 
-    /// Notes that an item got another name.
+    /// Records that an item got another name.
     package mutating func link(_ item: ItemID, at place: End) {
         begin(.link)
         writer.identifier(item)
         append(place)
     }
 
-    /// Notes that a name was moved, in the place of what was there.
+    /// Records that a name was moved, and replaced an entry at the target.
     package mutating func move(_ source: End, to target: End) {
         begin(.move)
         append(source)
         append(target)
     }
 
-    /// Notes that two names changed places.
+    /// Records that two names were exchanged.
     package mutating func exchange(_ one: End, _ other: End) {
         begin(.exchange)
         append(one)
         append(other)
     }
 
-    /// Notes that a name was taken away.
+    /// Records that a name was removed.
     package mutating func remove(_ place: End) {
         begin(.remove)
         append(place)
     }
 
-    /// Gives the bytes away; there are no records afterwards.
+    /// Returns the bytes of all records, and begins again without records.
     package mutating func take() -> [UInt8] {
         defer {
             writer = ByteWriter(capacity: 4096)

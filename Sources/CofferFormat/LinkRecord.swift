@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// Which of the three chains a link belongs to.
+/// The kind of a chain.
 package enum ChainKind: UInt8, Sendable {
     /// The devices of a person.
     case device = 1
@@ -10,7 +10,7 @@ package enum ChainKind: UInt8, Sendable {
     case member = 3
 }
 
-/// A place in a chain: 40 bytes.
+/// A position in a chain: 40 bytes.
 package struct LinkHead: Hashable, Sendable {
     /// The number of the link, from 0.
     package let sequence: UInt64
@@ -23,7 +23,7 @@ package struct LinkHead: Hashable, Sendable {
     }
 }
 
-/// What a chain's links do: one case for each operation.
+/// The operations of a chain's links: one case for each.
 package protocol ChainOperation: Equatable, Sendable {
     /// The chain that has these operations.
     static var kind: ChainKind { get }
@@ -33,7 +33,7 @@ package protocol ChainOperation: Equatable, Sendable {
     var body: [UInt8] { get }
     /// Reads the fields of an operation.
     ///
-    /// - Throws: `.unknown` for an operation that this version does not have, any other `FormatError`.
+    /// - Throws: `.unknown` if this version does not know the operation; otherwise any `FormatError`.
     init(code: UInt16, body: RawSpan) throws(FormatError)
 }
 
@@ -56,17 +56,17 @@ package protocol ChainOperation: Equatable, Sendable {
 package struct LinkRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes that a link may have.
+    /// The largest size of a link, in bytes.
     package static let byteCountMax = 256 << 10
     private static let headByteCount = 83
     private static let sealByteCount = 96
     private static let overhead = 83 + 32 + 96
 
-    /// The link as it was received: what is hashed, sent on and kept is this, never an encoding made anew.
+    /// The link as it was received: these bytes are hashed, sent on, and stored, and never encoded again.
     package let bytes: [UInt8]
-    /// The chain that the link says to belong to.
+    /// The kind of the chain that the link claims to belong to.
     package let kind: ChainKind
-    /// Names that chain.
+    /// The id of that chain.
     package let chain: ChainID
     /// The number of the link, from 0.
     package let sequence: UInt64
@@ -78,17 +78,17 @@ package struct LinkRecord: Equatable, Sendable {
     package let code: UInt16
     /// The operation's fields.
     package let body: [UInt8]
-    /// Who signed.
+    /// The Ed25519 key that signed the link.
     package let signer: SigningPublicKey
-    /// The hash that the link says to have.
+    /// The hash that the link states.
     package let hash: LinkHash
     /// The signature of the hash: 64 bytes.
     package let signature: [UInt8]
 
-    /// The link's place.
+    /// The position of the link.
     package var head: LinkHead { LinkHead(sequence: sequence, hash: hash) }
 
-    /// The bytes that the hash is of: all in front of it.
+    /// The bytes that the hash covers: all bytes before it.
     package var hashedBytes: [UInt8] { Array(bytes.dropLast(Self.sealByteCount)) }
 
     /// Reads a link; checks neither hash nor signature.
@@ -117,7 +117,7 @@ package struct LinkRecord: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The bytes that are hashed when a link is made.
+    /// The bytes to hash for a new link.
     ///
     /// - Throws: `.invalid` if the link would be too long.
     package static func hashed(

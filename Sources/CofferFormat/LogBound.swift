@@ -1,4 +1,4 @@
-/// The last commit of a log that is accepted: 56 bytes.
+/// The last accepted commit of a log: 56 bytes.
 ///
 ///     offset  bytes  field
 ///          0     16  log id
@@ -7,7 +7,7 @@
 package struct LogBound: Hashable, Sendable {
     /// The log.
     package let log: LogID
-    /// The number of its last commit that counts.
+    /// The number of the last commit of the log that counts.
     package let sequence: UInt64
     /// The hash of that commit.
     package let hash: CommitHash
@@ -24,14 +24,14 @@ package struct LogBounds: Hashable, Sendable {
     /// In order, each log once.
     package let bounds: [LogBound]
 
-    /// None.
+    /// No bounds.
     package static let none = LogBounds(sorted: [])
 
     private init(sorted bounds: [LogBound]) {
         self.bounds = bounds
     }
 
-    /// Brings bounds into order.
+    /// Makes bounds; sorts them.
     ///
     /// - Throws: `.invalid` if there are too many, or two of one log.
     package init(_ bounds: [LogBound]) throws(FormatError) {

@@ -42,7 +42,7 @@ package struct CommitPoint: Hashable, Sendable {
     }
 }
 
-/// What is to be known of a log to go on with it behind its last commit that was applied.
+/// What is needed to continue a log after its last applied commit.
 ///
 ///     bytes  field
 ///        16  log id
@@ -50,16 +50,16 @@ package struct CommitPoint: Hashable, Sendable {
 ///         …  introduction: name, label (texts)
 ///         8  hybrid logical clock of the last commit
 ///        81  the last commit (`CommitPoint`)
-///         1  1 if a commit of the log changed anything, and the last such follows, else 0
+///         1  1 if the last commit that changed anything follows, 0 if there is none
 ///        81  that commit
 package struct LogSummary: Equatable, Sendable {
     /// The log.
     package let log: LogID
-    /// Whose it is.
+    /// The identity of the author.
     package let author: IdentityID
-    /// What author and device are called.
+    /// The names of the author and the device.
     package let introduction: LogIntroduction
-    /// The clock of the last commit.
+    /// The hybrid logical clock of the last commit.
     package var clock: UInt64
     /// The last commit.
     package var head: CommitPoint
@@ -101,7 +101,7 @@ package struct LogSummary: Equatable, Sendable {
         lastWrite?.write(into: &writer)
     }
 
-    /// Reads a summary that is alone.
+    /// Reads a summary that stands alone.
     ///
     /// - Throws: any `FormatError`.
     package init(_ bytes: [UInt8]) throws(FormatError) {
@@ -111,7 +111,7 @@ package struct LogSummary: Equatable, Sendable {
         try cursor.expectEnd(of: span)
     }
 
-    /// The summary alone.
+    /// The encoded summary.
     package var bytes: [UInt8] {
         var writer = ByteWriter()
         write(into: &writer)
