@@ -50,7 +50,7 @@ extension MemberOperation: ChainOperation {
         return writer.finish()
     }
 
-    /// Reads the fields of an operation; as `ChainOperation` says.
+    /// Reads the fields of an operation, as `ChainOperation` requires.
     package init(code: UInt16, body: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         switch code {

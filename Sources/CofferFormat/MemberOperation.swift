@@ -9,25 +9,25 @@
 ///             5  RotateKey: epoch start (140)
 ///             6  MemberKeysRolled: identity (32), its head (40), bounds
 ///             7  RestoreFromBackup: bounds
-///             8  Leave: successor, after a byte that is 1 (33), or a zero byte (1); bounds
+///             8  Leave: a byte 1 and the successor (33), or a zero byte (1); bounds
 ///
 /// A head is a sequence (8) and a link hash (32). Bounds are `LogBounds`.
 package enum MemberOperation: Equatable, Sendable {
-    /// The vault is shared from now on; its creator is its first owner, its key that of epoch 1.
+    /// The vault becomes shared; its creator is its first owner, and its key becomes that of epoch 1.
     case createVault(creator: IdentityID, head: LinkHead, commitment: EpochCommitment, wraps: WrapSetHash)
-    /// An identity becomes a member; the wrap set has one wrap, of the present epoch's key.
+    /// An identity becomes a member; the wrap set has one wrap, of the current epoch's key.
     case addMember(IdentityID, head: LinkHead, role: Role, invite: InviteID?, wraps: WrapSetHash)
-    /// A member gets another role; bounds only where a member may write no longer.
+    /// A member gets another role; there are bounds only if the member loses the right to write.
     case changeRole(IdentityID, role: Role, bounds: LogBounds)
     /// A member is removed, and the next epoch begins.
     case removeMember(IdentityID, start: EpochStart, bounds: LogBounds)
     /// The next epoch begins.
     case rotateKey(start: EpochStart)
-    /// The identity chain of a member has grown: other keys count now, or none.
+    /// The identity chain of a member has grown: other keys count now, or no keys.
     case memberKeysRolled(IdentityID, head: LinkHead, bounds: LogBounds)
-    /// The storage was restored: these are the last commits that it has.
+    /// The storage was restored to older commits; the bounds name the last commit that it has of each log.
     case restoreFromBackup(bounds: LogBounds)
-    /// The signer leaves; the last owner names another.
+    /// The signer leaves; a last owner names a successor.
     case leave(successor: IdentityID?, bounds: LogBounds)
 
     /// How an epoch begins: 140 bytes.
@@ -36,18 +36,18 @@ package enum MemberOperation: Equatable, Sendable {
     ///          0      4  epoch, at least 2
     ///          4     32  commitment to its key
     ///         36     72  the key of the epoch before, sealed under this one's
-    ///        108     32  hash of the wrap set for all who are members after this link
+    ///        108     32  hash of the wrap set for all members after this link
     package struct EpochStart: Hashable, Sendable {
-        /// Bytes of the sealed key.
+        /// The size of the sealed key, in bytes.
         package static let sealedKeyByteCount = 72
 
         /// The epoch that begins.
         package let epoch: Epoch
-        /// Tells its key from any other.
+        /// Distinguishes its key from any other.
         package let commitment: EpochCommitment
         /// The key of the epoch before, a sealed record: 72 bytes.
         package let sealedPrevious: [UInt8]
-        /// The set with one wrap for each member.
+        /// The hash of the set with one wrap for each member.
         package let wraps: WrapSetHash
 
         package init(

@@ -8,7 +8,7 @@ internal import CofferSystem
 ///         12     16  vault id
 ///         28      4  zero
 package struct PackHeader: Equatable {
-    /// Bytes of a header.
+    /// The size of a header, in bytes.
     package static let byteCount = 32
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1

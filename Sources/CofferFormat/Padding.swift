@@ -1,10 +1,12 @@
-/// How long a sealed record is made, so that its length tells little about what is in it.
+/// Pads records before they are sealed, so that their lengths reveal little about their contents.
 package enum Padding {
-    /// No record is shorter: one that only acknowledges looks like one that changes a little.
+    /// The smallest padded size: a record that only acknowledges looks like one that changes a little.
     package static let byteCountMin = 512
 
-    /// The padded length of so many bytes: PADMÉ (Nikitin et al., "Reducing Metadata Leakage from Encrypted
-    /// Files and Communication with PURBs", 2019), which adds at most 12 %.
+    /// The padded size of `count` bytes.
+    ///
+    /// PADMÉ (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with PURBs",
+    /// 2019), which adds at most 12 % above the minimum of 512 bytes.
     package static func byteCount(_ count: Int) -> Int {
         guard count > byteCountMin else { return byteCountMin }
         let exponent = Int.bitWidth - 1 - count.leadingZeroBitCount
@@ -13,7 +15,7 @@ package enum Padding {
         return (count + mask) & ~mask
     }
 
-    /// Puts the length (4 bytes) in front, and zeros behind.
+    /// Adds the length (4 bytes) before the content, and zeros after it.
     static func padded(_ content: [UInt8]) -> [UInt8] {
         let total = byteCount(content.count + 4)
         var writer = ByteWriter(capacity: total)
@@ -23,7 +25,7 @@ package enum Padding {
         return writer.finish()
     }
 
-    /// Takes off what `padded` put on, which must be that and nothing else.
+    /// Removes the padding, which must be exactly what `padded` adds.
     static func content(of padded: [UInt8]) throws(FormatError) -> [UInt8] {
         let span = unsafe padded.span.bytes
         var cursor = ByteCursor()

@@ -1,4 +1,4 @@
-/// The profile file: how to unlock, and a sealed body (docs/format.md, "Profile").
+/// The profile file: the unlock methods, and a sealed body (docs/format.md, "Profile").
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERPF"
@@ -6,21 +6,21 @@
 ///         12     16  profile id
 ///         28      8  created, nanoseconds since 1970
 ///         36      2  number of unlock methods, 1 to 16
-///         38      …  each method: kind (2), length (4), as many bytes
+///         38      …  each method: kind (2), length (4), and that many bytes
 ///          …      4  length of the sealed body, then the body
 package struct ProfileRecord: Equatable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes that a profile file may have.
+    /// The largest size of a profile file, in bytes.
     package static let byteCountMax = 16 << 20
     private static let magic: StaticString = "COFFERPF"
     private static let passphraseKind: UInt16 = 1
 
-    /// Names the profile.
+    /// The id of the profile.
     package let id: ProfileID
-    /// When the profile was made, in nanoseconds since 1970.
+    /// When the profile was created, in nanoseconds since 1970.
     package let created: Int64
-    /// 1 to 16 ways to the profile key, which are tried in turn.
+    /// The 1 to 16 unlock methods, which are tried in turn.
     package var unlockMethods: [PassphraseRecord]
     /// Nonce, ciphertext, tag.
     package var sealedBody: [UInt8]
@@ -32,7 +32,7 @@ package struct ProfileRecord: Equatable {
         self.sealedBody = sealedBody
     }
 
-    /// The associated data of the body: magic, version, profile id and creation date, 36 bytes.
+    /// The associated data of the body: magic, version, profile id, and time of creation, 36 bytes.
     package var associatedData: [UInt8] {
         var writer = ByteWriter(capacity: 36)
         writer.header(Self.magic, version: Self.version)
@@ -95,22 +95,22 @@ package struct ProfileRecord: Equatable {
 package struct PassphraseRecord: Equatable {
     /// The version of the verifier that is written, and the only one that is read.
     package static let verifierVersion: UInt16 = 1
-    /// Bytes of a sealed record of 32 bytes.
+    /// The size of a sealed record of 32 bytes, in bytes.
     package static let sealedKeyByteCount = 72
 
     /// The salt of Argon2id: 16 bytes.
     package let salt: [UInt8]
-    /// Passes of Argon2id as stored, in range or not: `PasswordHash` checks that.
+    /// The passes of Argon2id as stored; `PasswordHash` checks whether they are in range.
     package let passes: UInt32
-    /// Memory of Argon2id in KiB as stored, in range or not: `PasswordHash` checks that.
+    /// The memory of Argon2id in KiB as stored; `PasswordHash` checks whether it is in range.
     package let memory: UInt32
-    /// When the method was made, in nanoseconds since 1970.
+    /// When the method was created, in nanoseconds since 1970.
     package let created: Int64
-    /// Random bytes, sealed so that they open if the passphrase is right: 72 bytes.
+    /// Random bytes, sealed so that they open only with the right passphrase: 72 bytes.
     package let sealedVerifier: [UInt8]
-    /// The profile key, sealed under what the passphrase derives: 72 bytes.
+    /// The profile key, sealed under a key that is derived from the passphrase: 72 bytes.
     package let sealedProfileKey: [UInt8]
-    /// The hint, hidden but not protected; empty for none.
+    /// The hint, hidden but not secret; empty if there is none.
     package let sealedHint: [UInt8]
 
     package init(
@@ -126,7 +126,7 @@ package struct PassphraseRecord: Equatable {
         self.sealedHint = sealedHint
     }
 
-    /// What the verifier, the profile key and the hint are bound to: the profile id and bytes 0 to 33.
+    /// The associated data of the verifier, the profile key, and the hint: profile id and bytes 0 to 33.
     package static func associatedData(
         profile: ProfileID, salt: [UInt8], passes: UInt32, memory: UInt32, created: Int64
     ) -> [UInt8] {

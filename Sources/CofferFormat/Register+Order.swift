@@ -1,7 +1,8 @@
 extension Register {
-    /// The order of registers in a checkpoint: entity, then attribute, then the name of an extended attribute.
+    /// Orders the registers of a checkpoint: by entity, then attribute, then the name of an extended
+    /// attribute.
     ///
-    /// Items and entries are in one order, that of their identifiers.
+    /// Items and entries are in one sequence, ordered by their identifiers.
     package func precedes(_ other: Register) -> Bool {
         let (one, two) = (entity, other.entity)
         if one != two { return one < two }

@@ -1,9 +1,9 @@
 internal import CofferSystem
 
-/// What some registers of one item or entry hold, as an index keeps it.
+/// The values of some registers of one item or entry, as an index stores them.
 ///
-/// These are facts with the stamps of the commits that they came with.
-/// The record is a row of parts, by ascending stamp; without parts it is empty:
+/// These are facts with the stamps of their commits. The record is a sequence of parts, by ascending stamp;
+/// without values, it has no bytes:
 ///
 ///     bytes  field
 ///         8  clock of the stamp
@@ -16,7 +16,7 @@ package enum RegisterRecord {
     package struct Part: Equatable, Sendable {
         /// The commit.
         package var stamp: Stamp
-        /// What it said.
+        /// The values.
         package var assertions: [Fact.Assertion]
 
         package init(stamp: Stamp, assertions: [Fact.Assertion]) {
@@ -25,7 +25,7 @@ package enum RegisterRecord {
         }
     }
 
-    /// Writes parts, which are in the order of their stamps.
+    /// Encodes parts, which must be in the order of their stamps.
     package static func bytes(_ parts: [Part]) -> [UInt8] {
         var writer = ByteWriter(capacity: 160 * parts.count)
         for part in parts {
@@ -57,7 +57,7 @@ package enum RegisterRecord {
 }
 
 extension Stamp {
-    /// Bytes of a stamp in a record.
+    /// The size of a stamp in a record, in bytes.
     package static var byteCount: Int { 32 }
 
     /// Clock, log and sequence.
@@ -67,7 +67,7 @@ extension Stamp {
         return writer.finish()
     }
 
-    /// Reads `bytes`.
+    /// Reads a stamp that `bytes` encoded.
     ///
     /// - Throws: `.truncated`, `.trailingBytes`.
     package init(bytes: RawSpan) throws(FormatError) {
@@ -86,7 +86,7 @@ extension Dot {
         return writer.finish()
     }
 
-    /// Reads `bytes`.
+    /// Reads a dot that `bytes` encoded.
     ///
     /// - Throws: `.truncated`, `.trailingBytes`.
     package init(bytes: RawSpan) throws(FormatError) {

@@ -9,9 +9,9 @@ internal import CofferSystem
 ///         28     16  id of the remote pack
 ///         44      4  zero
 package struct RemotePackHeader: Equatable {
-    /// Bytes of a header.
+    /// The size of a header, in bytes.
     package static let byteCount = 48
-    /// The most bytes of a remote pack, header included.
+    /// The largest size of a remote pack in bytes, header included.
     package static let packByteCountMax = 16 << 20
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
@@ -19,7 +19,7 @@ package struct RemotePackHeader: Equatable {
 
     /// The vault whose content is in the pack.
     package let vault: VaultID
-    /// Names the pack.
+    /// The id of the remote pack.
     package let pack: PackID
 
     package init(vault: VaultID, pack: PackID) {

@@ -1,8 +1,8 @@
-/// What a member is in a vault.
+/// The role of a member in a vault; `Permission` in CofferTrust lists the rights of each.
 package enum Role: UInt8, Sendable, CaseIterable {
     /// May do everything.
     case owner = 1
-    /// May change membership, but makes no admins.
+    /// May read, write, and change the membership, but cannot make admins.
     case admin = 2
     /// May read and write.
     case writer = 3

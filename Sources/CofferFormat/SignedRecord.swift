@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// A commit or a checkpoint, as it is stored: a sealed body, signed as it stands.
+/// A commit or a checkpoint as it is stored: a sealed body, signed in its sealed form.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERCM" for a commit, "COFFERCP" for a checkpoint
@@ -13,9 +13,9 @@ internal import CofferSystem
 ///         60      n  the body, a sealed record; padded before it is sealed
 ///       60+n    177  the seal (`RecordSeal`), a sealed record
 ///
-/// Who wrote it stands in the seal: only members can tell.
+/// The author is named in the seal, so only members can tell who it is.
 package struct SignedRecord: Equatable, Sendable {
-    /// What the body is.
+    /// What kind of record it is.
     package enum Kind: Sendable {
         case commit, checkpoint
 
@@ -24,35 +24,36 @@ package struct SignedRecord: Equatable, Sendable {
 
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes of a record: 16 MiB.
+    /// The largest size of a record: 16 MiB.
     package static let byteCountMax = 16 << 20
-    /// Bytes in front of the body.
+    /// The size of the header before the body, in bytes.
     package static let headerByteCount = 60
-    /// Bytes by which a sealed record is longer than what is in it.
+    /// How many bytes a sealed record is longer than its plaintext.
     private static let sealOverhead = 40
     private static let sealByteCount = RecordSeal.byteCount + sealOverhead
 
     /// The record as it was received.
     package let bytes: [UInt8]
-    /// The vault that it says to belong to.
+    /// The vault that the record claims to belong to.
     package let vault: VaultID
-    /// The log that it says to be in, with its place there.
+    /// The log that the record claims to be in, and its sequence there.
     package let dot: Dot
-    /// The epoch under whose keys it is sealed.
+    /// The epoch under whose key the record is sealed.
     package let epoch: Epoch
 
-    /// The bytes in front of the body.
+    /// The bytes before the body.
     package var header: [UInt8] { Array(bytes.prefix(Self.headerByteCount)) }
     /// The sealed body.
     package var body: [UInt8] { Array(bytes[Self.headerByteCount...].dropLast(Self.sealByteCount)) }
     /// The sealed seal.
     package var seal: [UInt8] { Array(bytes.suffix(Self.sealByteCount)) }
-    /// What is signed, with the seal's own fields behind it.
+    /// The bytes that the signature covers, followed by the seal's own fields.
     package var signedBytes: [UInt8] { Array(bytes.dropLast(Self.sealByteCount)) }
 
     /// Reads a record; opens nothing.
     ///
-    /// - Throws: any `FormatError`; `.newerVersion` before anything else that a newer version might do otherwise.
+    /// - Throws: Any `FormatError`; `.newerVersion` before it checks anything that a newer version might
+    ///   define differently.
     package init(_ bytes: [UInt8], as kind: Kind) throws(FormatError) {
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
@@ -74,7 +75,7 @@ package struct SignedRecord: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The header of a record with a body of so many bytes, sealed.
+    /// The header of a record whose sealed body has `bodyByteCount` bytes.
     package static func header(
         _ kind: Kind, _ vault: VaultID, _ dot: Dot, _ epoch: Epoch, bodyByteCount: Int
     ) -> [UInt8] {
@@ -89,25 +90,25 @@ package struct SignedRecord: Equatable, Sendable {
     }
 }
 
-/// Who answers for a record, and by which right.
+/// The author of a record, and the author's right to make it.
 ///
 ///     offset  bytes  field
 ///          0     32  identity of the author
 ///         32      8  sequence of the head of the member chain, as the author knew it
 ///         40     32  hash of that link
 ///         72      1  1 if the record changes anything, 0 if it only acknowledges
-///         73     64  signature of all bytes in front of the seal, and of bytes 0 to 72, by the author
+///         73     64  signature of all bytes before the seal, and of bytes 0 to 72, by the author
 package struct RecordSeal: Equatable, Sendable {
-    /// Bytes of a seal.
+    /// The size of a seal, in bytes.
     package static let byteCount = 137
 
-    /// Who says to have made it.
+    /// The claimed author.
     package let author: IdentityID
     /// The head of the member chain that the author knew.
     package let members: LinkHead
     /// Whether the record changes anything.
     package let writes: Bool
-    /// 64 bytes.
+    /// The signature by the author: 64 bytes.
     package let signature: [UInt8]
 
     package init(author: IdentityID, members: LinkHead, writes: Bool, signature: [UInt8]) {
@@ -117,7 +118,7 @@ package struct RecordSeal: Equatable, Sendable {
         self.signature = signature
     }
 
-    /// Reads a seal; checks no signature.
+    /// Reads a seal; does not check the signature.
     package init(_ bytes: [UInt8]) throws(FormatError) {
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
@@ -130,7 +131,7 @@ package struct RecordSeal: Equatable, Sendable {
         try cursor.expectEnd(of: span)
     }
 
-    /// The bytes in front of the signature.
+    /// The bytes before the signature.
     package var signedBytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
         writer.bytes32(author)
@@ -144,13 +145,13 @@ package struct RecordSeal: Equatable, Sendable {
 }
 
 extension LinkHead {
-    /// Reads 40 bytes.
+    /// Reads a head: 40 bytes.
     init(_ cursor: inout ByteCursor, from bytes: RawSpan) throws(FormatError) {
         let sequence = try cursor.number(UInt64.self, from: bytes)
         self.init(sequence: sequence, hash: try cursor.bytes32(LinkHash.self, from: bytes))
     }
 
-    /// Writes 40 bytes.
+    /// Writes a head: 40 bytes.
     func write(into writer: inout ByteWriter) {
         writer.number(sequence)
         writer.bytes32(hash)

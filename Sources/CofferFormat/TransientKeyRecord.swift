@@ -15,24 +15,24 @@ internal import CofferSystem
 package struct TransientKeyRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// Bytes of the record.
+    /// The size of the record, in bytes.
     package static let byteCount = 204
 
     /// The record as it was received.
     package let bytes: [UInt8]
-    /// Whose key it is.
+    /// The identity whose key it is.
     package let identity: IdentityID
-    /// Names the key in wraps.
+    /// The id of the key, by which wraps refer to it.
     package let id: TransientKeyID
-    /// What is sealed with.
+    /// The public key that others seal for the identity with.
     package let agreement: AgreementPublicKey
-    /// When the key may first be used, in nanoseconds since 1970.
+    /// When the key becomes valid, in nanoseconds since 1970.
     package let from: Int64
-    /// When a newer one must take its place, in nanoseconds since 1970; after `from`.
+    /// When the key expires and a newer one must replace it, in nanoseconds since 1970; after `from`.
     package let until: Int64
     /// The identity key that signed.
     package let signer: SigningPublicKey
-    /// 64 bytes.
+    /// The signature: 64 bytes.
     package let signature: [UInt8]
 
     /// The bytes that are signed.
@@ -57,7 +57,7 @@ package struct TransientKeyRecord: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The bytes that are signed when a record is made.
+    /// The bytes to sign for a new record.
     package static func signed(
         identity: IdentityID, id: TransientKeyID, agreement: AgreementPublicKey, from: Int64, until: Int64,
         signer: SigningPublicKey

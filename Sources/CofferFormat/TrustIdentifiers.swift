@@ -1,34 +1,34 @@
-/// Tells identifiers of users from others.
+/// Distinguishes identifiers of users from others.
 package enum UserKind {}
-/// Tells identifiers of chains from others.
+/// Distinguishes identifiers of chains from others.
 package enum ChainIDKind {}
-/// Tells identifiers of logs from others.
+/// Distinguishes identifiers of logs from others.
 package enum LogKind {}
-/// Tells identifiers of transient keys from others.
+/// Distinguishes identifiers of transient keys from others.
 package enum TransientKeyKind {}
-/// Tells identifiers of invites from others.
+/// Distinguishes identifiers of invites from others.
 package enum InviteKind {}
 
-/// Names the identity chain and the device chain of a person; random.
+/// Identifies the identity chain and the device chain of a person; random.
 ///
-/// Others know the person by `IdentityID`, as anybody could take a random number that is another's.
+/// Others know the person by `IdentityID`, since anybody could choose the random number of another person.
 package typealias UserID = Identifier<UserKind>
-/// Names a trust chain: the user, or the vault.
+/// Identifies a trust chain: a user id, or a vault id.
 package typealias ChainID = Identifier<ChainIDKind>
-/// Names the commits of one device in one vault.
+/// Identifies the log of one device in one vault.
 package typealias LogID = Identifier<LogKind>
-/// Names a transient key.
+/// Identifies a transient key.
 package typealias TransientKeyID = Identifier<TransientKeyKind>
-/// Names an invite; comes out of its secret.
+/// Identifies an invite; derived from its secret.
 package typealias InviteID = Identifier<InviteKind>
 
 extension Identifier where Kind == ChainIDKind {
-    /// The chains of a person.
+    /// The id of a person's chains.
     package init(_ user: UserID) {
         self.init(low: user.low, high: user.high)
     }
 
-    /// The member chain of a vault.
+    /// The id of a vault's member chain.
     package init(_ vault: VaultID) {
         self.init(low: vault.low, high: vault.high)
     }

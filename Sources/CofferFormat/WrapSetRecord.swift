@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// The key of one epoch, wrapped for several members, and signed by who wrapped it.
+/// The key of one epoch, wrapped for several members, and signed by the member who wrapped it.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERWS"
@@ -11,22 +11,22 @@ internal import CofferSystem
 ///         36      …  the wraps, in ascending order of identity ids; each:
 ///                     32  identity id
 ///                      2  suite
-///                      2  length, then as many bytes
+///                      2  length, then that many bytes
 ///          …     32  the wrapper's Ed25519 public key
-///          …     64  signature of all bytes in front of it
+///          …     64  signature of all bytes before it
 package struct WrapSetRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1
-    /// The most bytes that a set may have.
+    /// The largest size of a set, in bytes.
     package static let byteCountMax = 8 << 20
 
     /// The key of an epoch for one member.
     package struct Wrap: Equatable, Sendable {
-        /// For whom it is.
+        /// The member that the wrap is for.
         package let identity: IdentityID
-        /// How it is sealed; this version knows 1.
+        /// How the key is sealed; this version knows suite 1.
         package let suite: UInt16
-        /// What the suite makes of the key.
+        /// The sealed key, as the suite defines it.
         package let sealed: [UInt8]
 
         package init(identity: IdentityID, suite: UInt16, sealed: [UInt8]) {
@@ -38,15 +38,15 @@ package struct WrapSetRecord: Equatable, Sendable {
 
     /// The set as it was received.
     package let bytes: [UInt8]
-    /// The vault whose key it is.
+    /// The vault of the key.
     package let vault: VaultID
-    /// The epoch whose key it is.
+    /// The epoch of the key.
     package let epoch: Epoch
-    /// In ascending order of identities, each once.
+    /// The wraps in ascending order of identity ids, each identity once.
     package let wraps: [Wrap]
-    /// Who wrapped.
+    /// The Ed25519 key that signed the set.
     package let signer: SigningPublicKey
-    /// 64 bytes.
+    /// The signature: 64 bytes.
     package let signature: [UInt8]
 
     /// The bytes that are signed.
@@ -54,7 +54,7 @@ package struct WrapSetRecord: Equatable, Sendable {
 
     /// Reads a set; does not check the signature.
     ///
-    /// Wraps of unknown suites are kept as they are: they hurt nobody but those they are for.
+    /// Keeps wraps of unknown suites as they are: they affect only the members that they are for.
     ///
     /// - Throws: any `FormatError`.
     package init(_ bytes: [UInt8]) throws(FormatError) {
@@ -87,7 +87,7 @@ package struct WrapSetRecord: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The bytes that are signed when a set is made, with the wraps brought into order.
+    /// The bytes to sign for a new set; sorts the wraps.
     package static func signed(
         vault: VaultID, epoch: Epoch, wraps: [Wrap], signer: SigningPublicKey
     ) -> [UInt8] {
