@@ -2,19 +2,19 @@ internal import CSQLite
 package import CofferFormat
 package import CofferSystem
 
-/// Why the store could not do what it was asked.
+/// Why the store failed.
 package enum StoreError: Error {
     /// A call of the operating system failed.
     case system(SystemError)
-    /// Bytes of the index or of a pack are not what was sealed; `place` says where.
+    /// Bytes of the index or of a pack are not what was sealed there; `place` names them.
     case damaged(place: String)
-    /// The index or a pack was written in a format that this version does not know.
+    /// A newer version wrote the index or pack, or it is not one.
     case format(FormatError, place: String)
-    /// There is no room for the change; nothing was changed.
+    /// There is no space for the change; nothing changed.
     case noSpace
-    /// SQLite refused; a mistake of ours or a broken index.
+    /// SQLite failed: a mistake in Coffer, or a broken index.
     case index(code: Int32, message: String)
-    /// An earlier failure made it unsafe to go on writing; reading still works.
+    /// An earlier failure made further writing unsafe; reading still works.
     case stopped(reason: String)
 
     init(_ error: SystemError) {
@@ -34,7 +34,7 @@ extension StoreError: CustomStringConvertible {
         case .damaged(let place): "\(place) is damaged"
         case .format(.newerVersion(let found, let supported), let place):
             "\(place) has format \(found), and this version of coffer reads up to \(supported)"
-        case .format(_, let place): "\(place) is not what it should be, or damaged"
+        case .format(_, let place): "\(place) is damaged, or of an unexpected kind"
         case .noSpace: "no space left on the disk that holds the profile"
         case .index(let code, let message): "the index cannot be used: \(message) (\(code))"
         case .stopped(let reason): "writing has stopped: \(reason)"

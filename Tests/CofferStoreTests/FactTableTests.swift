@@ -149,7 +149,7 @@ import Testing
         try expectLookups(index, entries, seed)
         // These rows do not fit each other, but the sums must.
         let problems = try index.makeReader().problems()
-        #expect(!problems.contains { $0.contains("missing, doubled") }, "seed \(seed): \(problems)")
+        #expect(!problems.contains { $0.contains("missing, duplicated") }, "seed \(seed): \(problems)")
         _ = test
     }
 

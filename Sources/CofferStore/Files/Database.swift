@@ -99,7 +99,7 @@ final class Database {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             throw .damaged(place: fileSystem.files.damagedPlace ?? "the index")
         case SQLITE_CONSTRAINT:
-            throw .damaged(place: "the index, which has a row already that is to be new,")
+            throw .damaged(place: "the index, which already has a row that should be new,")
         default:
             throw .index(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
         }

@@ -1,8 +1,8 @@
 package import CofferFormat
 
-/// The contents of a vault's items as of one commit, while others go on changing them.
+/// The contents of a vault's items as of one commit, while other connections may change them.
 ///
-/// As long as it lives, the index's log cannot start from its beginning.
+/// As long as it exists, the index's log cannot restart from its beginning.
 package final class ContentReader {
     private let database: Database
     private let item: Statement, extents: Statement, last: Statement, content: Statement, pages: Statement
@@ -23,21 +23,21 @@ package final class ContentReader {
             #"SELECT max("offset") FROM extents WHERE item = ? AND "offset" < ?"#)
         content = try database.prepare("SELECT sealed FROM contents WHERE number = ?")
         pages = try database.prepare("SELECT \(RemotePageRow.columns) FROM remote_pages WHERE item = ?")
-        // The first read fixes what all others see.
+        // The first read fixes the commit that all later reads see.
         try database.execute("BEGIN; SELECT commits FROM state")
     }
 
-    /// An item.
+    /// An item; nil if there is none with this number.
     package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
         let row = try item.first({ $0.bind(1, number) }, { ItemRow($0) })
         if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
         return row
     }
 
-    /// A range, and where on a remote its extent stands; nil if on none.
+    /// A range, and the place of its extent on a remote; nil if it is on none.
     package typealias PlacedExtent = (row: ExtentRow, remote: SealedPlace?)
 
-    /// Up to `limit` ranges of an item, in order, from behind `offset` on.
+    /// Up to `limit` ranges of an item after `offset`, in order.
     package func extents(
         of item: Int64, after offset: Int64, limit: Int
     ) throws(StoreError) -> [PlacedExtent] {
@@ -76,7 +76,7 @@ package final class ContentReader {
             }, { $0.integer(0) }) ?? 0
     }
 
-    /// Bytes of all ranges by the epoch that they are sealed under.
+    /// The bytes of all ranges, by the epoch that they are sealed under.
     package func byteCountsByEpoch() throws(StoreError) -> [Epoch: Int64] {
         var counts: [Epoch: Int64] = [:]
         let sums = try database.prepare("SELECT epoch, sum(length) FROM extents GROUP BY epoch")
@@ -87,12 +87,12 @@ package final class ContentReader {
         return counts
     }
 
-    /// A sealed extent that lies in a row.
+    /// The sealed extent in a row; nil if there is no such row.
     package func content(_ number: Int64) throws(StoreError) -> [UInt8]? {
         try content.first({ $0.bind(1, number) }, { $0.bytes(0) })
     }
 
-    /// The pages of an item's content that stand on a remote.
+    /// The pages of an item's content that are on a remote.
     package func pages(of item: Int64) throws(StoreError) -> [RemotePageRow] {
         var rows: [RemotePageRow] = []
         try pages.each({ $0.bind(1, item) }) { row throws(StoreError) in

@@ -1,6 +1,6 @@
-/// All that is asked of the tables of facts, and done to them.
+/// All queries on the tables of facts, and all changes of them.
 ///
-/// Nothing of it reads a whole table, but for `logs`, which has a row for each device.
+/// None reads a whole table, except `logs`, which has a row for each device.
 enum FactQuery: Int, CaseIterable {
     case item, insertItem, putItem, removeItem, united, putBack
     case entry, insertEntry, putEntry, removeEntry
@@ -100,7 +100,7 @@ enum FactQuery: Int, CaseIterable {
     }
 }
 
-/// The prepared statements of the tables of facts, each prepared when it is first needed.
+/// The prepared statements for the tables of facts; each is prepared when it is first needed.
 final class FactStatements {
     private unowned let database: Database
     private var statements = [Statement?](repeating: nil, count: FactQuery.allCases.count)

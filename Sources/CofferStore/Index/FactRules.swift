@@ -1,17 +1,17 @@
-/// What must hold between rows of the tables of facts.
+/// Rules that must hold between rows of the tables of facts.
 ///
-/// Each query gives the item or entry that breaks the rule.
+/// Each query returns the items or entries that break the rule.
 enum FactRules {
     static let all: [(text: String, query: String)] = [
         (
-            "The first entry of an item leads elsewhere: facts of item",
+            "The first entry of an item belongs elsewhere: facts of item",
             """
             SELECT lower(hex(i.id)) FROM fact_items i LEFT JOIN fact_entries e ON e.id = i.first
             WHERE i.first IS NOT NULL AND (e.item IS NOT i.id OR e.flags & 16)
             """
         ),
         (
-            "An entry is not known to its item: facts of entry",
+            "An entry is missing from its item: facts of entry",
             """
             SELECT lower(hex(e.id)) FROM fact_entries e LEFT JOIN fact_items i ON i.id = e.item
             WHERE e.item IS NOT NULL AND (i.id IS NULL OR (e.flags & 16 = 0 AND i.first IS NOT e.id))
@@ -50,14 +50,14 @@ enum FactRules {
             """
         ),
         (
-            "Extended attributes belong to an item that is not known: facts of item",
+            "Extended attributes belong to an unknown item: facts of item",
             """
             SELECT DISTINCT lower(hex(item)) FROM fact_attributes
             WHERE item NOT IN (SELECT id FROM fact_items)
             """
         ),
         (
-            "A number leads to a missing item, or several do: facts of item",
+            "A number belongs to a missing item, or to several: facts of item",
             """
             SELECT lower(hex(id)) FROM fact_items WHERE number IS NOT NULL
             AND ((number NOT IN (SELECT number FROM items) AND NOT EXISTS (SELECT 1 FROM journal))

@@ -1,6 +1,6 @@
-/// The tables that an index has in a vault that takes part in sync (docs/format.md, "Tables of facts").
+/// The additional tables of an index whose vault syncs (docs/format.md, "Tables of facts").
 enum FactSchema {
-    /// In the database's user_version, once the tables are there.
+    /// The database's user_version, once it has these tables.
     static let version: Int64 = 2
 
     static let create = """

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import CofferFormat
 
-// Extents, small contents, packs.
+// Extents, small contents, and packs.
 extension Index {
     /// The ranges of an item that overlap `range`, in order.
     package func extents(of item: Int64, overlapping range: Range<Int64>) throws(StoreError) -> [ExtentRow] {
@@ -20,7 +20,7 @@ extension Index {
         return rows
     }
 
-    /// Ranges of any item, in the order of items and offsets, from behind (`item`, `offset`) on.
+    /// Ranges of any item after (`item`, `offset`), in the order of items and offsets.
     package func extents(after item: Int64, _ offset: Int64, limit: Int) throws(StoreError) -> [ExtentRow] {
         var rows: [ExtentRow] = []
         try statements.extentsAfter.each(
@@ -44,14 +44,14 @@ extension Index {
         return row
     }
 
-    /// Stores a range that overlaps no other.
+    /// Stores a range, which must not overlap another.
     package func insert(_ row: ExtentRow) throws(StoreError) {
         try statements.putExtent.run { row.bind(to: $0) }
         digest.add(.extents, digest.hash(.extents) { row.digest(into: &$0) })
         changes += 1
     }
 
-    /// Removes a range, which must be as it is stored.
+    /// Removes a range, which must equal the stored one.
     package func remove(_ row: ExtentRow) throws(StoreError) {
         try statements.removeExtent.run {
             $0.bind(1, row.item)
@@ -63,7 +63,7 @@ extension Index {
 
     /// Stores a small sealed extent in a row.
     ///
-    /// - Parameter live: Plaintext bytes of it that ranges refer to.
+    /// - Parameter live: The number of its plaintext bytes that ranges refer to.
     /// - Returns: The row's number.
     package func insertContent(_ sealed: [UInt8], live: Int64) throws(StoreError) -> Int64 {
         try statements.insertContent.run {
@@ -76,12 +76,12 @@ extension Index {
         return number
     }
 
-    /// A sealed extent that lies in a row.
+    /// The sealed extent in a row; nil if there is no such row.
     package func content(_ number: Int64) throws(StoreError) -> [UInt8]? {
         try statements.content.first({ $0.bind(1, number) }, { $0.bytes(0) })
     }
 
-    /// Changes how many bytes of a row are live; a row without any goes away.
+    /// Changes the number of live bytes of a row; removes the row if none are left.
     package func addLive(_ difference: Int64, toContent number: Int64) throws(StoreError) {
         guard let old = try statements.contentLive.first({ $0.bind(1, number) }, { $0.integer(0) }) else {
             throw .damaged(place: "row \(number) of the index's contents")
@@ -117,7 +117,7 @@ extension Index {
         return rows
     }
 
-    /// A fresh number for a pack.
+    /// A new number for a pack.
     package func nextPackNumber() -> Int64 {
         defer { counters.pack += 1 }
         return counters.pack
@@ -131,7 +131,7 @@ extension Index {
         changes += 1
     }
 
-    /// Removes a pack, which must be as it is stored.
+    /// Removes a pack, which must equal the stored one.
     package func remove(_ row: PackRow) throws(StoreError) {
         try statements.removePack.run { $0.bind(1, row.number) }
         digest.subtract(.packs, digest.hash(.packs) { row.digest(into: &$0) })

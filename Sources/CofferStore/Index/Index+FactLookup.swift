@@ -1,8 +1,8 @@
 package import CofferFormat
 
-// Which items and entries there are, by other keys than their own. Names of directories are as in rows.
+// Lookups of items and entries by keys other than their ids. Names of directories are as in rows.
 extension Index {
-    /// The names of an item's extended attributes of which there are facts, ascending.
+    /// The names of an item's extended attributes about which there are facts, ascending.
     package func attributeNames(of item: ItemID) throws(StoreError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try factStatements[.attributeNames].each(
@@ -14,17 +14,17 @@ extension Index {
         return names
     }
 
-    /// The directories that are shown as a part of this one, ascending.
+    /// The directories that are shown as part of this one, ascending.
     package func factItems(unitedWith item: ItemID) throws(StoreError) -> [ItemID] {
         try identifiers(.united) { $0.bind(1, item) }
     }
 
-    /// The directories that do not lie where facts say.
+    /// The directories that were put back from their stated places.
     package func putBackFactItems() throws(StoreError) -> [ItemID] {
         try identifiers(.putBack) { _ in }
     }
 
-    /// The entries of an item, but for its `first`.
+    /// The entries of an item, except its `first`.
     package func otherFactEntries(of item: ItemID) throws(StoreError) -> [EntryID] {
         try identifiers(.others) { $0.bind(1, item) }
     }
@@ -34,7 +34,7 @@ extension Index {
         try identifiers(.copies) { $0.bind(1, item) }
     }
 
-    /// Entries whose place is in a directory, from behind `last` on; ascending.
+    /// Entries whose place is in a directory, after `last`; ascending.
     package func factEntries(
         placedIn parent: ItemID, after last: EntryID?, limit: Int
     ) throws(StoreError) -> [EntryID] {
@@ -45,12 +45,12 @@ extension Index {
         }
     }
 
-    /// Whether an active entry's place is in a directory.
+    /// Whether the place of any active entry is in a directory.
     package func hasActiveFactEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
         try factStatements[.activePlaced].first({ $0.bind(1, parent) }, { _ in true }) ?? false
     }
 
-    /// The entries that claim a place in an item, but have another; ascending.
+    /// The entries that claim a place in an item, but have another one; ascending.
     package func orphanedFactEntries(of parent: ItemID) throws(StoreError) -> [EntryID] {
         try identifiers(.orphans) { $0.bind(1, parent) }
     }
@@ -65,12 +65,12 @@ extension Index {
         try entries(.wanting, at: name)
     }
 
-    /// The entries that are shown at a place that is not the slot they are in.
+    /// The entries that are shown at a place other than their slot.
     package func factEntries(shownElsewhereAt place: Place) throws(StoreError) -> [EntryID] {
         try entries(.shownElsewhere, at: place)
     }
 
-    /// Entries shown in a directory, with names behind `last`; by ascending name.
+    /// Entries shown in a directory, with names after `last`; by ascending name.
     package func factEntries(
         shownIn parent: ItemID, after last: EntryName?, limit: Int
     ) throws(StoreError) -> [EntryID] {
@@ -81,12 +81,12 @@ extension Index {
         }
     }
 
-    /// Entries that are shown otherwise than when they were last taken; ascending.
+    /// Entries that are shown differently than when they were last taken; ascending.
     package func changedFactEntries(limit: Int) throws(StoreError) -> [EntryID] {
         try identifiers(.changed) { $0.bind(1, Int64(limit)) }
     }
 
-    /// Items of which there are facts, from the first behind `last` on; ascending.
+    /// Items about which there are facts, after `last`; ascending.
     package func factItems(after last: ItemID?, limit: Int) throws(StoreError) -> [ItemID] {
         try identifiers(.itemIDs) {
             if let last { $0.bind(1, last) } else { $0.bind(1, []) }
@@ -94,7 +94,7 @@ extension Index {
         }
     }
 
-    /// Entries of which there are facts, from the first behind `last` on; ascending.
+    /// Entries about which there are facts, after `last`; ascending.
     package func factEntries(after last: EntryID?, limit: Int) throws(StoreError) -> [EntryID] {
         try identifiers(.entryIDs) {
             if let last { $0.bind(1, last) } else { $0.bind(1, []) }
@@ -102,13 +102,13 @@ extension Index {
         }
     }
 
-    /// The highest item of which there are facts, below an identifier; nil if there is none.
+    /// The highest item below an identifier about which there are facts; nil if there is none.
     package func lastFactItem(below end: ItemID) throws(StoreError) -> ItemID? {
         let found: [ItemID] = try identifiers(.lastItem) { $0.bind(1, end) }
         return found.first
     }
 
-    /// The highest entry of which there are facts, below an identifier; nil if there is none.
+    /// The highest entry below an identifier about which there are facts; nil if there is none.
     package func lastFactEntry(below end: EntryID) throws(StoreError) -> EntryID? {
         let found: [EntryID] = try identifiers(.lastEntry) { $0.bind(1, end) }
         return found.first

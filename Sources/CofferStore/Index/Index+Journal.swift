@@ -1,8 +1,8 @@
-/// A record of the journal: a change of the tree of which no facts are made yet.
+/// A record of the journal: a change of the tree that has not become facts yet.
 package struct JournalRow: Equatable, Sendable {
-    /// Its place in the order of the changes; from 1 on, and never used twice.
+    /// Its place in the order of the changes; from 1 on, and never reused.
     package var number: Int64
-    /// What was changed, as whoever appends it likes it.
+    /// The change, in a format that the caller chooses.
     package var record: [UInt8]
 
     package init(number: Int64, record: [UInt8]) {
@@ -16,11 +16,11 @@ package struct JournalRow: Equatable, Sendable {
     }
 }
 
-// What was changed on this device and is not in facts yet; in indexes that have the tables of facts.
+// Changes on this device that have not become facts yet; only for indexes with the tables of facts.
 extension Index {
     /// Appends a record to the journal.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The record's number.
     @discardableResult
     package func appendToJournal(_ record: [UInt8]) throws(StoreError) -> Int64 {
         let number = if let next = nextJournalNumber { next } else { try readNextJournalNumber() }
@@ -38,7 +38,7 @@ extension Index {
         return next + 1
     }
 
-    /// Records of the journal, from behind `number` on, in order.
+    /// Records of the journal after `number`, in order.
     package func journal(after number: Int64, limit: Int) throws(StoreError) -> [JournalRow] {
         var rows: [JournalRow] = []
         try factStatements[.journal].each(
@@ -53,7 +53,7 @@ extension Index {
         return rows
     }
 
-    /// Removes the records of the journal up to and with `number`.
+    /// Removes the records of the journal up to and including `number`.
     package func removeJournal(upTo number: Int64) throws(StoreError) {
         var last: Int64 = .min
         var removed: Int64 = 0
@@ -74,7 +74,7 @@ extension Index {
         if after != state { try putFactState(after, replacing: state) }
     }
 
-    /// Notes that an item has changes that are not in facts; noting it twice is once.
+    /// Marks an item as having changes that are not in facts yet; has no effect the second time.
     package func noteUnsent(_ item: Int64) throws(StoreError) {
         try factStatements[.insertUnsent].run { $0.bind(1, item) }
         guard database.changedRowCount > 0 else { return }
@@ -82,7 +82,7 @@ extension Index {
         changes += 1
     }
 
-    /// Numbers of items that have changes that are not in facts, from behind `item` on, ascending.
+    /// Numbers of the items marked by `noteUnsent`, after `item`, ascending.
     package func unsentItems(after item: Int64, limit: Int) throws(StoreError) -> [Int64] {
         var items: [Int64] = []
         try factStatements[.unsent].each(
@@ -97,7 +97,7 @@ extension Index {
         return items
     }
 
-    /// Forgets that an item has changes; one that was not noted stays so.
+    /// Removes the mark of an item, if it has one.
     package func removeUnsent(_ item: Int64) throws(StoreError) {
         try factStatements[.removeUnsent].run { $0.bind(1, item) }
         guard database.changedRowCount > 0 else { return }
@@ -105,7 +105,7 @@ extension Index {
         changes += 1
     }
 
-    /// Forgets the changes of all items up to and with `item`.
+    /// Removes the marks of all items up to and including `item`.
     package func removeUnsent(upTo item: Int64) throws(StoreError) {
         while true {
             let page = try unsentItems(after: .min, limit: 256).filter { $0 <= item }

@@ -1,10 +1,10 @@
 package import CofferFormat
 
-// What stands on a remote.
+// Extents and pages that are on a remote.
 extension Index {
-    /// Notes a sealed extent that stands on a remote.
+    /// Records a sealed extent that is on a remote.
     ///
-    /// - Parameter live: Bytes of ranges that refer to it.
+    /// - Parameter live: The bytes of ranges that refer to it.
     /// - Returns: The number of its row.
     package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(StoreError) -> Int64 {
         try statements.insertRemoteExtent.run {
@@ -19,7 +19,7 @@ extension Index {
         return row.number
     }
 
-    /// Where on a remote a sealed extent stands.
+    /// The place of a sealed extent on a remote.
     package func remoteExtent(_ number: Int64) throws(StoreError) -> RemoteExtentRow {
         guard
             let row = try statements.remoteExtent.first(
@@ -29,9 +29,10 @@ extension Index {
         return row
     }
 
-    /// Changes how many bytes of ranges refer to an extent on a remote; without any it is forgotten.
+    /// Changes the number of bytes of ranges that refer to an extent on a remote; removes the row if none are
+    /// left.
     ///
-    /// - Returns: How many do now.
+    /// - Returns: The new number.
     @discardableResult
     package func addLive(_ difference: Int64, toRemote number: Int64) throws(StoreError) -> Int64 {
         let old = try remoteExtent(number)
@@ -52,7 +53,7 @@ extension Index {
         return live
     }
 
-    /// Notes that the same sealed extent stands at another place, too.
+    /// Records a new place of a sealed extent, which must have the same hash.
     package func moveRemoteExtent(_ number: Int64, to place: SealedPlace) throws(StoreError) {
         let old = try remoteExtent(number)
         precondition(place.hash == old.place.hash)
@@ -70,7 +71,7 @@ extension Index {
         digest.hash(.remoteExtents) { row.digest(into: &$0) }
     }
 
-    /// The pages of an item's content that stand on a remote.
+    /// The pages of an item's content that are on a remote.
     package func pages(of item: Int64) throws(StoreError) -> [RemotePageRow] {
         var rows: [RemotePageRow] = []
         try statements.pages.each({ $0.bind(1, item) }) { row throws(StoreError) in
@@ -80,7 +81,7 @@ extension Index {
         return rows
     }
 
-    /// The page of an item's content that is noted for a node.
+    /// The recorded page of a node of an item's content; nil if there is none.
     package func page(_ node: ContentNode, of item: Int64) throws(StoreError) -> RemotePageRow? {
         try statements.page.first(
             {
@@ -90,14 +91,14 @@ extension Index {
             }, { RemotePageRow($0) })
     }
 
-    /// Notes a page of whose node none is noted.
+    /// Records a page of a node that has none yet.
     package func insert(_ row: RemotePageRow) throws(StoreError) {
         try statements.putPage.run { row.bind(to: $0) }
         digest.add(.remotePages, digest.hash(.remotePages) { row.digest(into: &$0) })
         changes += 1
     }
 
-    /// Forgets a page, which must be as it is stored.
+    /// Removes a page, which must equal the stored one.
     package func remove(_ row: RemotePageRow) throws(StoreError) {
         try statements.removePage.run {
             $0.bind(1, row.item)

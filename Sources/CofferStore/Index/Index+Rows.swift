@@ -1,20 +1,20 @@
 internal import CofferFormat
 
-/// The hash of a row, kept by who may change the row, so that it need not be read again.
+/// The hash of a row, kept by the caller that may change the row, so that it need not be read again.
 package struct RowHash: Equatable, Sendable {
     let sum: RowDigest.Sum
 }
 
 // Items and names.
 extension Index {
-    /// An item.
+    /// An item; nil if there is none with this number.
     package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
         let row = try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
         if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
         return row
     }
 
-    /// The hash of an item as it is stored.
+    /// The hash of an item, as it is stored.
     package func hash(of row: ItemRow) -> RowHash {
         RowHash(sum: digest.hash(.items) { row.digest(into: &$0) })
     }
@@ -38,7 +38,7 @@ extension Index {
         changes += 1
     }
 
-    /// The entry of a name in a directory.
+    /// The entry with a name in a directory; nil if there is none.
     package func entry(_ name: [UInt8], in parent: Int64) throws(StoreError) -> EntryRow? {
         let row = try statements.entry.first(
             {
@@ -55,14 +55,14 @@ extension Index {
         }
     }
 
-    /// Stores an entry whose name was free.
+    /// Stores an entry whose name is free.
     package func insert(_ row: EntryRow) throws(StoreError) {
         try statements.putEntry.run { row.bind(to: $0) }
         digest.add(.entries, digest.hash(.entries) { row.digest(into: &$0) })
         changes += 1
     }
 
-    /// Removes an entry, which must be as it is stored.
+    /// Removes an entry, which must equal the stored one.
     package func remove(_ row: EntryRow) throws(StoreError) {
         try statements.removeEntry.run {
             $0.bind(1, row.parent)
@@ -72,8 +72,7 @@ extension Index {
         changes += 1
     }
 
-    /// Entries of a directory in the order of their cookies, from behind `cookie` on; their `unsent` is
-    /// not read.
+    /// Entries of a directory after `cookie`, in the order of their cookies; does not read their `unsent`.
     package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(StoreError) -> [EntryRow] {
         var rows: [EntryRow] = []
         try statements.entriesAfter.each(
@@ -99,7 +98,7 @@ extension Index {
 
 // Extended attributes.
 extension Index {
-    /// The value of an attribute.
+    /// The value of an attribute; nil if the item does not have it.
     package func attribute(_ name: [UInt8], of item: Int64) throws(StoreError) -> [UInt8]? {
         try statements.attribute.first(
             {
@@ -122,7 +121,7 @@ extension Index {
         changes += 1
     }
 
-    /// Removes an attribute with its present value.
+    /// Removes an attribute, whose value must equal the stored one.
     package func removeAttribute(_ name: [UInt8], of item: Int64, value: [UInt8]) throws(StoreError) {
         try statements.removeAttribute.run {
             $0.bind(1, item)
@@ -159,7 +158,7 @@ extension Index {
 
 // Items without a name that are still in use.
 extension Index {
-    /// The items that have no name left.
+    /// The items without a name.
     package func orphans() throws(StoreError) -> [Int64] {
         var result: [Int64] = []
         try statements.orphans.each(
@@ -171,14 +170,14 @@ extension Index {
         return result
     }
 
-    /// Notes that an item has no name left.
+    /// Records that an item has no name any more.
     package func insertOrphan(_ item: Int64) throws(StoreError) {
         try statements.insertOrphan.run { $0.bind(1, item) }
         digest.add(.orphans, digest.orphan(item))
         changes += 1
     }
 
-    /// Notes that an item without a name is gone, or has a name again.
+    /// Records that an item without a name was removed, or has a name again.
     package func removeOrphan(_ item: Int64) throws(StoreError) {
         try statements.removeOrphan.run { $0.bind(1, item) }
         digest.subtract(.orphans, digest.orphan(item))

@@ -1,21 +1,21 @@
-// How it begins that changes are kept for a remote (docs/format.md, "Journal").
+// Starting to record changes for a remote (docs/format.md, "Journal").
 extension Index {
-    /// The number of the journal's first record about a change; those below tell what was there before.
+    /// The number of the journal's first record of a change; lower records describe what existed before.
     package static let firstChangeNumber: Int64 = 1 << 40
-    /// The number of the record that ends those about what was there before.
+    /// The number of the record that ends those of what existed before.
     private static let lastFoundNumber = firstChangeNumber - 1
 
-    /// What becomes of changes of names.
+    /// Whether changes of names are recorded.
     package enum Tracking: Sendable {
-        /// Nothing: there is no remote.
+        /// They are not: there is no remote.
         case off
-        /// They go into the journal; what was there before is not all in it yet.
+        /// They go into the journal; it does not yet contain everything that existed before.
         case begun
         /// They go into the journal.
         case on
     }
 
-    /// What becomes of changes of names.
+    /// Whether changes of names are recorded.
     package func tracking() throws(StoreError) -> Tracking {
         guard hasFacts else { return .off }
         if try factState().journal >= Self.lastFoundNumber { return .on }
@@ -23,7 +23,7 @@ extension Index {
         return last?.number == Self.lastFoundNumber ? .on : .begun
     }
 
-    /// Begins the journal, in the open transaction; what it had of an earlier try is dropped.
+    /// Starts the journal, in the open transaction; drops the records of an earlier attempt.
     package func beginTracking() throws(StoreError) {
         try addFacts()
         try removeJournal(upTo: .max - 1)
@@ -37,7 +37,7 @@ extension Index {
         nextJournalNumber = Self.firstChangeNumber
     }
 
-    /// Appends a record about what was there before changes were kept.
+    /// Appends a record of something that existed before changes were recorded.
     ///
     /// - Parameter number: From 1 on, ascending.
     package func appendFound(_ record: [UInt8], _ number: Int64) throws(StoreError) {
@@ -45,11 +45,11 @@ extension Index {
         try insert(JournalRow(number: number, record: record))
     }
 
-    /// Ends the records about what was there before; if there was nothing, none stays.
+    /// Ends the records of what existed before; if there are none, no record stays.
     package func endFound() throws(StoreError) {
         let first = try journal(after: 0, limit: 1).first
         try insert(JournalRow(number: Self.lastFoundNumber, record: []))
-        // Who may send nothing makes no commit that would take it away.
+        // A device that may not send makes no commit that would remove the record.
         guard (first?.number ?? .max) > Self.lastFoundNumber else { return }
         try removeJournal(upTo: Self.lastFoundNumber)
     }

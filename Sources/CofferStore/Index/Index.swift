@@ -2,10 +2,10 @@ package import CofferCrypto
 package import CofferFormat
 package import CofferSystem
 
-/// The index of one vault on this device: items, names, extents; with a transaction that is always open.
+/// The index of one vault on this device: items, names, extents, in a transaction that is always open.
 ///
-/// Changes are seen at once by whoever reads through the same object, and reach the log at `commit`. Not
-/// safe for several threads: the vault's lock lets one in. Numbers are the vault's own inode numbers.
+/// Reads through the same object see changes at once; `commit` writes changes to the log. For one thread at a
+/// time, under the vault's lock. Numbers of items are the vault's own inode numbers.
 package final class Index {
     let database: Database
     let statements: IndexStatements
@@ -15,22 +15,23 @@ package final class Index {
     var nextJournalNumber: Int64?
     private let fileSystem: IndexFileSystem
     private let logFile: any StorageFile
-    /// The next number of an item, cookie of an entry, number of a pack.
+    /// The next number of an item, cookie of an entry, and number of a pack, and the number of commits.
     var counters: Counters
-    /// Frames of the log that follow a damaged one, and so were dropped when the index was opened.
+    /// Frames of the log that were dropped when the index was opened, because they follow a damaged one.
     package let droppedFrameCount: Int
-    /// Rows that were changed since the last commit.
+    /// The number of row changes since the last commit.
     package internal(set) var changes = 0
 
     /// The last commit.
     package private(set) var base: IndexBase
     private var committedCounters: Counters
 
-    /// Whether numbers were given out since the last commit.
+    /// Whether numbers were assigned since the last commit.
     package var hasNewNumbers: Bool { counters != committedCounters }
 
-    /// How far the stored counters are ahead while the index is in use: numbers that were given away after the
-    /// last commit before a crash are not given again.
+    /// How far the stored counters are ahead while the index is in use.
+    ///
+    /// Numbers that were assigned between the last commit and a crash are therefore not assigned again.
     private static let reservedCount: Int64 = 65_536
 
     struct Counters: Equatable {
@@ -47,7 +48,7 @@ package final class Index {
         let fileSystem = makeFileSystem(directory, vault, key)
         let database = try Database(fileSystem, create: true)
         try database.reserve(bytesPerPage: IndexPageLayout.reservedByteCount)
-        // The step into WAL mode needs a journal, for which there is no file.
+        // The switch to WAL mode needs a rollback journal, for which there is no file.
         try database.execute("PRAGMA page_size = 4096; PRAGMA journal_mode = MEMORY")
         try database.execute(IndexSchema.configure)
         try database.execute("BEGIN; \(IndexSchema.create)")
@@ -58,17 +59,17 @@ package final class Index {
         do throws(SystemError) { try directory.sync() } catch { throw StoreError(error) }
     }
 
-    /// Opens an index and brings it to its last committed state.
+    /// Opens an index, in its last committed state.
     ///
-    /// - Throws: `.format` for one that a newer version made, `.damaged` if it cannot be read.
+    /// - Throws: `.format` if a newer version made it, `.damaged` if it cannot be read.
     package init(
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
     ) throws(StoreError) {
         fileSystem = Self.makeFileSystem(directory, vault, key)
         droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
-        // Until `close` has moved it all, nothing may touch the log: neither of an index that a newer version
-        // made, nor after the disk failed, when what it has of the log is not known.
+        // Until `close` has moved the whole log, closing a connection must not touch it: neither the log of
+        // an index that a newer version made, nor a log whose contents are unknown because the disk failed.
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
@@ -90,7 +91,7 @@ package final class Index {
                     commits: row.integer(3)), RowDigest.sums(row.bytes(4))
             )
         }
-        // Numbers behind the counters can only be if an older page with this row was put back.
+        // Higher numbers are possible only if an older page with this row was put back.
         guard let state, let sums = state.1, state.0.arePossible,
             try Self.largestNumber(in: "items", database) < state.0.item,
             try Self.largestNumber(in: "packs", database) < state.0.pack
@@ -106,8 +107,8 @@ package final class Index {
         try database.execute("BEGIN IMMEDIATE")
         do throws(SystemError) {
             logFile = try directory.open(IndexFiles.logName, create: true)
-            // SQLite's own layer does this when it makes a log: without its name the log is lost in a crash,
-            // and an older log that comes back would be moved over newer pages.
+            // SQLite's own layer does this when it makes a log. Without the sync, a crash may lose the log's
+            // name, and an older log that reappears would be moved over newer pages.
             try directory.sync()
         } catch {
             throw StoreError(error)
@@ -126,7 +127,7 @@ package final class Index {
             return try database.prepare("SELECT max(number) FROM \(table)")
                 .first({ _ in }, { $0.integer(0) }) ?? 0
         } catch {
-            // A page that does not open is told where it is needed; the rest can be read.
+            // A page that fails to open is reported where it is needed; the others can be read.
             guard case .damaged = error else { throw error }
             return 0
         }
@@ -138,25 +139,26 @@ package final class Index {
         unsafe key.derive(RowDigestRole.self, context: vault.bytes.span.bytes)
     }
 
-    /// Whether the transaction is open that changes belong to; if not, SQLite has rolled it back after an
-    /// error of the disk, and nothing may be changed any more.
+    /// Whether the transaction for changes is open.
+    ///
+    /// If not, SQLite has rolled it back after a disk error, and nothing may be changed any more.
     package var isInTransaction: Bool { database.isInTransaction }
 
-    /// Frames in the log, moved into the database or not.
+    /// The number of frames in the log, moved into the database or not.
     package var logFrameCount: Int { database.logFrameCount }
 
-    /// Writes what changed to the log and opens the next transaction.
+    /// Writes the changes to the log, and opens the next transaction.
     ///
     /// Does not wait for the disk.
     ///
     /// - Parameter restartingLog: Whether to move the rest of the log into the database, so that the next
-    ///   commit starts it from the beginning; that does wait for the disk.
+    ///   commit restarts it from the beginning; this does wait for the disk.
     package func commit(restartingLog: Bool = false) throws(StoreError) {
         try commit(restartingLog: restartingLog, reserving: Self.reservedCount)
     }
 
     private func commit(restartingLog: Bool, reserving count: Int64) throws(StoreError) {
-        guard isInTransaction else { throw .stopped(reason: "the index went back to its last commit") }
+        guard isInTransaction else { throw .stopped(reason: "the index was rolled back to its last commit") }
         counters.commits += 1
         let digests = digest.bytes
         try statements.updateState.run { statement in
@@ -174,16 +176,16 @@ package final class Index {
             if restartingLog { _ = try database.checkpoint() }
         } catch {
             try database.execute("BEGIN IMMEDIATE")
-            // Without room in the database the log just stays as long as it is; the commit is made.
+            // If the database has no space, the log keeps its length; the commit itself has succeeded.
             if case .noSpace = error { return }
             throw error
         }
         try database.execute("BEGIN IMMEDIATE")
     }
 
-    /// Commits, to disk, and moves the log into the database; the index is not to be used afterwards.
+    /// Commits, syncs, and moves the log into the database; the index cannot be used afterwards.
     ///
-    /// Where somebody still reads from the log, or the database finds no room, the log stays.
+    /// The log stays if a reader still uses it, or if the database has no space.
     package func close() throws(StoreError) {
         try commit(restartingLog: false, reserving: 0)
         try database.execute("COMMIT")
@@ -197,18 +199,18 @@ package final class Index {
             let (frames, moved) = try database.checkpoint()
             guard moved == frames else { return }
             try database.leaveLogOnClose(false)
-            // The last connection removes the log. Whoever still has one does that too late, or never: frames that were
-            // moved would be read again, and added to, with each mount.
+            // The last connection removes the log. If another one is still open, that happens too late, or
+            // never; then each mount would read the moved frames again, and add to them.
             _ = try database.checkpoint(emptying: true)
         } catch {
             guard case .noSpace = error else { throw error }
         }
     }
 
-    /// Drops what was not committed, and leaves the files as they were; the index is not to be used afterwards.
+    /// Drops uncommitted changes, and leaves the files unchanged; the index cannot be used afterwards.
     package func closeUnchanged() throws(StoreError) {
         do throws(SystemError) {
-            // An empty log was made when the index was opened.
+            // Opening the index made an empty log.
             guard try logFile.size() == 0 else { return }
         } catch {
             throw StoreError(error)
@@ -217,47 +219,47 @@ package final class Index {
         try database.leaveLogOnClose(false)
     }
 
-    /// What it takes to wait for the disk, and to move the log, without the vault's lock.
+    /// Makes an object that syncs and moves the log without the vault's lock.
     package func makeLog() throws(StoreError) -> IndexLog {
         try IndexLog(fileSystem: fileSystem, file: logFile)
     }
 
-    /// The index as of the last commit, to be checked without the vault's lock.
+    /// Makes a reader of the last commit, for checks without the vault's lock.
     package func makeReader() throws(StoreError) -> sending IndexReader {
         try IndexReader(fileSystem, digest.startingAnew())
     }
 
-    /// The contents as of the last commit, to be sent without the vault's lock.
+    /// Makes a reader of the contents of the last commit, for sending without the vault's lock.
     package func makeContentReader() throws(StoreError) -> ContentReader {
         try ContentReader(fileSystem)
     }
 
-    /// A fresh number for an item.
+    /// A new number for an item.
     package func nextItemNumber() -> Int64 {
         defer { counters.item += 1 }
         return counters.item
     }
 
-    /// A fresh cookie for an entry.
+    /// A new cookie for an entry.
     package func nextCookie() -> Int64 {
         defer { counters.cookie += 1 }
         return counters.cookie
     }
 }
 
-/// A commit of an index, as its `state` row tells it: no other commit of the vault has the same.
+/// A commit of an index, as its `state` row identifies it; unique among the vault's commits.
 package struct IndexBase: Equatable, Sendable {
-    /// Commits up to and with this one.
+    /// The number of commits, including this one.
     package let commits: Int64
     /// The row digest.
     package let digests: [UInt8]
 }
 
-/// The log of an index, seen from threads that do not hold the vault's lock.
+/// The log of an index, for threads that do not hold the vault's lock.
 package final class IndexLog: Sendable {
     private let fileSystem: IndexFileSystem
     private let file: any StorageFile
-    /// A connection for moving the log: one move at a time.
+    /// The connection for moving the log; one move at a time.
     private let connection: Condition<Database>
 
     fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(StoreError) {
@@ -269,10 +271,10 @@ package final class IndexLog: Sendable {
         self.connection = Condition(connection)
     }
 
-    /// Returns once all that was committed is on disk.
+    /// Returns once everything that was committed is on disk.
     ///
-    /// - Throws: `.noSpace` if the disk has no room for it: it is kept, and the next call tries again.
-    ///   `.stopped` if the disk failed: what it has of the log is not known any more.
+    /// - Throws: `.noSpace` if the disk has no space for it; it is kept, and the next call tries again.
+    ///   `.stopped` if the disk failed; its contents of the log are then unknown.
     package func sync() throws(StoreError) {
         do throws(SystemError) {
             try fileSystem.files.writeUnwritten(to: file)
@@ -286,14 +288,14 @@ package final class IndexLog: Sendable {
         }
     }
 
-    /// Whether all that was committed is in the file.
+    /// Whether the file contains everything that was committed.
     package var isWritten: Bool { fileSystem.files.isWritten }
 
     /// Moves committed frames into the database.
     ///
-    /// Blocks for as long as that takes, but not the writer.
+    /// Blocks for as long as that takes, but does not block the writer.
     ///
-    /// - Returns: Frames in the log that are not moved yet.
+    /// - Returns: The number of frames in the log that are not moved yet.
     @discardableResult
     package func checkpoint() throws(StoreError) -> Int {
         try connection.withLock { connection throws(StoreError) in

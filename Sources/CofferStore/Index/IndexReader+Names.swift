@@ -1,5 +1,5 @@
 extension IndexReader {
-    /// Names that have some bytes in them, with the directories that they are in and the items that they lead to.
+    /// Names that contain some bytes, with their directories and the items that they lead to.
     ///
     /// Reads all names.
     package func names(
@@ -29,7 +29,7 @@ extension IndexReader {
             }, { $0.integer(0) })
     }
 
-    /// The paths of items, each by one of its names, in one go through all names.
+    /// The paths of items, each by one of its names; reads all names once.
     package func paths(of items: Set<Int64>, below root: Int64) throws(StoreError) -> [Int64: String] {
         var found: [Int64: (parent: Int64, name: [UInt8])] = [:]
         try database.prepare("SELECT item, parent, name FROM entries").each({ _ in }) {
@@ -45,7 +45,7 @@ extension IndexReader {
         return paths
     }
 
-    /// The names that lead from directory `root` to another one, with a slash behind each.
+    /// The path from directory `root` to another one, with a slash after each name.
     package func path(ofDirectory number: Int64, below root: Int64) throws(StoreError) -> [UInt8] {
         let names = try database.prepare("SELECT name FROM entries WHERE parent = ? AND item = ?")
         var path: [UInt8] = []

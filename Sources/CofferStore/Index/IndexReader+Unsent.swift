@@ -1,11 +1,11 @@
-// What a remote does not have; only of an index with the tables of facts.
+// Changes that a remote does not have yet; only for an index with the tables of facts.
 extension IndexReader {
-    /// Items with something to be sent, but for those that the journal makes.
+    /// The number of items with unsent changes, except for those that the journal makes.
     package func unsentCount() throws(StoreError) -> Int {
         Int(try database.prepare("SELECT count(*) FROM unsent").first({ _ in }, { $0.integer(0) }) ?? 0)
     }
 
-    /// Bytes of contents that are not on the remote, of files that have a name.
+    /// Bytes of contents of named files that are not on the remote.
     package func unsentByteCount() throws(StoreError) -> Int64 {
         let query = """
             SELECT coalesce(sum(length), 0) FROM extents JOIN items ON number = item WHERE remote = 0 AND links > 0

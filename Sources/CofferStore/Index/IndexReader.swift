@@ -2,7 +2,7 @@ internal import CofferCrypto
 package import CofferFormat
 internal import CofferSystem
 
-/// The index as of one commit, for checks that take their time; others go on changing it.
+/// The index as of one commit, for checks that take a while, during which other connections may change it.
 package final class IndexReader {
     let database: Database
     private let digest: RowDigest
@@ -23,13 +23,13 @@ package final class IndexReader {
         try database.execute("BEGIN")
     }
 
-    /// Items, and bytes of their contents that are not holes.
+    /// The number of items, and the bytes of their contents that are not holes.
     package func size() throws(StoreError) -> (items: Int64, content: Int64) {
         try database.prepare("SELECT count(*), coalesce(sum(allocated), 0) FROM items")
             .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
-    /// Items with content that is on a remote only, and the bytes of it.
+    /// The number of items with content that is only on a remote, and the bytes of that content.
     package func missing() throws(StoreError) -> (items: Int64, bytes: Int64) {
         try database.prepare(
             """
@@ -38,7 +38,7 @@ package final class IndexReader {
         ).first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
-    /// Packs on a remote that contents refer to, or will refer to when they are sent anew.
+    /// Remote packs that contents refer to, or would refer to if they were sent again.
     package func remotePacks() throws(StoreError) -> [PackID] {
         var packs: [PackID] = []
         try database.prepare(
@@ -52,7 +52,7 @@ package final class IndexReader {
         return packs
     }
 
-    /// Ranges of content that are on a remote only, of items from behind `item` on, in order.
+    /// Ranges of content that are only on a remote, after (`item`, `offset`), in order.
     package func missingRanges(
         behind item: Int64, _ offset: Int64, limit: Int
     ) throws(StoreError) -> [(item: Int64, range: Range<Int64>)] {
@@ -79,8 +79,7 @@ package final class IndexReader {
         return ranges
     }
 
-    /// The names that lead from directory `root` to an item, by one of its own, with slashes between; as far as
-    /// they are known.
+    /// The path from directory `root` to an item, by one of its names; incomplete if a name is missing.
     package func path(of item: Int64, below root: Int64) throws(StoreError) -> String {
         let names = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE item = ?")
         var components: [String] = []
@@ -93,18 +92,18 @@ package final class IndexReader {
         return components.reversed().joined(separator: "/")
     }
 
-    /// Has the reader see the index as it is now, rather than as it is when it is first asked.
+    /// Fixes the commit that the reader sees; otherwise the first query does.
     package func begin() throws(StoreError) {
         _ = try database.prepare("SELECT commits FROM state").first({ _ in }, { $0.integer(0) })
     }
 
-    /// An item.
+    /// An item; nil if there is none with this number.
     package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
         try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")
             .first({ $0.bind(1, number) }, { ItemRow($0) })
     }
 
-    /// Names in a directory and the items they lead to, from behind `name` on; by ascending name.
+    /// Names in a directory after `name`, ascending, and the items that they lead to.
     package func names(
         in parent: Int64, after name: [UInt8], limit: Int
     ) throws(StoreError) -> [(name: [UInt8], item: ItemRow)] {
@@ -124,7 +123,7 @@ package final class IndexReader {
         return found
     }
 
-    /// Everything that is wrong with the index by itself, as sentences; empty if it is sound.
+    /// Problems that the index alone shows, as sentences; empty if it is sound.
     package func problems() throws(StoreError) -> [String] {
         var problems: [String] = []
         try database.prepare("PRAGMA integrity_check(20)").each({ _ in }) { row throws(StoreError) in
@@ -159,14 +158,15 @@ package final class IndexReader {
             }
             if sum != stored[Int(table.rawValue) - 1] {
                 problems.append(
-                    "Rows of the index's table “\(table)” are missing, doubled, or older than they should be."
+                    "Rows of the index's table “\(table)” are missing, duplicated, or older than they should be."
                 )
             }
         }
         return problems
     }
 
-    /// What must hold between rows; each query gives the number of an item or pack that breaks the rule.
+    /// Rules that must hold between rows; each query returns the numbers of items or packs that break the
+    /// rule.
     private static let rules: [(text: String, query: String)] = [
         (
             "A name leads to a missing item, or one of another type: item",
@@ -176,14 +176,14 @@ package final class IndexReader {
             """
         ),
         (
-            "A name lies in something that is not a directory: item",
+            "A name is in something that is not a directory: item",
             """
             SELECT e.parent FROM entries e LEFT JOIN items i ON i.number = e.parent
             WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> 4
             """
         ),
         (
-            "A directory does not know where it lies: item",
+            "The parent of a directory is wrong: item",
             "SELECT e.item FROM entries e JOIN items i ON i.number = e.item WHERE e.type = 4 AND i.parent <> e.parent"
         ),
         (
@@ -194,7 +194,7 @@ package final class IndexReader {
             """
         ),
         (
-            "The number of directories in it is wrong: item",
+            "The number of subdirectories is wrong: item",
             """
             SELECT i.number FROM items i LEFT JOIN
             (SELECT parent, count(*) AS n FROM entries WHERE type = 4 GROUP BY parent) c ON c.parent = i.number
@@ -202,7 +202,7 @@ package final class IndexReader {
             """
         ),
         (
-            "An item without a name is not known as such: item",
+            "An item without a name is not recorded as such: item",
             "SELECT number FROM items WHERE links = 0 AND number NOT IN (SELECT item FROM orphans)"
         ),
         (
@@ -213,7 +213,7 @@ package final class IndexReader {
             """
         ),
         (
-            "The bytes of content are counted wrong: item",
+            "The count of content bytes is wrong: item",
             """
             SELECT i.number FROM items i LEFT JOIN (SELECT item, sum(length) AS n FROM extents GROUP BY item) c
             ON c.item = i.number WHERE i.allocated <> coalesce(c.n, 0)
@@ -224,7 +224,7 @@ package final class IndexReader {
             "SELECT DISTINCT item FROM extents WHERE item NOT IN (SELECT number FROM items)"
         ),
         (
-            "The live bytes are counted wrong: pack",
+            "The count of live bytes is wrong: pack",
             """
             SELECT p.number FROM packs p LEFT JOIN
             (SELECT pack, sum(length) AS n FROM extents WHERE pack > 0 GROUP BY pack) c ON c.pack = p.number
@@ -232,11 +232,11 @@ package final class IndexReader {
             """
         ),
         (
-            "Content lies in a pack that is not known: pack",
+            "Content is in an unknown pack: pack",
             "SELECT DISTINCT pack FROM extents WHERE pack > 0 AND pack NOT IN (SELECT number FROM packs)"
         ),
         (
-            "The live bytes are counted wrong: row of contents",
+            "The count of live bytes is wrong: row of contents",
             """
             SELECT t.number FROM contents t LEFT JOIN
             (SELECT position, sum(length) AS n FROM extents WHERE pack = 0 GROUP BY position) c
@@ -244,7 +244,7 @@ package final class IndexReader {
             """
         ),
         (
-            "The live bytes are counted wrong: extent on a remote",
+            "The count of live bytes is wrong: extent on a remote",
             """
             SELECT r.number FROM remote_extents r LEFT JOIN
             (SELECT remote, sum(length) AS n FROM extents WHERE remote > 0 GROUP BY remote) c
@@ -252,14 +252,14 @@ package final class IndexReader {
             """
         ),
         (
-            "Nobody knows where on a remote content is: item",
+            "The place of content on a remote is missing: item",
             """
             SELECT DISTINCT item FROM extents WHERE remote > 0
             AND remote NOT IN (SELECT number FROM remote_extents)
             """
         ),
         (
-            "Pages belong to an item that does not know of them: item",
+            "Pages belong to an item that should have none: item",
             """
             SELECT DISTINCT p.item FROM remote_pages p LEFT JOIN items i ON i.number = p.item
             WHERE i.number IS NULL OR i.flags & 16 = 0
@@ -319,7 +319,7 @@ extension RowDigest {
         }
     }
 
-    /// The sealed bytes are left out: they are authenticated, and bound to their extent by its prefix.
+    /// Omits the sealed bytes, which are authenticated, and bound to their extent by its prefix.
     func content(_ number: Int64, _ live: Int64) -> Sum {
         hash(.contents) { writer in
             writer.number(number)

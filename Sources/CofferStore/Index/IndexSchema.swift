@@ -1,8 +1,8 @@
 /// The tables of an index (docs/format.md, "Index").
 enum IndexSchema {
-    /// In the database's user_version, unless there are facts (`FactSchema`).
+    /// The database's user_version, unless it has the tables of facts (`FactSchema`).
     static let version: Int64 = 1
-    /// In the database's application_id: "Cofr".
+    /// The database's application_id: "Cofr".
     static let applicationID: Int64 = 0x436f_6672
 
     static let create = """
@@ -44,9 +44,9 @@ enum IndexSchema {
             hash BLOB NOT NULL, PRIMARY KEY (item, level, "index")) WITHOUT ROWID;
         """
 
-    /// How each connection is set up.
+    /// The settings of each connection.
     ///
-    /// Commits do not wait for the disk by themselves: the store syncs the packs before and the log after,
+    /// Commits do not wait for the disk: the store syncs the packs before them and the log after them,
     /// outside its locks.
     static let configure = """
         PRAGMA page_size = 4096;

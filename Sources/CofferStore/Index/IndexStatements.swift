@@ -22,8 +22,8 @@ struct IndexStatements {
         item = try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")
         items = try database.prepare(
             "SELECT \(ItemRow.columns) FROM items WHERE number > ? ORDER BY number LIMIT ?")
-        // What is new is inserted only: if an old page was put back, and with it an old counter, the number may
-        // be another item's.
+        // New rows are only inserted. If an old page was put back, and with it an old counter, the number may
+        // belong to another item.
         insertItem = try database.prepare(
             "INSERT INTO items (\(ItemRow.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
         putItem = try database.prepare(

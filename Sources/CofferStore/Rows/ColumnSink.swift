@@ -1,12 +1,12 @@
 internal import CofferFormat
 internal import CofferSystem
 
-/// What takes the columns of a row, one after the other: a statement, or the message of a row's hash.
+/// Receives the columns of a row in order: a statement, or the message of a row's hash.
 protocol ColumnSink {
     mutating func null()
     mutating func integer(_ value: Int64)
     mutating func bytes(_ value: [UInt8])
-    /// An identifier, byte 15 first: so identifiers sort as they compare.
+    /// An identifier with byte 15 first, so that SQLite sorts identifiers as they compare.
     mutating func identifier<Kind>(_ value: Identifier<Kind>)
 }
 
@@ -23,7 +23,7 @@ extension ColumnSink {
         if let value { identifier(value) } else { null() }
     }
 
-    /// Two columns.
+    /// Two columns: the parent and the name.
     mutating func place(_ value: Place?) {
         identifier(value?.parent)
         bytes(value?.name.bytes)
@@ -71,7 +71,7 @@ struct HashedColumns: ColumnSink {
         writer.number(table.rawValue)
     }
 
-    /// All columns of a row that a statement gave.
+    /// Writes all columns of a row that a statement returned.
     init(_ table: RowDigest.Table, _ row: Statement) {
         self.init(table)
         for column in 0..<row.columnCount {

@@ -8,14 +8,14 @@ package struct EntryRow: Equatable, Sendable {
     package var name: [UInt8]
     /// The number of the item that it leads to.
     package var item: Int64
-    /// The item's type, as d_type.
+    /// The item's type, like d_type.
     package var type: UInt8
-    /// Its place in the order of reading; above 2, no two have the same.
+    /// Its place in the order of reading; above 2, and unique.
     package var cookie: Int64
-    /// Whether it changed since it was last sent to a remote.
+    /// Whether the entry changed since it was last sent to a remote.
     package var unsent: Bool
 
-    /// A new name, not sent to a remote yet.
+    /// A new name, which was not sent to a remote yet.
     package init(parent: Int64, name: [UInt8], item: Int64, type: UInt8, cookie: Int64) {
         self.parent = parent
         self.name = name

@@ -7,37 +7,37 @@ package import CofferFormat
 package struct ExtentRow: Equatable, Sendable {
     /// The item's number.
     package var item: Int64
-    /// Where the range begins in the item, in bytes.
+    /// The offset of the range in the item, in bytes.
     package var offset: Int64
-    /// Bytes of the range; at least 1.
+    /// The length of the range in bytes; at least 1.
     package var length: Int64
-    /// Where the extent began in the item when it was sealed: at most `offset`.
+    /// The offset of the extent in the item when it was sealed: at most `offset`.
     package var base: Int64
-    /// Plaintext bytes of the whole extent.
+    /// The plaintext bytes of the whole extent.
     package var total: Int64
-    /// Where the sealed extent is kept.
+    /// Where the sealed extent is stored.
     package var place: Place
     /// The nonce prefix of the extent.
     package var prefix: NoncePrefix
     /// The epoch that the extent is sealed under.
     package var epoch: Epoch
-    /// The row of `remote_extents` that says where on a remote the sealed extent stands; 0 if nowhere.
+    /// The row of `remote_extents` with the place of the sealed extent on a remote; 0 if there is none.
     package var remote: Int64
 
-    /// Where a sealed extent is kept.
+    /// Where a sealed extent is stored.
     package enum Place: Hashable, Sendable {
         /// In the pack with this number, from this byte on.
         case pack(Int64, position: Int64)
         /// In the row of `contents` with this number.
         case row(Int64)
-        /// On a remote only.
+        /// Only on a remote.
         case remote
     }
 
-    /// Where the range ends in the item: the offset behind its last byte.
+    /// The offset in the item after the range's last byte.
     package var end: Int64 { offset + length }
 
-    /// The row of an extent that was just sealed: the range is all of it.
+    /// The row of an extent that was just sealed, with the range of all of it.
     package init(
         item: Int64, offset: Int64, length: Int64, place: Place, prefix: NoncePrefix, epoch: Epoch
     ) {
@@ -52,7 +52,7 @@ package struct ExtentRow: Equatable, Sendable {
         remote = 0
     }
 
-    /// The row of what another device told of, as yet on the remote alone.
+    /// The row of a range that another device described, which is so far only on the remote.
     ///
     /// - Parameter remote: The number of its row in `remote_extents`.
     package init(item: Int64, _ entry: ContentEntry, remote: Int64) {
@@ -67,14 +67,14 @@ package struct ExtentRow: Equatable, Sendable {
         self.remote = remote
     }
 
-    /// What other devices are told of the range.
+    /// The description of the range for other devices.
     package func entry(at place: SealedPlace) -> ContentEntry {
         ContentEntry(
             offset: offset, length: length, base: base, total: total, place: place, prefixLow: prefix.low,
             prefixHigh: prefix.high, epoch: epoch)
     }
 
-    /// Whether a range is of the same sealed extent of the same item.
+    /// Whether two ranges belong to the same sealed extent of the same item.
     package func isOfSameExtent(as other: ExtentRow) -> Bool {
         item == other.item && prefix == other.prefix && base == other.base && total == other.total
             && epoch == other.epoch

@@ -1,24 +1,24 @@
 package import CofferFormat
 
-/// An item as the index keeps it (docs/format.md, table `items`).
+/// An item, as the index stores it (docs/format.md, table `items`).
 package struct ItemRow: Equatable, Sendable {
-    /// The inode number inside the vault; never used twice.
+    /// The inode number inside the vault; never reused.
     package var number: Int64
     /// The item id, to which the sealed content is bound.
     package var id: ItemID
-    /// Type and permissions, as st_mode.
+    /// Type and permissions, like st_mode.
     package var mode: UInt32
-    /// Names that lead to it; for a directory 2 and one for each directory in it.
+    /// The number of its names; for a directory, 2 plus the number of its subdirectories.
     package var links: UInt32
-    /// The owner, as st_uid; on this device only.
+    /// The owner, like st_uid; only on this device.
     package var user: UInt32
-    /// The group, as st_gid; on this device only.
+    /// The group, like st_gid; only on this device.
     package var group: UInt32
-    /// Bytes of the content, or of a symbolic link's target.
+    /// The size of the content, or of a symbolic link's target, in bytes.
     package var size: Int64
-    /// Bytes of the content that are not holes.
+    /// The bytes of the content that are not holes.
     package var allocated: Int64
-    /// The device number of a device node, as st_rdev.
+    /// The device number of a device node, like st_rdev.
     package var device: UInt64
     /// When the content was last read, in nanoseconds since 1970.
     package var accessed: Int64
@@ -28,18 +28,18 @@ package struct ItemRow: Equatable, Sendable {
     package var changed: Int64
     /// When the item was made, in nanoseconds since 1970.
     package var born: Int64
-    /// The directory that a directory lies in; 0 for other items.
+    /// The parent of a directory; 0 for other items.
     package var parent: Int64
-    /// What the item has.
+    /// The features that the item has.
     package var flags: Flags
-    /// What changed since it was last sent to a remote.
+    /// What changed since the item was last sent to a remote.
     package var unsent: Aspects
-    /// The item under whose id the content is sealed: its own, or that of the item that it was split from.
+    /// The item under whose id the content is sealed: this one, or the item that it was split from.
     package var origin: ItemID
-    /// Of a symbolic link; else empty.
+    /// The target of a symbolic link; empty for other items.
     package var target: [UInt8]
 
-    /// What an item has, so that the common case needs no look.
+    /// Features of an item, which save lookups in the common case.
     package struct Flags: OptionSet, Equatable, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -55,23 +55,23 @@ package struct ItemRow: Equatable, Sendable {
         package static let hasPages = Flags(rawValue: 16)
     }
 
-    /// The parts of an item that are sent on their own.
+    /// The parts of an item that are sent separately.
     package struct Aspects: OptionSet, Equatable, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
-        /// It was made, or lost its last name.
+        /// The item was made, or lost its last name.
         package static let existence = Aspects(rawValue: 1)
         /// Permissions.
         package static let mode = Aspects(rawValue: 2)
-        /// Times of access, modification and change.
+        /// Times of access, modification, and change.
         package static let times = Aspects(rawValue: 4)
-        /// Bytes or size of the content.
+        /// The bytes or the size of the content.
         package static let content = Aspects(rawValue: 8)
-        /// Extended attributes, access lists included.
+        /// Extended attributes, including access control lists.
         package static let attributes = Aspects(rawValue: 16)
     }
 
-    /// A new item: one name, no content, and `time` for all its times.
+    /// A new item with one name, no content, and `time` for all its times.
     package init(number: Int64, id: ItemID, mode: UInt32, user: UInt32, group: UInt32, time: Int64) {
         self.number = number
         self.id = id
@@ -93,7 +93,7 @@ package struct ItemRow: Equatable, Sendable {
         target = []
     }
 
-    /// How many `columns` there are.
+    /// The number of `columns`.
     static let columnCount: Int32 = 18
     static let columns = """
         number, id, mode, links, user, "group", size, allocated, device, accessed, modified, changed, born, \
@@ -143,14 +143,14 @@ package struct ItemRow: Equatable, Sendable {
         statement.bind(18, target)
     }
 
-    /// The fields of the row one after the other, as they go into the row digest.
+    /// The fields of the row in order, as they go into the row digest.
     package var fields: [UInt8] {
         var writer = ByteWriter(capacity: 144 + target.count)
         digest(into: &writer)
         return writer.finish()
     }
 
-    /// Reads what `fields` gives; what is in it may be anything.
+    /// Reads the bytes of `fields`; checks no values.
     ///
     /// - Throws: `.truncated`.
     package init(fields: RawSpan) throws(FormatError) {

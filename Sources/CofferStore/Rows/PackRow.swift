@@ -6,7 +6,7 @@ package struct PackRow: Equatable, Sendable {
     package var number: Int64
     /// Its name on disk and on a remote.
     package var id: PackID
-    /// Plaintext bytes that were sealed into it.
+    /// The plaintext bytes that were sealed into it.
     package var written: Int64
     /// Of these, the bytes that ranges of extents still refer to.
     package var live: Int64

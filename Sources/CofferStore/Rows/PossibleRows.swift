@@ -1,13 +1,13 @@
 internal import CofferFormat
 
-// What a row can hold at all. Rows are sealed, so others come from a mistake, or from somebody who has the
-// keys: they are damage, before anybody computes with them.
+// The values that a row can have at all. Rows are sealed, so other values come from a mistake, or from an
+// attacker who has the keys. They count as damage before any computation uses them.
 
-/// The end of the numbers of items, which a mount puts into the lower 48 bits of its own.
+/// The end of the numbers of items, which a mount stores in the lower 48 bits of its own.
 private let itemNumberEnd = Int64(1) << 48
-/// The most bytes of a file.
+/// The largest size of a file, in bytes.
 private let fileByteCountMax = Int64(1) << 62
-/// More bytes than a pack or a row has.
+/// More bytes than any pack or row has.
 private let packByteCountMax = Int64(1) << 48
 
 extension ItemRow {

@@ -1,13 +1,13 @@
 package import CofferFormat
 internal import CofferSystem
 
-/// A sealed extent that stands on a remote (docs/format.md, table `remote_extents`).
+/// A sealed extent that is on a remote (docs/format.md, table `remote_extents`).
 package struct RemoteExtentRow: Equatable, Sendable {
     /// Its number in this index.
     package let number: Int64
-    /// Where it stands, and its hash.
+    /// Its place, and its hash.
     package let place: SealedPlace
-    /// Bytes of ranges that refer to it, here or not.
+    /// The bytes of ranges that refer to it, whether or not it is on this device, too.
     package let live: Int64
 
     package init(number: Int64, place: SealedPlace, live: Int64) {
@@ -18,7 +18,9 @@ package struct RemoteExtentRow: Equatable, Sendable {
 
     static let columns = "number, pack, position, hash, live"
 
-    /// - Parameter first: Which column is the first of the row's.
+    /// Reads a row.
+    ///
+    /// - Parameter first: The index of its first column.
     init(_ row: Statement, from first: Int32 = 0) {
         number = row.integer(first)
         place = SealedPlace(
@@ -35,15 +37,15 @@ package struct RemoteExtentRow: Equatable, Sendable {
     }
 }
 
-/// A page of a content's tree that stands on a remote (docs/format.md, table `remote_pages`).
+/// A page of a content tree that is on a remote (docs/format.md, table `remote_pages`).
 package struct RemotePageRow: Equatable, Sendable {
     /// The item's number.
     package let item: Int64
-    /// Where in the tree it stands.
+    /// Its position in the tree.
     package let node: ContentNode
-    /// BLAKE2b-256 of its plaintext: whether it would still be the same.
+    /// BLAKE2b-256 of its plaintext, which shows whether the page is unchanged.
     package let plain: ContentHash
-    /// Where it is to be had.
+    /// Where it can be fetched.
     package let reference: PageReference
 
     package init(item: Int64, node: ContentNode, plain: ContentHash, reference: PageReference) {

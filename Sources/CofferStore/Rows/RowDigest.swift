@@ -2,11 +2,12 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// The multiset hash over all rows of an index: for each table the sum, modulo 2^128, of a keyed hash of
-/// each row.
+/// The multiset hash over all rows of an index: for each table, the sum of keyed hashes of its rows, modulo
+/// 2^128.
 ///
-/// It changes with each row that comes or goes, whatever the order, and lies in the `state` row. Who puts
-/// an older page back cannot make rows and sum agree (MSet-Add-Hash of Clarke et al., Asiacrypt 2003).
+/// It changes with each row that is added or removed, independent of their order, and is stored in the
+/// `state` row. An attacker who puts an older page back cannot make rows and sum agree (MSet-Add-Hash of
+/// Clarke et al., Asiacrypt 2003).
 struct RowDigest: ~Copyable {
     /// The tables that are summed; the raw value goes into each row's hash.
     enum Table: UInt8, CaseIterable {
@@ -28,7 +29,7 @@ struct RowDigest: ~Copyable {
         case unsent = 16
         case kept = 17
 
-        /// How many of them, the first ones, every index has.
+        /// The number of tables that every index has; they come first.
         static let alwaysCount = 9
     }
 
@@ -58,10 +59,10 @@ struct RowDigest: ~Copyable {
         self.sums = sums ?? Table.allCases.prefix(Table.alwaysCount).map { _ in Sum() }
     }
 
-    /// Whether it sums the tables of facts too.
+    /// Whether it includes the tables of facts.
     var hasFacts: Bool { sums.count == Table.allCases.count }
 
-    /// Begins to sum the tables of facts, which are empty.
+    /// Includes the tables of facts from now on; they must be empty.
     mutating func addFacts() {
         while !hasFacts { sums.append(Sum()) }
     }
@@ -74,7 +75,7 @@ struct RowDigest: ~Copyable {
         return hash(writer.finish())
     }
 
-    /// The hash of one row, of which the columns are written.
+    /// The hash of one row whose columns are already written.
     func hash(_ columns: consuming HashedColumns) -> Sum { hash(columns.writer.finish()) }
 
     private func hash(_ input: [UInt8]) -> Sum {
@@ -93,17 +94,17 @@ struct RowDigest: ~Copyable {
         sums[Int(table.rawValue) - 1].subtract(hash)
     }
 
-    /// Takes all rows of a table away, as the table is empty now.
+    /// Removes all rows of a table, which is empty now.
     mutating func forget(_ table: Table) {
         sums[Int(table.rawValue) - 1] = Sum()
     }
 
-    /// A digest of no rows under the same key, to count them anew.
+    /// A digest of no rows under the same key, to compute the sums again.
     func startingAnew() -> RowDigest {
         RowDigest(key: key.duplicate())
     }
 
-    /// The sums as the `state` row keeps them: 16 bytes for each table.
+    /// The sums as the `state` row stores them: 16 bytes for each table.
     var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 16 * sums.count)
         for sum in sums {
