@@ -1,32 +1,32 @@
 package import CofferFormat
 
-/// What somebody was from a link of the member chain on.
+/// The standing of an identity from one link of the member chain on.
 struct Standing: Equatable, Sendable {
-    /// The link.
+    /// The sequence of the link.
     let sequence: UInt64
-    /// Nil for no member, or one without valid keys.
+    /// The role; nil if the identity is not a member, or has no valid keys.
     let role: Role?
-    /// What commits must be signed with.
+    /// The key that commits must be signed with; nil if there is none.
     let signing: SigningPublicKey?
-    /// The last commits that count of those which name earlier links; nil where earlier ones stay as they are.
+    /// The last commits that count of those that name earlier links; nil if the link does not bound them.
     let bounds: LogBounds?
-    /// Whether the bounds leave commits alone that only acknowledge.
+    /// Whether the bounds do not affect commits that only acknowledge.
     let isAcknowledging: Bool
 }
 
-/// What a commit says about itself, as far as its author's right depends on it.
+/// The statements of a commit on which its author's right depends.
 package struct CommitClaim: Equatable, Sendable {
-    /// Who says to have made it.
+    /// The claimed author.
     package let author: IdentityID
-    /// The log that it is in.
+    /// The log that the commit is in.
     package let log: LogID
-    /// Its number in the log.
+    /// The number of the commit in the log.
     package let sequence: UInt64
-    /// Its hash.
+    /// The hash of the commit.
     package let hash: CommitHash
-    /// The head of the member chain that it names.
+    /// The head of the member chain that the commit names.
     package let head: LinkHead
-    /// Whether it changes anything, or only acknowledges.
+    /// Whether the commit changes anything, or only acknowledges.
     package let writes: Bool
 
     package init(
@@ -43,24 +43,25 @@ package struct CommitClaim: Equatable, Sendable {
 
 /// Why a commit does not count.
 package enum CommitRefusal: Error, Equatable {
-    /// It names a link that the chain does not have yet: fetch the member chain, and try again.
+    /// It names a link that the known chain does not have yet: fetch the member chain, and try again.
     case unknownHead
-    /// It names another link than the chain has there.
+    /// It names another link than the chain has at that place.
     case otherHead
-    /// Its author was no member, or had no valid keys, at the head that it names.
+    /// Its author was not a member, or had no valid keys, at the head that it names.
     case notMember
-    /// Its author could not do this at the head that it names.
+    /// Its author did not have this right at the head that it names.
     case missingRight(Permission)
-    /// It comes behind the last commit that counted when its author lost the right, or rolled keys: that link.
+    /// A link that removed its author, ended the right, or introduced other keys bounds its log before this
+    /// commit, or does not name its log.
     case tooLate(link: UInt64)
-    /// The last commit that counted is another one: that link says which.
+    /// A link bounds its log at a commit with this number and another hash.
     case notTheBound(link: UInt64)
 }
 
 extension TrustChain where State == MemberLedger {
-    /// Whether a commit counts, as far as its author's right goes.
+    /// Checks whether a commit counts, as far as that depends on its author's right.
     ///
-    /// Everybody who has the same member chain comes to the same answer, whenever the commit arrives.
+    /// Every device with the same member chain gets the same answer, whenever the commit arrives.
     ///
     /// - Returns: The key that the commit must be signed with.
     package func signer(of claim: CommitClaim) throws(CommitRefusal) -> SigningPublicKey {
@@ -73,7 +74,7 @@ extension TrustChain where State == MemberLedger {
         let permission = claim.writes ? Permission.write : .acknowledge
         guard role.may(permission) else { throw .missingRight(permission) }
         for later in standings where later.sequence > claim.head.sequence {
-            // Who may only read from now on still acknowledges.
+            // A member who may only read from now on still acknowledges.
             guard let bounds = later.bounds, claim.writes || !later.isAcknowledging else { continue }
             guard let bound = bounds[claim.log], claim.sequence <= bound.sequence else {
                 throw .tooLate(link: later.sequence)

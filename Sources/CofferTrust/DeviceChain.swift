@@ -4,22 +4,22 @@ package import CofferFormat
 /// The trusted devices of a person.
 package typealias DeviceChain = TrustChain<DeviceLedger>
 
-/// What a device chain amounts to.
+/// The state that results from a device chain.
 ///
-/// Link 0 adds the device that signs it. After that every trusted device may add and revoke others, and itself,
-/// but not the last one.
+/// Link 0 adds the device that signs it. After that, every trusted device may add and revoke devices,
+/// including itself, except the last one.
 package struct DeviceLedger: Ledger {
-    /// A machine that is or was trusted.
+    /// A device that is or was trusted.
     package typealias Device = DeviceOperation.Device
 
-    /// Trusted now, by id.
+    /// The devices that are trusted now, by id.
     package private(set) var devices: [DeviceID: Device] = [:]
-    /// Trusted no more.
+    /// The devices that are no longer trusted.
     package private(set) var revoked: Set<DeviceID> = []
     private let chain: ChainID
     private var usedKeys: Set<SigningPublicKey> = []
 
-    /// Before link 0.
+    /// The state before link 0.
     package init(chain: ChainID) {
         self.chain = chain
     }
@@ -61,9 +61,10 @@ package struct DeviceLedger: Ledger {
 }
 
 extension DeviceOperation {
-    /// To add a device: made on that device, which shows so that the keys are its own.
+    /// The operation that adds a device; made on that device, which proves with a signature that it has the
+    /// keys.
     ///
-    /// - Throws: `.format` for a name that is none.
+    /// - Throws: `.format` if the name or the model is not a permitted name.
     package static func adding(
         _ id: DeviceID, signing: borrowing SigningKey, agreement: AgreementPublicKey, name: String,
         model: String, to user: UserID

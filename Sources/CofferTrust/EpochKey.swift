@@ -1,7 +1,7 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// A role of a key that comes out of an epoch's key.
+/// A role of a key that is derived from an epoch's key.
 package protocol EpochSubkeyRole: KeyRole {}
 
 extension ContentRole: EpochSubkeyRole {}
@@ -13,36 +13,36 @@ extension StateHashRole: EpochSubkeyRole {}
 extension PreviousEpochRole: EpochSubkeyRole {}
 extension CommitmentRole: EpochSubkeyRole {}
 
-/// The key of one epoch of one vault: what its members share.
+/// The key of one epoch of one vault, which its members share.
 package final class EpochKey: Sendable {
     /// The vault.
     package let vault: VaultID
     /// The epoch.
     package let epoch: Epoch
-    /// The key, which seals nothing itself.
+    /// The key; it seals nothing itself.
     package let key: SymmetricKey<VaultRole>
 
-    /// A key that exists; a local vault's becomes that of epoch 1.
+    /// Takes an existing key; that of a local vault becomes the key of epoch 1.
     package init(vault: VaultID, epoch: Epoch, key: consuming SymmetricKey<VaultRole>) {
         self.vault = vault
         self.epoch = epoch
         self.key = key
     }
 
-    /// The key for one purpose.
+    /// Derives the key for one purpose.
     ///
-    /// Derived as docs/format.md says: the context is the vault id and the epoch.
+    /// The context is the vault id and the epoch (docs/format.md, "Key derivation").
     package func subkey<Role: EpochSubkeyRole>(_ role: Role.Type) -> SymmetricKey<Role> {
         let context = context
         return unsafe key.derive(role, context: context.span.bytes)
     }
 
-    /// What links publish to tell this key from any other.
+    /// The value that links publish to distinguish this key from any other.
     package var commitment: EpochCommitment {
         EpochCommitment(subkey(CommitmentRole.self).published)
     }
 
-    /// Whether both are the same key of the same epoch; in constant time.
+    /// Whether both are the same key of the same epoch; compares in constant time.
     package func isEqual(to other: EpochKey) -> Bool {
         vault == other.vault && epoch == other.epoch && key.bytes.isEqual(to: other.key.bytes)
     }
@@ -71,7 +71,7 @@ package final class EpochKey: Sendable {
         return EpochKey(vault: vault, epoch: Epoch(epoch.number - 1), key: SymmetricKey(secret))
     }
 
-    /// Vault id, epoch: 20 bytes.
+    /// The vault id and the epoch: 20 bytes.
     private var context: [UInt8] {
         var writer = ByteWriter(capacity: 20)
         writer.identifier(vault)

@@ -3,17 +3,18 @@ package import CofferFormat
 
 /// An identity as words, to be compared aloud.
 ///
-/// Eight words of 2,048: 88 bits of a hash of link 0 of the identity chain, so they stay when keys are rolled.
+/// Eight of 2,048 words encode 88 bits of a hash of the identity id, so the words stay the same when keys are
+/// rolled.
 package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
-    /// Words of every fingerprint.
+    /// The number of words in every fingerprint.
     package static let wordCount = 8
-    /// Bits that a word stands for.
+    /// The number of bits that a word encodes.
     private static let wordBits = 11
 
-    /// The words, in order.
+    /// The words in their order.
     package let words: [String]
 
-    /// The fingerprint of an identity.
+    /// Computes the fingerprint of an identity.
     package init(of identity: IdentityID) {
         let hash = Blake2b.hash(identity.bytes, for: .fingerprint)
         words = (0..<Self.wordCount).map { word in
@@ -25,20 +26,20 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The words, with blanks between them.
+    /// The words, separated by blanks.
     package var description: String { words.joined(separator: " ") }
 
-    /// What came of comparing.
+    /// The result of a comparison.
     package enum Comparison: Equatable, Sendable {
         /// All words are the same.
         case same
         /// The first word that differs, counted from 1.
         case differs(word: Int)
-        /// More or fewer words than there are.
+        /// All compared words are the same, but there are more or fewer words than in the fingerprint.
         case wrongCount(Int)
     }
 
-    /// Compares with what somebody typed: capitals, and what stands between words, do not matter.
+    /// Compares the words with typed text; ignores upper case, and everything between the words.
     package func compare(with text: String) -> Comparison {
         let typed = text.lowercased().split { !$0.isLetter }.map(String.init)
         if let index = zip(words, typed).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset {

@@ -1,8 +1,10 @@
-/// The words of fingerprints: the English list of BIP-39, in its order, so that a word's place is a number of 11 bits.
+/// The words of fingerprints: the English list of BIP-39 in its order, in which the place of a word is a
+/// number of 11 bits.
 ///
-/// Source: <https://github.com/bitcoin/bips/blob/master/bip-0039/english.txt>, 2,048 words of 3 to 8 letters, each told
-/// from the others by its first four. One word on each line, newlines included, its SHA-256 is
-/// 2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda. The list is part of the format: it never changes.
+/// Source: <https://github.com/bitcoin/bips/blob/master/bip-0039/english.txt>, 2,048 words of 3 to 8 letters;
+/// the first four letters of each word are unique. The SHA-256 of the list, one word on each line, newlines
+/// included, is 2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda. The list is part of the
+/// format, and never changes.
 enum FingerprintWords {
     static let all: [String] = list.split { $0 == " " || $0 == "\n" }.map(String.init)
 

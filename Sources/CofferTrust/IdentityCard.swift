@@ -1,11 +1,11 @@
 package import CofferCrypto
 internal import CofferFormat
 
-/// Somebody's identity chain, transient key and name, verified.
+/// The identity chain, transient key, and name of a person, verified.
 ///
-/// That the chain is consistent does not say whose it is: compare the fingerprint by words.
+/// The card shows that its parts belong together, not to whom they belong: compare the fingerprint.
 package struct IdentityCard: Sendable {
-    /// What the person calls themselves.
+    /// The name that the person uses.
     package let name: String
     /// The person's identity chain.
     package let identity: IdentityChain
@@ -20,7 +20,8 @@ package struct IdentityCard: Sendable {
 
     /// Verifies a card.
     ///
-    /// - Throws: `.format`, `.wrongSignature`, what the identity chain or the transient key forbid.
+    /// - Throws: `.format`, `.wrongSignature`, `.wrongPlace`, `.identityRevoked`, and what is wrong with the
+    ///   identity chain or the transient key.
     package init(_ bytes: [UInt8]) throws(TrustError) {
         let record = try reading { () throws(FormatError) in try IdentityCardRecord(bytes) }
         guard let first = record.links.first else { throw .wrongPlace }
@@ -36,9 +37,9 @@ package struct IdentityCard: Sendable {
         self.bytes = bytes
     }
 
-    /// Makes one's own card.
+    /// Makes a card of one's own.
     ///
-    /// - Throws: `.format` for a name that is none, or what the verifier would refuse.
+    /// - Throws: `.format` if the name is not permitted; whatever verifying the card throws.
     package static func signed(
         name: String, identity: IdentityChain, transient: TransientKey, by signer: borrowing SigningKey
     ) throws(TrustError) -> IdentityCard {
@@ -49,7 +50,7 @@ package struct IdentityCard: Sendable {
         return try IdentityCard(signed + signer.sign(signed, for: .identityCard))
     }
 
-    /// The card as lines of text, to be sent by mail or kept as a file.
+    /// The card as lines of text, to send by mail or store in a file.
     package var text: String {
         let body = Array(Base64.text(bytes, .standard).utf8)
         let lines = stride(from: 0, to: body.count, by: Self.lineLength).map { start in
@@ -58,9 +59,9 @@ package struct IdentityCard: Sendable {
         return ([Self.first] + lines + [Self.last, ""]).joined(separator: "\n")
     }
 
-    /// Verifies a card that is given as text; what stands around it is ignored.
+    /// Verifies a card in text form; ignores the text around it.
     ///
-    /// - Throws: `.notACard`, or as `init(_:)`.
+    /// - Throws: `.notACard`, and whatever `init(_:)` throws.
     package init(text: String) throws(TrustError) {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
             String(decoding: line.filter { $0 != 0x20 && $0 != 0x0D && $0 != 0x09 }, as: UTF8.self)
@@ -72,7 +73,7 @@ package struct IdentityCard: Sendable {
         try self.init(bytes)
     }
 
-    /// Who gets a wrap when the person is added.
+    /// The person as a recipient of wraps, for adding them to a vault.
     package var recipient: Recipient {
         get throws(TrustError) { try Recipient(identity, transient) }
     }

@@ -1,32 +1,33 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// The identity keys of a person, for everybody to see.
+/// The identity keys of a person, which are public.
 package typealias IdentityChain = TrustChain<IdentityLedger>
 
-/// What an identity chain amounts to.
+/// The state that results from an identity chain.
 ///
-/// Each link is signed by the key that is current in front of it, link 0 by the key that it brings. A new key
-/// signs too, so that nobody can claim another's. No key comes back, and after Revoke nothing follows.
+/// Each link is signed by the key that is current before it, and link 0 by the key that it introduces. A new
+/// key signs as well, so that nobody can claim another person's key. No key is used twice, and nothing
+/// follows Revoke.
 package struct IdentityLedger: Ledger {
-    /// Names the person for all others: the hash of link 0; nil without it.
+    /// Identifies the person for all others: the hash of link 0; nil without link 0.
     package private(set) var identity: IdentityID?
-    /// The keys after each link, nil after Revoke.
+    /// The keys after each link; nil after Revoke.
     private var keys: [IdentityPublicKeys?] = []
     private let chain: ChainID
 
-    /// Before link 0.
+    /// The state before link 0.
     package init(chain: ChainID) {
         self.chain = chain
     }
 
-    /// The keys that count now; nil without links, and once the identity is revoked.
+    /// The keys that are valid now; nil without links, and once the identity is revoked.
     package var current: IdentityPublicKeys? { keys.last ?? nil }
 
-    /// Whether the person has said that none of the keys is to be trusted any more.
+    /// Whether the person has revoked the identity, so that none of its keys is trusted any longer.
     package var isRevoked: Bool { keys.last == .some(nil) }
 
-    /// The keys that counted after a link; nil if the link was Revoke, or is not there.
+    /// The keys that were valid after a link; nil if that link is Revoke, or does not exist.
     package func keys(after sequence: UInt64) -> IdentityPublicKeys? {
         sequence < UInt64(keys.count) ? keys[Int(sequence)] : nil
     }
@@ -59,10 +60,10 @@ package struct IdentityLedger: Ledger {
 }
 
 extension TrustChain where State == IdentityLedger {
-    /// Names the person for all others; nil without link 0.
+    /// Identifies the person for all others; nil without link 0.
     package var identity: IdentityID? { state.identity }
 
-    /// A new chain with its link 0.
+    /// Makes a new chain with its link 0.
     package static func founded(
         _ user: UserID, signing: borrowing SigningKey, agreement: AgreementPublicKey, at time: Int64
     ) throws(TrustError) -> IdentityChain {
@@ -72,7 +73,7 @@ extension TrustChain where State == IdentityLedger {
         return chain
     }
 
-    /// Makes a link that puts new keys into the place of the current ones.
+    /// Makes a link that replaces the current keys by new ones.
     package func rolling(
         to signing: borrowing SigningKey, agreement: AgreementPublicKey, at time: Int64,
         by current: borrowing SigningKey
@@ -85,21 +86,22 @@ extension TrustChain where State == IdentityLedger {
     }
 }
 
-/// Verified identity chains, by the identity that each is of.
+/// Verified identity chains, by identity.
 package struct KnownIdentities: Sendable {
     private var chains: [IdentityID: IdentityChain] = [:]
 
-    /// None.
+    /// Begins without chains.
     package init() {}
 
-    /// Takes chains, as `add` does one after the other.
+    /// Adds chains one after another, as `add` does.
     package init(_ chains: [IdentityChain]) {
         for chain in chains { add(chain) }
     }
 
-    /// Takes a chain, in place of one that it goes on from.
+    /// Adds a chain, or replaces a known one that it continues.
     ///
-    /// - Returns: False if another chain of that identity was seen first, which stays: somebody has forked it.
+    /// - Returns: False if a different chain of the same identity was added before. That one stays; the
+    ///   identity chain was forked.
     @discardableResult
     package mutating func add(_ chain: IdentityChain) -> Bool {
         guard let identity = chain.identity else { return true }
@@ -113,10 +115,10 @@ package struct KnownIdentities: Sendable {
         return true
     }
 
-    /// The chain of an identity.
+    /// The chain of an identity; nil if it is not known.
     package subscript(identity: IdentityID) -> IdentityChain? { chains[identity] }
 
-    /// The keys of an identity after a link that somebody names; nil if that link revoked it.
+    /// The keys of an identity after the given link; nil if that link revoked it.
     ///
     /// - Throws: `.identityMissing`, `.identityHeadDiffers`.
     func keys(of identity: IdentityID, at head: LinkHead) throws(TrustError) -> IdentityPublicKeys? {

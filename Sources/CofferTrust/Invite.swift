@@ -1,7 +1,7 @@
 internal import CofferCrypto
 package import CofferFormat
 
-/// What somebody needs to ask for membership: one line of text, which is a secret until it is used.
+/// The data that a person needs to ask for membership: one line of text, secret until it is used.
 ///
 ///     coffer-invite-1:BASE64URL
 ///
@@ -12,20 +12,21 @@ package import CofferFormat
 ///         80      8  expires, nanoseconds since 1970
 ///         88      1  role
 ///         89      …  URL of the remote (text)
-///          …      …  what who invites calls the vault (text); absent where that is not said
-///          …      8  checksum: the first bytes of the hash of all in front of it
+///          …      …  the inviter's name for the vault (text); absent if the inviter gives none
+///          …      8  checksum: the first 8 bytes of the hash of all bytes before it
 package final class Invite: Sendable {
     /// The vault.
     package let vault: VaultID
-    /// The hash of link 0 of the member chain: whoever shows the invited another chain is found out.
+    /// The hash of link 0 of the member chain, with which the invited person's device detects a different
+    /// chain.
     package let root: LinkHash
-    /// The role that the invited get.
+    /// The role that the invited person gets.
     package let role: Role
-    /// When the invite ends, in nanoseconds since 1970.
+    /// When the invite expires, in nanoseconds since 1970.
     package let expires: Int64
-    /// Where the vault is; without password.
+    /// The URL of the remote, without a password.
     package let url: String
-    /// What who invites calls the vault; nil where that is not said.
+    /// The inviter's name for the vault; nil if the inviter gives none.
     package let name: String?
     let secret: SymmetricKey<InviteRole>
 
@@ -35,10 +36,10 @@ package final class Invite: Sendable {
     private static let urlByteCountMax = 1024
     private static let nameByteCountMax = 255
 
-    /// A new invite, with a fresh secret.
+    /// Makes a new invite with a random secret.
     ///
-    /// - Parameter name: What the vault is called, for the invited alone; up to 255 bytes.
-    /// - Throws: `.unfitURL`.
+    /// - Parameter name: The name of the vault, for the invited person only; 1 to 255 bytes.
+    /// - Throws: `.unfitURL`; `.notAnInvite` if the name is too long or empty.
     package convenience init(
         to vault: VaultID, root: LinkHash, role: Role, expires: Int64, url: String, name: String? = nil
     ) throws(TrustError) {
@@ -61,7 +62,7 @@ package final class Invite: Sendable {
         self.name = name
     }
 
-    /// Names the invite for all, without telling the secret.
+    /// Identifies the invite publicly, without revealing the secret.
     package var id: InviteID {
         let vault = vault.bytes
         let published = unsafe secret.derive(InviteIDRole.self, context: vault.span.bytes).published
@@ -77,22 +78,23 @@ package final class Invite: Sendable {
         return unsafe secret.derive(JoinRequestRole.self, context: context.span.bytes)
     }
 
-    /// Checks that a member chain is the one that the invite is to.
+    /// Checks that a member chain is the one that the invite is for.
     ///
-    /// - Throws: `.shorterChain` without links, `.notLinked` for another vault that took this one's id.
+    /// - Throws: `.otherChain` for a chain with another id, `.shorterChain` if it has no links, `.notLinked`
+    ///   for another vault that took this one's id.
     package func checkChain(_ chain: MemberChain) throws(TrustError) {
         guard chain.id == ChainID(vault) else { throw .otherChain }
         try chain.expect(LinkHead(sequence: 0, hash: root))
     }
 
-    /// Whether the invite may still be used.
+    /// Checks that the invite has not expired.
     ///
     /// - Throws: `.inviteExpired`.
     package func checkTime(_ time: Int64) throws(TrustError) {
         guard time < expires else { throw .inviteExpired }
     }
 
-    /// The fields, without a checksum, as they are sealed in the profile of who invites; a secret.
+    /// The fields without a checksum, as the inviter's profile stores them sealed; a secret.
     var fields: [UInt8] {
         var writer = ByteWriter(capacity: 128 + url.utf8.count + (name?.utf8.count ?? 0))
         writer.identifier(vault)
@@ -105,7 +107,7 @@ package final class Invite: Sendable {
         return writer.finish()
     }
 
-    /// Reads fields.
+    /// Reads the fields.
     convenience init(fields: RawSpan) throws(TrustError) {
         var cursor = ByteCursor()
         func read<Value>(_ body: () throws(FormatError) -> Value) throws(TrustError) -> Value {
@@ -130,13 +132,13 @@ package final class Invite: Sendable {
             role: role, expires: expires, url: url, name: name)
     }
 
-    /// The line that the invited get; a secret.
+    /// The line that the invited person gets; a secret.
     package var text: String {
         let fields = fields
         return Self.start + Self.version + Base64.text(fields + Self.checksum(fields), .url)
     }
 
-    /// Reads a line; blanks around it do not matter.
+    /// Reads a line; ignores blanks and line ends in and around it.
     ///
     /// - Throws: `.notAnInvite`, `.newerInvite`, `.unfitURL`.
     package convenience init(text: String) throws(TrustError) {
@@ -160,9 +162,10 @@ package final class Invite: Sendable {
         Array(Blake2b.hash(fields, for: .inviteChecksum).prefix(checksumByteCount))
     }
 
-    /// Whether a URL can stand in an invite: of printable ASCII, and without what could be a credential.
+    /// Whether a URL is allowed in an invite: 1 to 1024 bytes of printable ASCII, with a scheme, and without
+    /// anything that may be a credential.
     ///
-    /// A user name may be there (SFTP needs one); a password, a query and a fragment may not.
+    /// A user name is allowed (SFTP needs one); a password, a query, and a fragment are not.
     package static func isFit(_ url: String) -> Bool {
         let bytes = Array(url.utf8)
         guard (1...urlByteCountMax).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }),

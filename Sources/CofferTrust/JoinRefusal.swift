@@ -1,16 +1,16 @@
 internal import CofferCrypto
 internal import CofferFormat
 
-/// Why nobody is admitted by an invite, as its maker's device tells who asks with it.
+/// The reason why an invite admits nobody, as its maker's device tells a person who asks with it.
 package enum JoinRefusal: UInt8, Sendable {
-    /// It was withdrawn.
+    /// The invite was withdrawn.
     case withdrawn = 1
-    /// Who made it may not admit anybody, or not in that role.
+    /// The maker of the invite may not admit anybody, or not in that role.
     case noRight = 2
 }
 
 extension Invite {
-    /// Tells who has the invite that nobody is admitted by it; nobody else learns why, or can say so.
+    /// Makes a refusal; only a holder of the invite can make one, or read its reason.
     package func refusal(_ reason: JoinRefusal) -> [UInt8] {
         let head = JoinRefusalRecord.associatedData(vault: vault, invite: id)
         let sealed = unsafe RecordCipher.seal(
@@ -18,9 +18,9 @@ extension Invite {
         return JoinRefusalRecord(vault: vault, invite: id, sealed: sealed).bytes
     }
 
-    /// Opens what lies in the place of a request.
+    /// Opens a refusal that replaced a request.
     ///
-    /// - Returns: Nil unless it tells, by somebody who has this invite, that nobody is admitted by it.
+    /// - Returns: The reason; nil unless the bytes are a refusal that a holder of this invite made.
     package func refusal(in bytes: [UInt8]) -> JoinRefusal? {
         guard let record = try? JoinRefusalRecord(bytes), record.vault == vault, record.invite == id else {
             return nil
@@ -31,7 +31,7 @@ extension Invite {
         return opened?.first.flatMap { JoinRefusal(rawValue: $0) }
     }
 
-    /// The key that seals what those are told who ask with the invite.
+    /// The key that seals refusals.
     private var refusalKey: SymmetricKey<JoinRefusalRole> {
         let context = vault.bytes + id.bytes
         return unsafe secret.derive(JoinRefusalRole.self, context: context.span.bytes)

@@ -2,7 +2,8 @@ package import CofferCrypto
 internal import CofferFormat
 
 extension Invite {
-    /// Makes what the invited leave at the remote: their card, for those only who have the invite.
+    /// Makes the request that the invited person leaves at the remote: their card, sealed for holders of the
+    /// invite.
     ///
     /// - Throws: `.wrongSignature` unless the signer is the card's identity.
     package func request(
@@ -11,7 +12,7 @@ extension Invite {
         try request(by: card, signing: signing, nonce: .random())
     }
 
-    /// As above, with a nonce that this invite's key has never been used with.
+    /// Makes a request with a given nonce, which must never have been used with this invite's key.
     func request(
         by card: IdentityCard, signing: borrowing SigningKey, nonce: Nonce
     ) throws(TrustError) -> [UInt8] {
@@ -25,9 +26,9 @@ extension Invite {
         return JoinRequestRecord(vault: vault, invite: id, sealed: sealed).bytes
     }
 
-    /// Opens a join request: proof that somebody who has the invite, and this identity, asks for membership.
+    /// Opens a join request, which proves that its sender has the invite and this identity.
     ///
-    /// - Throws: `.noSuchInvite` for a request that names another, `.crypto` for one that was made without the
+    /// - Throws: `.noSuchInvite` if the request names another invite, `.crypto` if it was made without the
     ///   secret, and what is wrong with the card.
     func card(of request: JoinRequestRecord) throws(TrustError) -> IdentityCard {
         guard request.vault == vault, request.invite == id else { throw .noSuchInvite }

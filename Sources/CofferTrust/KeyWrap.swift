@@ -1,16 +1,16 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// Who gets a wrap, and the keys that it is made with.
+/// A person who gets a wrap, and the keys that the wrap is made with.
 package struct Recipient: Equatable, Sendable {
-    /// Who.
+    /// The person's identity.
     package let identity: IdentityID
-    /// The person's keys now.
+    /// The person's current keys.
     package let keys: IdentityPublicKeys
     /// The person's transient key.
     package let transient: TransientKey
 
-    /// Somebody whose identity chain and transient key were verified.
+    /// Makes a recipient of a verified identity chain and a verified transient key.
     ///
     /// - Throws: `.identityRevoked`, `.transientKeyNotOfIdentity`.
     package init(_ identity: IdentityChain, _ transient: TransientKey) throws(TrustError) {
@@ -26,27 +26,28 @@ package struct Recipient: Equatable, Sendable {
 
 /// The key of an epoch, sealed for one member.
 ///
-/// Suite 1: two agreements of a fresh X25519 key, with the member's identity key and with its transient key.
+/// Suite 1 combines two agreements of a fresh X25519 key: with the member's identity key, and with the
+/// member's transient key.
 ///
 ///     offset  bytes  field
 ///          0     32  the fresh public key
 ///         32     16  id of the transient key
 ///         48     72  sealed record of the epoch's key
 package enum KeyWrap {
-    /// The suite that is made, and the only one that is opened.
+    /// The suite that is written, and the only one that is opened.
     package static let suite: UInt16 = 1
     private static let sealedByteCount = 120
 
     /// Seals the key of an epoch.
     ///
-    /// - Throws: `.crypto(.weakPublicKey)`, which verified keys never give.
+    /// - Throws: `.crypto(.weakPublicKey)`, which never happens with verified keys.
     package static func seal(
         _ key: EpochKey, for recipient: Recipient
     ) throws(TrustError) -> WrapSetRecord.Wrap {
         try seal(key, for: recipient, ephemeral: .random(), nonce: .random())
     }
 
-    /// Seals with a given key and nonce, each of which is to be used only once.
+    /// Seals with a given key pair and nonce; both must be used only once.
     static func seal(
         _ key: EpochKey, for recipient: Recipient, ephemeral: borrowing AgreementKey, nonce: Nonce
     ) throws(TrustError) -> WrapSetRecord.Wrap {
@@ -66,7 +67,7 @@ package enum KeyWrap {
             identity: recipient.identity, suite: suite, sealed: publicKey + transient.id.bytes + sealed)
     }
 
-    /// The transient key whose private half opens a wrap.
+    /// The id of the transient key whose private half opens a wrap.
     ///
     /// - Throws: `.unknownSuite`, `.format`.
     package static func transientKey(of wrap: WrapSetRecord.Wrap) throws(TrustError) -> TransientKeyID {
@@ -117,7 +118,8 @@ package enum KeyWrap {
         }
     }
 
-    /// All that the key belongs to, 148 bytes: fresh, identity and transient public keys, vault, epoch, identity.
+    /// Everything that the key belongs to, 148 bytes: fresh, identity, and transient public keys, vault,
+    /// epoch, identity.
     private static func context(
         _ ephemeral: [UInt8], _ agreement: [UInt8], _ transient: [UInt8], _ vault: VaultID, _ epoch: Epoch,
         _ identity: IdentityID

@@ -2,24 +2,24 @@ package import CofferFormat
 
 /// All epochs of a vault that a member can open, from 1 to the newest.
 ///
-/// Each epoch's key seals the one before it, in the link that began the epoch. So the newest key opens all
+/// Each epoch's key seals the key before it, in the link that began the epoch. So the newest key opens all
 /// history, and one wrap is enough.
 package struct Keyring: Sendable {
-    /// Of epoch 1, 2, and so on.
+    /// The keys of epoch 1, 2, and so on.
     private let keys: [EpochKey]
-    /// Keys of epochs that a lost side of a fork of the member chain began.
+    /// Keys of epochs that began on the lost side of a fork of the member chain.
     ///
-    /// They open what is sealed with them on this device, and nothing counts because of them.
+    /// They open data on this device that is sealed with them, and have no other effect.
     package let lost: [EpochKey]
 
-    /// The keyring of a vault in its first epoch, as every local vault is.
+    /// Makes the keyring of a vault in its first epoch, as every local vault is.
     package init(first key: EpochKey) {
         precondition(key.epoch == .first)
         keys = [key]
         lost = []
     }
 
-    /// A keyring as it was kept; nil unless it has epoch 1 and all up to its newest.
+    /// Restores a stored keyring; nil unless it has epoch 1 and all later ones up to its newest.
     package init?(kept keys: [EpochKey], lost: [EpochKey] = []) {
         let sorted = keys.sorted { $0.epoch < $1.epoch }
         guard let first = sorted.first,
@@ -31,14 +31,15 @@ package struct Keyring: Sendable {
         self.lost = lost
     }
 
-    /// Opens all epochs up to that of a key, each checked against what the member chain commits to.
+    /// Opens all epochs up to that of a key, and checks each key against the commitment in the member chain.
     ///
     /// - Parameters:
-    ///   - newest: As it came out of a wrap.
-    ///   - chain: The vault's.
-    ///   - known: A keyring that was opened before: what it has is kept, even if an admin sealed something else
-    ///     in its place. Keys that the chain does not have, as it is another side of a fork, are lost ones.
-    /// - Throws: `.wrongKey` with the epoch whose key is not the right one; `.otherChain`.
+    ///   - newest: The key from a wrap.
+    ///   - chain: The vault's member chain.
+    ///   - known: A keyring that was opened before. Its keys stay, even if an admin sealed something other
+    ///     than a previous key. Those that the chain does not have, because another side of a fork counts,
+    ///     become lost keys.
+    /// - Throws: `.wrongKey` with the epoch whose key is wrong; `.otherChain`.
     package init(opening newest: EpochKey, of chain: MemberChain, known: Keyring? = nil) throws(TrustError) {
         guard chain.id == ChainID(newest.vault), known?.current.vault ?? newest.vault == newest.vault else {
             throw .otherChain
@@ -59,7 +60,7 @@ package struct Keyring: Sendable {
         lost = others.filter { other in !keys.contains { $0.isEqual(to: other) } }
     }
 
-    /// Opens the keys behind some number of epochs, each from the next one.
+    /// Opens the keys of all epochs after the first `count`, each with the key after it.
     private static func opened(
         from newest: EpochKey, downTo count: Int, _ beginnings: [MemberLedger.Beginning]
     ) throws(TrustError) -> [EpochKey] {
@@ -77,7 +78,7 @@ package struct Keyring: Sendable {
         return opened.reversed()
     }
 
-    /// The key that new data is sealed under.
+    /// The key under which new data is sealed.
     package var current: EpochKey { keys[keys.count - 1] }
 
     /// The key of an epoch; nil if the keyring does not have it.
@@ -86,6 +87,6 @@ package struct Keyring: Sendable {
         return keys.indices.contains(index) ? keys[index] : nil
     }
 
-    /// From epoch 1 on.
+    /// All keys, from epoch 1 on.
     package var all: [EpochKey] { keys }
 }
