@@ -66,7 +66,7 @@ struct KernelCache {
 
     /// Extends a cached file up to and including the byte at `offset`.
     ///
-    /// The kernel accepts a new size for a file that it has cached in no other way.
+    /// This is the only way to make the kernel accept a new size for a file that it has cached.
     func store(_ byte: UInt8, at offset: Int64, of node: Node) {
         var byte = byte
         unsafe withUnsafeMutableBytes(of: &byte) { raw in

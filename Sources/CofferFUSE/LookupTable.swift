@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// Counts the kernel's references to each node; the vault may release a node without any.
+/// Counts the kernel's references to each node; a node without references may be released.
 ///
 /// The kernel may know millions of nodes, most of them once, and item numbers are consecutive. So each count
 /// is one byte, in chunks of neighbouring nodes.

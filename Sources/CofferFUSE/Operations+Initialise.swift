@@ -11,9 +11,10 @@ extension Operations {
 
     /// Features that libfuse would request by default.
     ///
-    /// Atomic truncation on open is impossible when open makes no round trip. Splicing, and checking times on
-    /// each read, cost more than they save. After an asynchronous direct write (FUSE_CAP_ASYNC_DIO), the
-    /// kernel keeps cached pages that a program read in the meantime, so later readers would see old bytes.
+    /// Without a round trip for open, atomic truncation would lose the truncation. Splicing, and checking
+    /// times on each read, cost more than they save. After an asynchronous direct write (FUSE_CAP_ASYNC_DIO),
+    /// the kernel keeps cached pages that a program read in the meantime, so later readers would see old
+    /// bytes.
     private static let unwanted: [Int32] = [
         FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
         FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_HANDLE_KILLPRIV, FUSE_CAP_ASYNC_DIO,

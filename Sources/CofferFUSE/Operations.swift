@@ -5,7 +5,8 @@ internal import Glibc
 
 /// The functions that libfuse calls, one for each kind of request.
 ///
-/// They are outside any actor, since libfuse calls them on a plain thread.
+/// Each answers before it returns, or passes the request to a thread that answers it. They are outside any
+/// actor, since libfuse calls them on a plain thread.
 enum Operations {
     /// The table for fuse_session_new.
     static func table() -> fuse_lowlevel_ops {

@@ -4,7 +4,7 @@ package struct CivilDate: CustomStringConvertible {
 
     /// The day of a time.
     ///
-    /// - Parameter milliseconds: Since 1970; fewer than 2^48.
+    /// - Parameter milliseconds: Since 1970; less than 2^48.
     package init(milliseconds: UInt64) {
         let days = milliseconds / 86_400_000 + 719_468
         let era = days / 146_097

@@ -111,8 +111,8 @@ package enum ConflictName {
             guard result.utf8.count + replacement.utf8.count <= labelByteCountMax else { break }
             result += replacement
         }
-        // Compares scalars: a blank may form one character with the text before it, and Unicode's tables
-        // change.
+        // Compares scalars, not characters: a blank may combine with the text before it, by tables that
+        // change with Unicode's versions.
         while result.unicodeScalars.last == " " { result.unicodeScalars.removeLast() }
         return result.isEmpty ? "unnamed device" : result
     }

@@ -84,7 +84,7 @@ package struct EntryState: Equatable, Sendable {
     package var isActive = false
     /// Like `place`, if it is active, but with the directory that is shown as the parent.
     package var slot: Place?
-    /// The directory, and the name by rule without a number, if it does not keep the name of its slot.
+    /// If it does not keep the name of its slot: the directory, and its name by rule without a number.
     package var wanted: Place?
     /// Where it is shown; nil if it is not shown, or only as part of another directory.
     package var shown: Place?

@@ -135,7 +135,7 @@ extension FactTree {
         try say(.place(id, placement), &pass)
     }
 
-    /// States which contents were seen, in the removal of the name that was removed last before.
+    /// States which contents were seen, in the removal of the name that was last removed before this one.
     ///
     /// The name whose removal would normally say so was never in a commit.
     private mutating func removeAgain(

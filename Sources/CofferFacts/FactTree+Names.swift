@@ -59,7 +59,8 @@ extension FactTree {
         try show(slot, id, &state, &pass)
     }
 
-    /// The name by rule, without a number, of an entry or content with a stamp that lost a slot.
+    /// The name by rule, without a number, of an entry or content that lost a slot; the stamp is that of the
+    /// loser.
     func conflictName(_ slot: Place, _ stamp: Stamp) throws(Store.Failure) -> Place {
         let name = ConflictName.wanted(
             for: slot.name, label: try store.label(of: stamp.dot.log), milliseconds: stamp.milliseconds)
@@ -87,7 +88,7 @@ extension FactTree {
     }
 }
 
-/// The order in which directories with one name are shown: the one that was made first counts.
+/// Orders directories of one name; the lowest, which was made first, is shown.
 private struct UnionOrder: Comparable {
     let stamp: Stamp
     let item: ItemID

@@ -89,7 +89,8 @@ extension FactTree {
 
     // MARK: Entering
 
-    /// Enters the remaining entries into their slots, and decides who has the names, from the root downwards.
+    /// Enters the remaining entries into their slots, and decides which entry has each name, from the root
+    /// downwards.
     mutating func enterSlots(_ pass: inout Pass) throws(Store.Failure) {
         while !pass.levels.isEmpty {
             let (entries, parents) = pass.levels.descend()

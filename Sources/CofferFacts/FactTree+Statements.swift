@@ -1,6 +1,6 @@
 internal import CofferFormat
 
-// Facts that state what is shown by rule, so that it stays when its reasons change.
+// Facts that state what is shown by rule, so that it stays when the reason for it changes.
 extension FactTree {
     /// States what would be shown differently if some entries were not in their places.
     mutating func stateAround(_ entries: [EntryID], _ pass: inout Pass) throws(Store.Failure) {

@@ -95,8 +95,9 @@ package struct FactTree<Store: FactStore> {
 
     /// Applies a commit of another device, or an earlier one of this device.
     ///
-    /// All facts count, whatever they state; `refusal(of:)` reports what an honest device would not state.
-    /// After an error of the store, roll back its transaction.
+    /// All facts count, whatever they state; `complaints(about:)` reports what an honest device would not
+    /// state. Do not apply a commit that `FactCommit.refusal(root:)` finds invalid. After an error of the
+    /// store, roll back its transaction.
     package mutating func apply(_ commit: FactCommit) throws(Store.Failure) -> Application {
         precondition(pending == nil, "a commit of this device is being made")
         let versions = try store.versions()

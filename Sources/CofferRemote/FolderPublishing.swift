@@ -8,8 +8,8 @@ package enum FolderPublishing: CaseIterable, Sendable {
     case rename
     /// A claim on the name, made with O_EXCL, then a check, then rename(2).
     ///
-    /// For file systems with neither of the others, such as some FUSE ones. Excludes every process that uses
-    /// claims, too, unless one pauses for hours between the steps.
+    /// For file systems with neither of the others, such as some FUSE ones. Excludes all other processes that
+    /// use claims, unless one of them pauses for hours between the steps.
     case claim
 }
 

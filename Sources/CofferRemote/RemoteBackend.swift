@@ -2,11 +2,11 @@ package import CofferSystem
 
 /// A place that stores opaque objects by name.
 ///
-/// docs/protocol.md, "What a backend promises", lists what every backend must guarantee; each promise is a
-/// case of RemoteConformance. No backend promises that its storage is honest, fresh, or complete: a listing
-/// may lack objects that exist and include deleted ones, and a read may return old bytes, so callers verify
-/// what they get. Any number of tasks may make calls at the same time. A cancelled call throws `.cancelled`
-/// soon; what it had begun may still take effect.
+/// A backend is the code for one kind of storage. docs/protocol.md, "What a backend promises", lists what
+/// every backend must guarantee; each promise is a case of RemoteConformance. No backend promises that its
+/// storage is honest, fresh, or complete: a listing may lack objects that exist and include deleted ones, and
+/// a read may return old bytes, so callers verify what they get. Any number of tasks may make calls at the
+/// same time. A cancelled call throws `.cancelled` soon; what it had begun may still take effect.
 package protocol RemoteBackend: Sendable {
     /// The limits of the storage.
     var limits: RemoteLimits { get }

@@ -8,7 +8,7 @@ extension SystemError {
     static func busy(_ name: String) -> SystemError { SystemError("rename", code: EBUSY, on: name) }
     /// ENOENT, about a name.
     static func missing(_ name: String) -> SystemError { SystemError("open", code: ENOENT, on: name) }
-    /// ELOOP, EISDIR, ENXIO: a symbolic link, a directory, or a socket or device without a peer.
+    /// ELOOP, EISDIR, ENXIO: a symbolic link, a directory, a socket, or a device that does not exist.
     var isNoFile: Bool { [ELOOP, EISDIR, ENXIO].contains(code) }
     /// EACCES, about changes in a directory.
     static func forbidden(in directory: OpenDirectory) -> SystemError {

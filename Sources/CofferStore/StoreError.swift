@@ -8,7 +8,7 @@ package enum StoreError: Error {
     case system(SystemError)
     /// Bytes of the index or of a pack are not what was sealed there; `place` names them.
     case damaged(place: String)
-    /// A newer version wrote the index or pack, or it is not one.
+    /// The index or a pack has a format that this version does not know.
     case format(FormatError, place: String)
     /// There is no space for the change; nothing changed.
     case noSpace

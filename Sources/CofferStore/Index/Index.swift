@@ -17,7 +17,8 @@ package final class Index {
     private let logFile: any StorageFile
     /// The next number of an item, cookie of an entry, and number of a pack, and the number of commits.
     var counters: Counters
-    /// Frames of the log that were dropped when the index was opened, because they follow a damaged one.
+    /// The number of log frames that were dropped when the index was opened, because they follow a damaged
+    /// one.
     package let droppedFrameCount: Int
     /// The number of row changes since the last commit.
     package internal(set) var changes = 0

@@ -102,8 +102,8 @@ package final class PackFile: Sendable {
 
     /// Reads many sealed bytes, past the page cache if possible.
     ///
-    /// - Parameter place: The earliest offset in the buffer, in whole pages; there must be space for two
-    ///   pages more than `count` bytes.
+    /// - Parameter place: The earliest offset in the buffer, at the beginning of a page; there must be space
+    ///   for two pages more than `count` bytes.
     /// - Returns: The offset of the bytes after `place`; nil if the pack has fewer bytes.
     package func fetch(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int

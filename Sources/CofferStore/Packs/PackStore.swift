@@ -73,7 +73,7 @@ package final class PackStore {
         var lastUse = 0
     }
 
-    /// Opens the packs that the index names, and removes the files of others, which a crash left.
+    /// Opens the packs that the index names, and removes other pack files, which a crash left.
     ///
     /// - Parameter keepsOthers: Whether to keep such files, because commits that named them may have been
     ///   lost.
@@ -135,7 +135,7 @@ package final class PackStore {
         return (number, position)
     }
 
-    /// Reduces the number of plaintext bytes of the extent at `position` that rows refer to by `count`.
+    /// Subtracts `count` from the plaintext bytes that rows refer to, of the extent at `position`.
     ///
     /// A large extent without references need not reach the disk.
     package func drop(_ number: Int64, at position: Int, _ count: Int64) {

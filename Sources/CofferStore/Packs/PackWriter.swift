@@ -169,7 +169,7 @@ package final class PackWriter: Sendable {
         }
     }
 
-    /// Reduces the number of plaintext bytes of an extent that rows refer to by `count`.
+    /// Subtracts `count` from the plaintext bytes of an extent that rows refer to.
     ///
     /// An extent without references is not written, so that removing a file helps when the disk is full.
     func drop(_ pack: Int64, at position: Int, _ count: Int64) {

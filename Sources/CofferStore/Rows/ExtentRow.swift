@@ -37,7 +37,7 @@ package struct ExtentRow: Equatable, Sendable {
     /// The offset in the item after the range's last byte.
     package var end: Int64 { offset + length }
 
-    /// The row of an extent that was just sealed, with the range of all of it.
+    /// The row of an extent that was just sealed; the range is all of it.
     package init(
         item: Int64, offset: Int64, length: Int64, place: Place, prefix: NoncePrefix, epoch: Epoch
     ) {

@@ -7,7 +7,7 @@ package struct RemoteExtentRow: Equatable, Sendable {
     package let number: Int64
     /// Its place, and its hash.
     package let place: SealedPlace
-    /// The bytes of ranges that refer to it, whether or not it is on this device, too.
+    /// The bytes of ranges that refer to it, whether or not their content is also on this device.
     package let live: Int64
 
     package init(number: Int64, place: SealedPlace, live: Int64) {
