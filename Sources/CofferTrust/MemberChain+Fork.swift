@@ -1,20 +1,22 @@
 package import CofferFormat
 
-/// Which of two links at one place stands.
+/// Which of two links at one place counts.
 package enum ForkVerdict: Equatable, Sendable {
-    /// The one that was seen first.
+    /// The link that was seen first.
     case knownStands
-    /// The known one: the chain removes the other one's signer, or takes rights or the key from it. A removal stands
-    /// against the removed.
+    /// The known link: the known chain removes the signer of the other one, takes rights from it, or
+    /// introduces other keys for it.
+    ///
+    /// A removed member cannot undo the removal.
     case otherIsByRemoved
-    /// The other one: it removes the signer of the known one, and of all that follow it.
+    /// The other link: it removes the signer of the known one and of all links that follow it.
     case otherRemovesSigner
 }
 
 extension TrustChain where State == MemberLedger {
-    /// A member chain, replayed from its links.
+    /// Makes a member chain from its links.
     ///
-    /// - Throws: whatever `append` throws.
+    /// - Throws: Whatever `append` throws.
     package init(
         _ vault: VaultID, replaying links: [[UInt8]], knowing identities: KnownIdentities
     ) throws(TrustError) {
@@ -22,12 +24,13 @@ extension TrustChain where State == MemberLedger {
         for link in links { try append(link, knowing: identities) }
     }
 
-    /// Settles a fork as far as that can be done without anybody's word.
+    /// Decides a fork as far as a rule decides it (docs/trust.md, "Forks").
     ///
-    /// What was seen first stays, with one exception: a removal stands against links by the removed. It does so
-    /// only against those: where somebody else's link would be lost, or the known chain removes the other one's
-    /// signer, or takes rights or the key from it, the known chain stands. So nobody who was removed or made less, and
-    /// no thief of a key that was replaced, can bring up an old removal to come back.
+    /// The link that was seen first stays, with one exception: a removal stands against links by the removed
+    /// member, and against no others. The known chain stands if another member's link would be lost, or if it
+    /// removes the signer of the other link, takes rights from it, or introduces other keys for it. So a
+    /// member who was removed or got a lower role, or a thief of a key that was replaced, cannot return by
+    /// means of an old removal.
     package func verdict(
         on fork: Fork, knowing identities: KnownIdentities
     ) throws(TrustError) -> ForkVerdict {
@@ -48,7 +51,8 @@ extension TrustChain where State == MemberLedger {
         return .otherRemovesSigner
     }
 
-    /// Whether links from a place on have taken anything from somebody: membership, rights, or the key it signed with.
+    /// Whether links from a place on took anything from a member: membership, rights, or the key that it
+    /// signed with.
     private func hasLost(_ member: MemberLedger.Member, since sequence: UInt64) -> Bool {
         state.standings[member.identity, default: []].contains { standing in
             guard standing.sequence >= sequence else { return false }
@@ -57,9 +61,9 @@ extension TrustChain where State == MemberLedger {
         }
     }
 
-    /// The chain with the other link of a fork, without the known one and what follows it.
+    /// The chain with the other link of a fork, instead of the known link and those after it.
     ///
-    /// For `.otherRemovesSigner`, and where the user decides.
+    /// For `.otherRemovesSigner`, and for forks that the user decides.
     package func adopting(
         _ fork: Fork, knowing identities: KnownIdentities
     ) throws(TrustError) -> MemberChain {

@@ -1,20 +1,20 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// A link that gives keys, with what must be at the remote before it.
+/// A link that gives keys, with the wrap set that must be at the remote before it.
 package struct KeyedLink: Sendable {
-    /// The link; not taken by any chain yet.
+    /// The link, which no chain contains yet.
     package let link: [UInt8]
-    /// The wrap set that it names: to be stored first.
+    /// The wrap set that the link names; to be stored first.
     package let wraps: WrapSet
-    /// The key that the set wraps.
+    /// The key that the set contains.
     package let key: EpochKey
 }
 
 extension TrustChain where State == MemberLedger {
-    /// Makes link 0, by which a local vault becomes a shared one; its key is epoch 1's.
+    /// Makes link 0, which turns a local vault into a shared one; its key becomes that of epoch 1.
     ///
-    /// - Throws: `.wrongEpoch`, `.otherChain` for a key of another vault, and whatever `append` would.
+    /// - Throws: `.wrongEpoch`, `.otherChain` for a key of another vault, and whatever `append` would throw.
     package func creating(
         _ key: EpochKey, by creator: Recipient, signing: borrowing SigningKey, at time: Int64,
         knowing identities: KnownIdentities
@@ -29,9 +29,10 @@ extension TrustChain where State == MemberLedger {
             link: try link(operation, at: time, by: signing, knowing: identities), wraps: wraps, key: key)
     }
 
-    /// Makes a link that adds a member, and wraps the present epoch's key for it.
+    /// Makes a link that adds a member, and wraps the current epoch's key for it.
     ///
-    /// - Throws: `.wrongKey` if the keyring does not have the present epoch, and whatever `append` would.
+    /// - Throws: `.wrongKey` if the keyring does not have the current epoch, and whatever `append` would
+    ///   throw.
     package func adding(
         _ recipient: Recipient, role: Role, invite: InviteID?, keyring: Keyring,
         signing: borrowing SigningKey, at time: Int64, knowing identities: KnownIdentities
@@ -45,15 +46,15 @@ extension TrustChain where State == MemberLedger {
             link: try link(operation, at: time, by: signing, knowing: identities), wraps: wraps, key: key)
     }
 
-    /// Makes the link that removes a member and begins the next epoch.
+    /// Makes a link that removes a member and begins the next epoch.
     ///
     /// - Parameters:
-    ///   - bounds: The last commit of each of the member's logs that counts. Logs that are left out count for
-    ///     nothing that names an earlier link.
-    ///   - recipients: Who is a member afterwards, with valid keys; whoever is left out has no key of the next epoch, and
-    ///     can be given one by another.
-    /// - Throws: `.wrongRecipients`, `.identityHeadDiffers` for one whose new keys the chain does not know yet
-    ///   (record them first), `.wrongKey`, and whatever `append` would.
+    ///   - bounds: The last commit that counts of each of the member's logs. Of a log that is omitted, no
+    ///     commit counts that names an earlier link.
+    ///   - recipients: The members after the link, with valid keys. A member who is omitted does not get the
+    ///     key of the next epoch with this link; another member can provide it.
+    /// - Throws: `.wrongRecipients`, `.identityHeadDiffers` for a recipient whose new keys the chain does not
+    ///   know yet (record them first), `.wrongKey`, and whatever `append` would throw.
     package func removing(
         _ identity: IdentityID, bounds: LogBounds, recipients: [Recipient], keyring: Keyring,
         signing: borrowing SigningKey, at time: Int64, knowing identities: KnownIdentities
@@ -65,9 +66,9 @@ extension TrustChain where State == MemberLedger {
             key: next.key)
     }
 
-    /// Makes a link that begins the next epoch, and so discharges what is owed.
+    /// Makes a link that begins the next epoch, so that rotation is no longer owed.
     ///
-    /// - Throws: as `removing`.
+    /// - Throws: Like `removing`.
     package func rotating(
         recipients: [Recipient], keyring: Keyring, signing: borrowing SigningKey, at time: Int64,
         knowing identities: KnownIdentities
@@ -78,7 +79,7 @@ extension TrustChain where State == MemberLedger {
             wraps: next.wraps, key: next.key)
     }
 
-    /// The wrap set that has the present epoch's key for a member; nil for who is none.
+    /// The wrap set that has the current epoch's key for a member; nil if the identity is not a member.
     package func wraps(for identity: IdentityID) -> WrapSetHash? {
         guard let member = state.members[identity] else { return nil }
         return state.grants.first { $0.sequence == member.granted }?.wraps
@@ -89,7 +90,7 @@ extension TrustChain where State == MemberLedger {
     /// - Parameters:
     ///   - wraps: The set that `wraps(for:)` names.
     ///   - known: A keyring that was opened before.
-    /// - Throws: `.noWrap` if it is another set, or has none for the member; `.crypto`, `.wrongKey`, …
+    /// - Throws: `.noWrap` if it is another set, or has no wrap for the member; `.crypto`, `.wrongKey`, …
     package func keyring(
         opening wraps: WrapSet, for identity: IdentityID, agreement: borrowing AgreementKey,
         transient: borrowing AgreementKey, known: Keyring? = nil
@@ -111,7 +112,7 @@ extension TrustChain where State == MemberLedger {
         guard !identities.isEmpty, Set(members.map(\.identity)).isSuperset(of: identities) else {
             throw .wrongRecipients
         }
-        // Whoever changes the key has it; that the signer is a member at all is for the rules of the chain.
+        // A member that changes the key must get it; the chain's rules check that the signer is a member at all.
         if let signer = state.member(signing: signing.publicID), signer.identity != removed {
             guard identities.contains(signer.identity) else { throw .wrongRecipients }
         }

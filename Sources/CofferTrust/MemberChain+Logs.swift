@@ -1,27 +1,27 @@
 package import CofferFormat
 
-// What those who read logs ask the member chain, beside `signer(of:)`.
+// What readers of logs need from the member chain, besides `signer(of:)`.
 extension TrustChain where State == MemberLedger {
-    /// All keys that an identity signed with while it was a member, in order.
+    /// All keys that an identity signed with while it was a member, in their order.
     package func signingKeys(of identity: IdentityID) -> [SigningPublicKey] {
         state.standings[identity, default: []].compactMap(\.signing)
     }
 
-    /// Whether a link is one of the chain.
+    /// Whether the chain contains a link.
     package func has(_ head: LinkHead) -> Bool {
         head.sequence < nextSequence && links[Int(head.sequence)].hash == head.hash
     }
 
-    /// The epoch that was the present one after a link; nil without that link.
+    /// The epoch that was current after a link; nil if the chain does not have the link.
     package func epoch(after head: LinkHead) -> Epoch? {
         guard head.sequence < nextSequence else { return nil }
         return state.beginnings.last { $0.sequence <= head.sequence }?.epoch
     }
 
-    /// The number of the last commit of a log that counts, as far as a commit of it does not count any more.
+    /// The number of the last commit of a log that counts, if a commit of the log no longer counts.
     ///
-    /// - Parameter claim: A commit that once counted.
-    /// - Returns: Nil if it still counts; 0 if no commit of the log does.
+    /// - Parameter claim: A commit that counted before.
+    /// - Returns: Nil if it still counts; 0 if no commit of the log counts.
     package func end(of claim: CommitClaim) -> UInt64? {
         do throws(CommitRefusal) {
             _ = try signer(of: claim)
@@ -33,7 +33,8 @@ extension TrustChain where State == MemberLedger {
         }
     }
 
-    /// Whether somebody entitled has said, behind a link, that the storage has no commits of a log from this one on.
+    /// Whether a link after `members` announces a restore to a state in which the storage has no commits of
+    /// the log from this one on.
     package func hasRestored(_ dot: Dot, since members: LinkHead) -> Bool {
         state.restores.contains {
             $0.sequence > members.sequence && ($0.bounds[dot.log]?.sequence ?? 0) < dot.sequence

@@ -1,20 +1,22 @@
 package import CofferFormat
 
-// What a list of members and an admission ask the member chain.
+// What lists of members and admissions need from the member chain.
 extension TrustChain where State == MemberLedger {
-    /// Whether a link admits somebody by an invite.
+    /// Whether a link admitted a person with an invite.
     package func hasUsed(_ invite: InviteID) -> Bool { state.usedInvites.contains(invite) }
 
-    /// Whether somebody is a member or ever was one.
+    /// Whether an identity is or ever was a member.
     package func hasKnown(_ identity: IdentityID) -> Bool { state.standings[identity] != nil }
 
-    /// Whether some bytes are a link for a place of this chain that somebody has signed, entitled or not.
+    /// Whether the bytes are a signed link for a place of this chain, whether or not its signer had the
+    /// right.
     package func isLink(_ bytes: [UInt8], at sequence: UInt64) -> Bool {
         guard let link = try? verified(bytes) else { return false }
         return link.sequence == sequence
     }
 
-    /// Whether somebody who may change members, as far as the chain is known, has signed a later link of it.
+    /// Whether the bytes are a later link of this chain, signed by a member who may add members, as far as
+    /// the chain is known.
     package func mayHaveLink(_ bytes: [UInt8], at sequence: UInt64) -> Bool {
         guard let link = try? verified(bytes), link.sequence == sequence, sequence >= nextSequence,
             let signer = state.member(signing: link.signer)
@@ -22,19 +24,19 @@ extension TrustChain where State == MemberLedger {
         return state.may(signer.identity, .addMembers)
     }
 
-    /// Whether a link from a place on makes somebody a member, or changes what it may do.
+    /// Whether a link from a place on makes an identity a member, or changes its rights or keys.
     package func hasChanged(_ identity: IdentityID, since sequence: UInt64) -> Bool {
         state.standings[identity, default: []].contains { $0.sequence >= sequence }
     }
 
-    /// Who signed a link; nil without that link.
+    /// The identity that signed a link; nil if the chain does not have the link.
     package func signer(ofLink sequence: UInt64) -> IdentityID? {
         guard sequence < nextSequence else { return nil }
         let key = links[Int(sequence)].signer
         return state.standings.first { $0.value.contains { $0.signing == key } }?.key
     }
 
-    /// Whether a member is the only owner whose keys are valid, and so leaves only with a successor.
+    /// Whether a member is the only owner with valid keys, so that it can leave only with a successor.
     package func isLastOwner(_ identity: IdentityID) -> Bool {
         state.owners.count == 1 && state.owners.first?.identity == identity
     }

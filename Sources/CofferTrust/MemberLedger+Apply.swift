@@ -59,13 +59,13 @@ extension MemberLedger: Ledger {
         _ link: LinkRecord, _ context: KnownIdentities
     ) throws(TrustError) {
         guard members[identity] == nil else { throw .alreadyMember(identity) }
-        // With its bounds, it would write on in the logs that it had.
+        // Added again, it would continue to write in its old logs, by its own bounds.
         guard left[identity] == nil else { throw .leftUnbounded(identity) }
         guard members.count < TrustLimits.memberCountMax else { throw .tooManyMembers }
         if let invite, !usedInvites.insert(invite).inserted { throw .inviteUsed }
         guard let keys = try context.keys(of: identity, at: head) else { throw .identityRevoked }
         if let known = heads[identity] {
-            // Who was here before does not come back with older keys, nor with another chain.
+            // A former member must not return with older keys, or with another identity chain.
             guard known.sequence <= head.sequence else { throw .usedBefore }
             _ = try context.keys(of: identity, at: known)
         }
@@ -111,7 +111,7 @@ extension MemberLedger: Ledger {
                 epoch: start.epoch, bounds: bounds, hasLeft: hasLeft))
     }
 
-    /// The next epoch, whose key all who are members now get, and which discharges what was owed.
+    /// Begins the next epoch, which gives its key to all current members, and ends what was owed.
     private mutating func begin(
         _ start: MemberOperation.EpochStart, _ link: LinkRecord
     ) throws(TrustError) {
@@ -146,15 +146,16 @@ extension MemberLedger: Ledger {
             }
         } else {
             guard let signer = member(signing: link.signer) else { throw .signerNotMember }
-            // With the old key nobody speaks for an identity that has a newer one.
+            // The old key must not sign for an identity that has a newer one.
             guard signer.identity != identity else { throw .signerNotTrusted }
             try require(.recordKeys, of: signer)
-            // Who says which commits count so far could cut an owner off; one that is revoked says nothing any more.
+            // The bounds could cut an owner off, so they need an owner's right. A revoked owner can no longer
+            // bound its own commits, so any admin may.
             if members[identity]?.role == .owner, keys != nil { try require(.recordOwnerKeys, of: signer) }
         }
         guard var member = members[identity] else { throw .notMember(identity) }
         guard head.sequence > member.head.sequence else { throw .nothingNew }
-        // The chain that has the new head must be the one that had the old one.
+        // The identity chain that has the new head must also have the old one.
         _ = try context.keys(of: identity, at: member.head)
         member.head = head
         member.keys = keys
@@ -181,7 +182,7 @@ extension MemberLedger: Ledger {
         owed.insert(.left(signer.identity))
     }
 
-    /// Keeps what somebody is from this link on.
+    /// Records the standing of an identity from this link on.
     private mutating func note(
         _ identity: IdentityID, _ link: LinkRecord, bounds: LogBounds? = nil, isAcknowledging: Bool = false
     ) {

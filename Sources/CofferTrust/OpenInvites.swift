@@ -1,51 +1,51 @@
 internal import CofferCrypto
 package import CofferFormat
 
-/// The invites of a vault that nobody has used yet: kept, sealed, by who invited.
+/// The unused invites of a vault, which the inviter's profile stores sealed.
 ///
-/// That each is used once is not for this record alone to see to: a link names the invite that it admits by, and
-/// the member chain takes no invite twice. Those that were withdrawn are kept beside them, so that who asks with one
-/// is told.
+/// This record alone does not ensure that each invite is used only once: a link names the invite that it
+/// admits by, and the member chain accepts no invite twice. Withdrawn invites are stored as well, so that a
+/// person who asks with one gets an answer.
 ///
 ///     offset  bytes  field
 ///          0      4  number of invites
 ///          4      …  each: length (2), then its fields as in an invite's text, without the checksum
-///          …      …  the same of those that were withdrawn; absent if none was
+///          …      …  the same for withdrawn invites; absent if there are none
 package struct OpenInvites: Sendable {
     private var invites: [InviteID: Invite] = [:]
     private var withdrawn: [InviteID: Invite] = [:]
-    /// The most invites that a vault can have open.
+    /// The largest number of open invites of a vault.
     package static let countMax = 4096
-    /// How many of those are remembered that were withdrawn; of more, those that end last.
+    /// The largest number of withdrawn invites; if there are more, those that expire last are kept.
     private static let withdrawnCountMax = 256
 
-    /// None.
+    /// Begins without invites.
     package init() {}
 
-    /// Somebody who asks for membership, and may have it.
+    /// A person who asks for membership, and may be admitted.
     package struct Admission: Sendable {
-        /// Who.
+        /// The identity card of the person.
         package let card: IdentityCard
-        /// As what.
+        /// The role that the person gets.
         package let role: Role
-        /// By which invite.
+        /// The invite with which the person asks.
         package let invite: InviteID
     }
 
-    /// All open invites, those that end first in front.
+    /// All open invites, in the order in which they expire.
     package var all: [Invite] { Self.ordered(invites) }
 
     private static func ordered(_ invites: [InviteID: Invite]) -> [Invite] {
         invites.values.sorted { ($0.expires, $0.id) < ($1.expires, $1.id) }
     }
 
-    /// Whether nobody can ask with any of them, withdrawn or not.
+    /// Whether there are no invites, open or withdrawn.
     package var isEmpty: Bool { invites.isEmpty && withdrawn.isEmpty }
 
-    /// An invite by its id, also one that was withdrawn.
+    /// The invite with an id, open or withdrawn; nil if there is none.
     package subscript(_ id: InviteID) -> Invite? { invites[id] ?? withdrawn[id] }
 
-    /// Takes an invite.
+    /// Adds an invite.
     ///
     /// - Throws: `.tooManyInvites`.
     package mutating func add(_ invite: Invite) throws(TrustError) {
@@ -53,13 +53,13 @@ package struct OpenInvites: Sendable {
         invites[invite.id] = invite
     }
 
-    /// Forgets an invite, because it was used.
+    /// Removes an invite that was used.
     package mutating func remove(_ id: InviteID) {
         invites[id] = nil
         withdrawn[id] = nil
     }
 
-    /// Withdraws an invite: nobody is admitted by it any more.
+    /// Withdraws an invite, so that it admits nobody.
     package mutating func withdraw(_ id: InviteID) {
         guard let invite = invites.removeValue(forKey: id) else { return }
         withdrawn[id] = invite
@@ -68,18 +68,18 @@ package struct OpenInvites: Sendable {
         }
     }
 
-    /// Forgets the invites that have ended.
+    /// Removes the invites that have expired.
     package mutating func removeExpired(at time: Int64) {
         invites = invites.filter { $0.value.expires > time }
         withdrawn = withdrawn.filter { $0.value.expires > time }
     }
 
-    /// Checks a join request as it was found at the remote.
+    /// Checks a join request that was found at the remote.
     ///
-    /// The invite stays open until `remove`, as adding the member may still fail.
+    /// The invite stays open until `remove` is called, as adding the member may still fail.
     ///
-    /// - Throws: `.format`, `.noSuchInvite`, `.inviteExpired`, `.inviteWithdrawn`, `.crypto`, and what is wrong with
-    ///   the card.
+    /// - Throws: `.format`, `.noSuchInvite`, `.inviteExpired`, `.inviteWithdrawn`, `.crypto`, and what is
+    ///   wrong with the card.
     package func admission(_ request: [UInt8], at time: Int64) throws(TrustError) -> Admission {
         let record = try reading { () throws(FormatError) in try JoinRequestRecord(request) }
         guard let invite = self[record.invite], invite.vault == record.vault else { throw .noSuchInvite }
@@ -89,12 +89,12 @@ package struct OpenInvites: Sendable {
         return Admission(card: card, role: invite.role, invite: invite.id)
     }
 
-    /// More bytes than `bytes` has.
+    /// An upper bound of the size of `bytes`.
     package var byteCountMax: Int { 8 + (invites.count + withdrawn.count) * Self.inviteByteCountMax }
 
     private static let inviteByteCountMax = 2048
 
-    /// The bytes, to be sealed and wiped.
+    /// The encoded invites, which the caller must seal and wipe.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: byteCountMax)
         Self.write(invites, into: &writer)
@@ -113,7 +113,7 @@ package struct OpenInvites: Sendable {
         }
     }
 
-    /// Reads the bytes.
+    /// Reads encoded invites.
     ///
     /// - Throws: `.format`, `.notAnInvite`, `.newerInvite`.
     package init(_ bytes: RawSpan) throws(TrustError) {

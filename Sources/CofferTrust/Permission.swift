@@ -1,36 +1,36 @@
 package import CofferFormat
 
-/// What a member may do in a vault: the one table of rights, which docs/trust.md shows.
+/// The rights of members in a vault; docs/trust.md shows the same table.
 package enum Permission: String, Sendable, CaseIterable {
     /// Has the keys of all epochs.
     case read
-    /// Tells others which commits it has applied.
+    /// States which commits it has applied.
     case acknowledge
     /// Makes commits that change something.
     case write
-    /// Names the keys that its own identity chain has brought.
+    /// Records the keys that its own identity chain has introduced.
     case rollOwnKeys = "roll own keys"
     /// Ends its own membership.
     case leave
     /// Invites and adds writers and readers.
     case addMembers = "add writers and readers"
-    /// Makes a reader of a writer, and a writer of a reader.
+    /// Makes a writer a reader, and a reader a writer.
     case changeRoles = "change between writer and reader"
-    /// Removes writers and readers, and whoever's identity is revoked.
+    /// Removes writers and readers, and members whose identity is revoked.
     case removeMembers = "remove writers and readers"
     /// Removes admins.
     case removeAdmins = "remove admins"
-    /// Begins another epoch.
+    /// Begins the next epoch.
     case rotate = "rotate the key"
-    /// Names the keys that another member's identity chain has brought, or that it was revoked.
+    /// Records the keys that another member's identity chain has introduced, or that it was revoked.
     case recordKeys = "record rolled keys of others"
-    /// The same of an owner, by which its commits so far may be bounded.
+    /// Records new keys of another owner, whose earlier commits the link may bound.
     case recordOwnerKeys = "record rolled keys of other owners"
-    /// Says that the storage was restored from a backup.
+    /// Announces that the storage was restored from a backup.
     case restore = "announce a restore"
     /// Invites and adds owners and admins.
     case addAdmins = "add owners and admins"
-    /// Makes an owner or an admin of a member, or another member of these.
+    /// Makes a member an owner or an admin, or gives an owner or an admin another role.
     case changeAdmins = "change from or to owner and admin"
     /// Removes owners.
     case removeOwners = "remove owners"
@@ -56,6 +56,6 @@ extension Role {
     /// All rights that the role has.
     var permissions: Set<Permission> { Set(Permission.allCases.filter(may)) }
 
-    /// Whether it is one of the two that only an owner gives.
+    /// Whether only an owner can give the role.
     var isAdministrative: Bool { self == .owner || self == .admin }
 }

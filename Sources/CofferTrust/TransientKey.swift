@@ -3,35 +3,36 @@ package import CofferFormat
 
 /// A transient key that its identity has signed.
 ///
-/// Wraps are made with it as well as with the identity key. Its private half is destroyed after a while, so
-/// that who gets hold of an identity key later opens no old wraps with it.
+/// A wrap is made with it as well as with the identity key. Its private half is destroyed later, so that an
+/// attacker who obtains the identity key after that cannot open old wraps.
 package struct TransientKey: Equatable, Sendable {
     /// How long a key is valid, in nanoseconds: 30 days.
     package static let validity: Int64 = 30 * day
-    /// How long the private half is kept after that, at least, for wraps that were made in time.
+    /// How long the private half is kept after that at least, for wraps that were made in time; in
+    /// nanoseconds.
     package static let grace: Int64 = 30 * day
-    /// By how much clocks may differ: a day.
+    /// How much clocks may differ, in nanoseconds: a day.
     package static let clockTolerance: Int64 = day
     private static let day: Int64 = 86_400_000_000_000
 
-    /// How a time relates to the key's validity.
+    /// The relation of a time to the key's validity.
     package enum Validity: Equatable, Sendable {
-        /// It has not begun, by more than clocks may differ.
+        /// The validity begins later, by more than clocks may differ.
         case notYet
-        /// The time is in it.
+        /// The key is valid.
         case current
-        /// It is over: a newer key should be there.
+        /// The validity is over, and a newer key should exist.
         case expired
     }
 
-    /// The key as it is stored.
+    /// The record of the key.
     package let record: TransientKeyRecord
 
     /// Verifies a key.
     ///
     /// - Parameters:
-    ///   - bytes: As stored.
-    ///   - identity: The chain of the identity whose key it should be.
+    ///   - bytes: The record.
+    ///   - identity: The chain of the identity that the key should belong to.
     /// - Throws: `.format`, `.identityRevoked`, `.transientKeyNotOfIdentity`, `.validTooLong`,
     ///   `.wrongSignature`, `.crypto(.weakPublicKey)`.
     package init(_ bytes: [UInt8], of identity: IdentityChain) throws(TrustError) {
@@ -45,9 +46,10 @@ package struct TransientKey: Equatable, Sendable {
         try check(record.signature, of: record.signedBytes, by: record.signer, for: .transientKey)
     }
 
-    /// Signs a key: the record to be published.
+    /// Signs a key, and returns the record to publish.
     ///
-    /// - Throws: `.format` for a time before 1970 or at the end of all times; what the verifier would refuse.
+    /// - Throws: `.format` if the validity would begin before 1970 or exceed the largest time; whatever
+    ///   verifying the key throws.
     package static func signed(
         _ agreement: AgreementPublicKey, id: TransientKeyID, from time: Int64, of identity: IdentityChain,
         by signer: borrowing SigningKey
@@ -60,23 +62,24 @@ package struct TransientKey: Equatable, Sendable {
         return try TransientKey(signed + signer.sign(signed, for: .transientKey), of: identity)
     }
 
-    /// How a time relates to the key's validity.
+    /// The relation of a time to the key's validity.
     package func validity(at time: Int64) -> Validity {
         if time < record.from - Self.clockTolerance { return .notYet }
         return time < record.until ? .current : .expired
     }
 
-    /// The key to wrap with: the newest that has begun.
+    /// The key to wrap with: the newest whose validity has begun.
     ///
-    /// One that has expired is better than none: a member who was away for long must not keep others from
-    /// rotating the vault's key, nor be left out.
+    /// An expired key is used if there is no newer one: a member who is away must neither keep others from
+    /// rotating the vault's key nor be left out.
     package static func choice(from keys: [TransientKey], at time: Int64) -> TransientKey? {
         keys.filter { $0.validity(at: time) != .notYet }.max { $0.record.from < $1.record.from }
     }
 
     /// Whether the private half may be destroyed.
     ///
-    /// Once it has expired for the time of grace, a newer key is published, and no wrap waits for it.
+    /// It may once the key has been expired for `grace`, a newer key is published, and no wrap is waiting for
+    /// it.
     ///
     /// - Parameter pending: The transient keys of wraps that this person has not opened yet.
     package func mayBeDestroyed(

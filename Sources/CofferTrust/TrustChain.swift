@@ -1,17 +1,17 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// What the links of one kind of chain amount to, and the rules by which they do.
+/// The state that results from the links of one kind of chain, and the rules of that chain.
 package protocol Ledger: Sendable {
-    /// What links do.
+    /// The operations of the chain's links.
     associatedtype Operation: ChainOperation
-    /// What must be known beside the chain to verify a link.
+    /// Data besides the chain that verifying a link needs.
     associatedtype Context
-    /// Before link 0.
+    /// The state before link 0.
     init(chain: ChainID)
-    /// Takes a link whose hash, signature and place have been checked.
+    /// Applies a link whose hash, signature, and place have been checked.
     ///
-    /// - Throws: why the signer may not do this here; the ledger is then not to be used.
+    /// - Throws: Why the link is not permitted here; the ledger must not be used afterwards.
     mutating func apply(
         _ operation: Operation, of link: LinkRecord, knowing context: Context
     ) throws(TrustError)
@@ -19,42 +19,42 @@ package protocol Ledger: Sendable {
 
 /// A trust chain, verified from link 0: signed, hash-linked operations.
 ///
-/// A value without secrets. The links are the state that is stored: whoever has them, replays them. Links are
-/// kept as they were received, and never encoded anew.
+/// A value without secrets. Only the links are stored, and the state is computed from them again. Links are
+/// kept as they were received, and never encoded again.
 package struct TrustChain<State: Ledger>: Sendable {
-    /// Names the chain.
+    /// The id of the chain.
     package let id: ChainID
     /// All links, from 0.
     package private(set) var links: [LinkRecord] = []
-    /// What they amount to.
+    /// The state that results from the links.
     package private(set) var state: State
 
-    /// What became of a link.
+    /// What `append` did with a link.
     package enum Appended: Equatable, Sendable {
-        /// It is the chain's head now.
+        /// The link is now the head of the chain.
         case added
-        /// It was in the chain already.
+        /// The link was in the chain already.
         case known
     }
 
-    /// A chain without links.
+    /// Makes a chain without links.
     package init(id: ChainID) {
         self.id = id
         state = State(chain: id)
     }
 
-    /// The last link's place; nil without links.
+    /// The place of the last link; nil without links.
     package var head: LinkHead? { links.last?.head }
 
-    /// The number that the next link has.
+    /// The sequence of the next link.
     package var nextSequence: UInt64 { UInt64(links.count) }
 
-    /// Verifies the next link and takes it.
+    /// Verifies the next link, and adds it.
     ///
-    /// A link that is known already changes nothing. After an error the chain is as it was.
+    /// A link that is in the chain already changes nothing. After an error the chain is unchanged.
     ///
     /// - Throws: `.format`, `.otherChain`, `.wrongHash`, `.wrongSignature`, `.gap`, `.notLinked`, `.fork`, or
-    ///   what the chain's rules forbid.
+    ///   whatever the chain's rules throw.
     @discardableResult
     package mutating func append(
         _ bytes: [UInt8], knowing context: State.Context
@@ -69,9 +69,9 @@ package struct TrustChain<State: Ledger>: Sendable {
         return .added
     }
 
-    /// Takes a chain as the storage shows it, from link 0.
+    /// Adds the links of a chain that the storage shows, from link 0.
     ///
-    /// After an error the chain has the links in front of the one that is wrong, and all that it had.
+    /// After an error the chain has the links before the invalid one, and all that it had.
     ///
     /// - Throws: `.shorterChain` if known links are not shown, and whatever `append` throws.
     package mutating func catchUp(
@@ -88,9 +88,9 @@ package struct TrustChain<State: Ledger>: Sendable {
         }
     }
 
-    /// Checks that the chain has a link that was verified before.
+    /// Checks that the chain contains a link that was verified before.
     ///
-    /// - Throws: `.shorterChain`, or `.notLinked` if it has another one there.
+    /// - Throws: `.shorterChain`, or `.notLinked` if the chain has another link at that place.
     package func expect(_ head: LinkHead) throws(TrustError) {
         guard head.sequence < nextSequence else {
             throw .shorterChain(known: head.sequence &+ 1, offered: nextSequence)
@@ -100,9 +100,9 @@ package struct TrustChain<State: Ledger>: Sendable {
         }
     }
 
-    /// Makes the next link, which is not taken yet: it counts once the storage has it.
+    /// Makes the next link, without adding it: it counts once the storage has it.
     ///
-    /// - Throws: whatever `append` would throw for it.
+    /// - Throws: Whatever `append` would throw for it.
     package func link(
         _ operation: State.Operation, at time: Int64, by signer: borrowing SigningKey,
         knowing context: State.Context
@@ -120,7 +120,7 @@ package struct TrustChain<State: Ledger>: Sendable {
         return bytes
     }
 
-    /// What the links in front of a place amount to.
+    /// The state that results from the links before a place.
     func state(before sequence: UInt64, knowing context: State.Context) throws(TrustError) -> State {
         var state = State(chain: id)
         var last: LinkRecord?
@@ -131,7 +131,7 @@ package struct TrustChain<State: Ledger>: Sendable {
         return state
     }
 
-    /// The chain up to a place, without the links from there on.
+    /// The chain without the links from a place on.
     func prefix(before sequence: UInt64, knowing context: State.Context) throws(TrustError) -> Self {
         var chain = self
         chain.state = try state(before: sequence, knowing: context)
@@ -139,7 +139,7 @@ package struct TrustChain<State: Ledger>: Sendable {
         return chain
     }
 
-    /// Reads a link, and checks what does not depend on others.
+    /// Reads a link, and makes the checks that do not depend on other links.
     func verified(_ bytes: [UInt8]) throws(TrustError) -> LinkRecord {
         let link = try reading { () throws(FormatError) in try LinkRecord(bytes) }
         guard link.kind == State.Operation.kind, link.chain == id else { throw .otherChain }
@@ -160,7 +160,7 @@ package struct TrustChain<State: Ledger>: Sendable {
         return next
     }
 
-    /// A link at a place that is taken: the same one, a fork, or nothing that could ever have stood there.
+    /// Classifies a link at a place that is taken: it is the same link, a fork, or not valid there.
     private func compare(_ link: LinkRecord, _ context: State.Context) throws(TrustError) -> Appended {
         let known = links[Int(link.sequence)]
         if known.bytes == link.bytes { return .known }
@@ -172,18 +172,18 @@ package struct TrustChain<State: Ledger>: Sendable {
 }
 
 extension TrustChain where State.Context == Void {
-    /// Verifies the next link and takes it; as `append(_:knowing:)`.
+    /// Verifies the next link, and adds it, as `append(_:knowing:)` does.
     @discardableResult
     package mutating func append(_ bytes: [UInt8]) throws(TrustError) -> Appended {
         try append(bytes, knowing: ())
     }
 
-    /// Takes a chain as the storage shows it; as `catchUp(with:knowing:)`.
+    /// Adds the links of a chain that the storage shows, as `catchUp(with:knowing:)` does.
     package mutating func catchUp(with offered: [[UInt8]]) throws(TrustError) {
         try catchUp(with: offered, knowing: ())
     }
 
-    /// Makes the next link; as `link(_:at:by:knowing:)`.
+    /// Makes the next link, as `link(_:at:by:knowing:)` does.
     package func link(
         _ operation: State.Operation, at time: Int64, by signer: borrowing SigningKey
     ) throws(TrustError) -> [UInt8] {

@@ -4,123 +4,124 @@ package import CofferFormat
 /// Why something is not trusted.
 package enum TrustError: Error, Equatable {
     // Records
-    /// The bytes are not the record that they should be.
+    /// The bytes are not the expected record.
     case format(FormatError)
     /// A seal does not open, or a public key is weak.
     case crypto(CryptoError)
-    /// A signature is not by who must have made it; says over what.
+    /// A signature was not made by the expected key; names what it is for.
     case wrongSignature(SignaturePurpose)
 
     // Links
-    /// The link is of another kind of chain, another user or another vault.
+    /// The link is of another kind of chain, or of another user or vault.
     case otherChain
-    /// Links are missing in between.
+    /// Links before this one are missing.
     case gap(expected: UInt64, found: UInt64)
-    /// The link's hash is not that of its bytes.
+    /// The link's hash does not match its bytes.
     case wrongHash
-    /// The link follows another link than the one that is known in front of it.
+    /// The link does not follow the link that is known before it.
     case notLinked(sequence: UInt64)
-    /// Two links at one place, both valid there; the first one stays.
+    /// Two links at one place are both valid there; the first one stays.
     case fork(Fork)
-    /// The chain ends before a link that is known: links are kept back.
+    /// The chain ends before a link that is known: the storage withholds links.
     case shorterChain(known: UInt64, offered: UInt64)
-    /// The chain has no link 0 yet, or the operation may only be in link 0, or not there.
+    /// The chain has no link 0 yet, or the operation may be only in link 0, or not in link 0.
     case wrongPlace
 
     // Devices and identities
-    /// The signer has no say in this chain at this point.
+    /// The signer has no right to sign in this chain at this place.
     case signerNotTrusted
-    /// The device or key was in the chain before: none comes back.
+    /// The device or the key was in the chain before, and cannot be added again.
     case usedBefore
     /// The device is not trusted, so it cannot be revoked.
     case noSuchDevice
     /// No device would be left.
     case lastDevice
-    /// The identity has no valid keys any more.
+    /// The identity has no valid keys any longer.
     case identityRevoked
-    /// The identity chain is not at hand, or is shorter than the link says: fetch it, and try again.
+    /// The identity chain is missing, or shorter than the link states: fetch it, and try again.
     case identityMissing(IdentityID)
     /// The identity chain has another link at the place that the link names.
     case identityHeadDiffers(IdentityID)
 
     // Members
-    /// The signer is no member at this point.
+    /// The signer is not a member at this place.
     case signerNotMember
     /// The signer's role does not have the right.
     case missingRight(Permission)
-    /// Nobody who is a member has this identity.
+    /// No member has this identity.
     case notMember(IdentityID)
     /// The identity is a member already.
     case alreadyMember(IdentityID)
-    /// Who is to come back has left, and nobody has said yet which of its commits count.
+    /// The identity has left, and no other member has bounded its commits since: remove it before it is added
+    /// again.
     case leftUnbounded(IdentityID)
-    /// Another member signs with this key.
+    /// Another member has this signing key.
     case keyInUse
     /// The invite was used before.
     case inviteUsed
-    /// The vault has as many members as it can have.
+    /// The vault has the largest possible number of members.
     case tooManyMembers
     /// Nothing would change.
     case nothingNew
-    /// The vault would have no owner: a successor must be named.
+    /// The vault would have no owner; a successor must be named.
     case lastOwner
-    /// A successor is named where none is needed, or one who cannot be.
+    /// A successor is named although none is needed, or the named one is not possible.
     case wrongSuccessor
-    /// Who removes itself must leave instead.
+    /// Members cannot remove themselves; they must leave instead.
     case cannotRemoveSelf
-    /// The link bounds logs, although nobody loses the right to write.
+    /// The link has bounds although no member loses the right to write.
     case needlessBounds
-    /// The next epoch is another one.
+    /// The link begins an epoch other than the next one.
     case wrongEpoch(expected: Epoch, found: Epoch)
 
     // Keys
-    /// The transient key is of another identity, or signed by other than its current key.
+    /// The transient key is of another identity, or not signed by its current key.
     case transientKeyNotOfIdentity
     /// The transient key would be valid for longer than allowed.
     case validTooLong
     /// The transient key is not valid yet.
     case notYetValid
-    /// This version does not have that way of wrapping: a newer Coffer is needed.
+    /// This version does not know the suite of a wrap: a newer Coffer is needed.
     case unknownSuite(UInt16)
     /// The set has no wrap for this identity.
     case noWrap
-    /// A recipient is there twice, or one is missing, or one too many.
+    /// The recipients are wrong: none, too many, one twice, one that is not a member, or without the signer.
     case wrongRecipients
     /// The key is not the one that the member chain commits to.
     case wrongKey(Epoch)
-    /// The key is right, and could not be kept on this device.
+    /// The key is right, but could not be stored on this device.
     case notKept
 
-    /// As many transient keys were made as can be kept; the old ones go in a month.
+    /// The largest possible number of transient keys is stored; old ones are removed after a month.
     case tooManyTransientKeys
 
     // Invites
-    /// The text is no invite, or was not copied whole.
+    /// The text is not an invite, or was not copied completely.
     case notAnInvite
     /// A newer Coffer made the invite.
     case newerInvite
-    /// The remote's URL has a password in it, or is none.
+    /// The remote's URL contains a password, or is not a URL.
     case unfitURL
-    /// As many invites are open as there can be.
+    /// The largest possible number of invites is open.
     case tooManyInvites
-    /// No invite of that id is open.
+    /// No open invite has that id.
     case noSuchInvite
     /// The invite has expired.
     case inviteExpired
-    /// Who made the invite has withdrawn it.
+    /// The maker of the invite has withdrawn it.
     case inviteWithdrawn
-    /// The text is no identity card, or was not copied whole.
+    /// The text is not an identity card, or was not copied completely.
     case notACard
 }
 
-/// Runs what may meet wrong bytes, in the words of this layer.
+/// Turns a `FormatError` of `body` into a `TrustError`.
 func reading<Result>(
     _ body: () throws(FormatError) -> Result
 ) throws(TrustError) -> Result {
     do throws(FormatError) { return try body() } catch { throw .format(error) }
 }
 
-/// Checks a signature, in the words of this layer.
+/// Verifies a signature, and throws a `TrustError` if it is wrong.
 func check(
     _ signature: [UInt8], of message: [UInt8], by signer: SigningPublicKey, for purpose: SignaturePurpose
 ) throws(TrustError) {
@@ -132,6 +133,6 @@ func check(
 }
 
 extension SigningKey {
-    /// The public key as others know it.
+    /// The public key as an id for others.
     var publicID: SigningPublicKey { SigningPublicKey(publicKey) }
 }

@@ -1,36 +1,38 @@
 package import CofferFormat
 
-/// Whether wraps and members agree.
+/// Compares the wraps with the members.
 ///
-/// Every client checks this on its own, so that nobody has to be trusted to do it (lesson of KBFS's box audit).
+/// Every client does this on its own, so that no member has to be trusted to do it (a lesson of KBFS's box
+/// audit).
 package enum WrapAudit {
-    /// Something that does not agree.
+    /// A difference between wraps and members.
     package enum Finding: Hashable, Sendable {
-        /// A link names a set that is not there, or is not what it was: fetch again, then another set is owed.
+        /// A link names a set that is missing, or does not match its hash: fetch it again; if that fails,
+        /// another set is needed.
         case setMissing(WrapSetHash, link: UInt64)
-        /// A set is there that no link of the present epoch names.
+        /// There is a set that no link of the current epoch names.
         case setWithoutLink(WrapSetHash)
-        /// A set is for another vault or epoch, or by another signer, than the link that names it.
+        /// A set is of another vault or epoch than the link that names it, or has another signer.
         case setDoesNotFit(WrapSetHash, link: UInt64)
-        /// A member has no wrap of the present epoch's key.
+        /// A member has no wrap of the current epoch's key.
         case memberWithoutWrap(IdentityID)
-        /// Somebody has a wrap whom the link did not entitle.
+        /// An identity has a wrap although the link does not entitle it to one.
         case strangerWithWrap(IdentityID, link: UInt64)
-        /// Somebody has the present epoch's key who should not have the next one's: rotation is owed.
+        /// A person who must not get the next epoch's key may have the current one: rotation is owed.
         case rotationOwed(MemberLedger.RotationReason)
     }
 
-    /// Compares the wrap sets of the present epoch with what the member chain says.
+    /// Compares the wrap sets of the current epoch with the member chain.
     ///
     /// - Parameters:
-    ///   - chain: The vault's.
-    ///   - sets: All sets that the storage has for the present epoch, as stored.
-    /// - Returns: Nothing if every member has exactly one wrap, and nobody else has any.
+    ///   - chain: The vault's member chain.
+    ///   - sets: All sets that the storage has for the current epoch, as stored.
+    /// - Returns: Nothing if every member has exactly one wrap, and no other identity has one.
     package static func findings(_ chain: MemberChain, sets: [[UInt8]]) -> Set<Finding> {
         var findings: Set<Finding> = Set(chain.state.owed.map { .rotationOwed($0) })
         var known: [WrapSetHash: WrapSet] = [:]
         for bytes in sets {
-            // What is no set at all has no name; the one that it should be is then missing.
+            // Bytes that are not a set have no name; the set that they should be is then missing.
             guard let set = try? WrapSet(bytes) else { continue }
             known[set.hash] = set
         }

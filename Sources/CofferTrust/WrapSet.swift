@@ -1,16 +1,16 @@
 package import CofferCrypto
 package import CofferFormat
 
-/// Wraps of one epoch's key, whose signature was checked.
+/// Wraps of one epoch's key, with a verified signature.
 package struct WrapSet: Equatable, Sendable {
     /// The set as it is stored.
     package let record: WrapSetRecord
-    /// What a link of the member chain names it by.
+    /// The hash by which a link of the member chain names the set.
     package let hash: WrapSetHash
 
-    /// Verifies that the set is by the signer that it names.
+    /// Verifies that the signer that the set names made it.
     ///
-    /// Whether that signer was entitled to, and whether a link names the set, is for `WrapAudit`.
+    /// `WrapAudit` checks whether that signer had the right, and whether a link names the set.
     ///
     /// - Throws: `.format`, `.wrongSignature`.
     package init(_ bytes: [UInt8]) throws(TrustError) {
@@ -19,9 +19,9 @@ package struct WrapSet: Equatable, Sendable {
         try check(record.signature, of: record.signedBytes, by: record.signer, for: .wrapSet)
     }
 
-    /// Seals the key of an epoch for each recipient, and signs.
+    /// Seals the key of an epoch for each recipient, and signs the set.
     ///
-    /// - Throws: `.wrongRecipients` for none, too many, or one who is there twice.
+    /// - Throws: `.wrongRecipients` if there is no recipient, if there are too many, or if one occurs twice.
     package static func sealing(
         _ key: EpochKey, for recipients: [Recipient], by signer: borrowing SigningKey
     ) throws(TrustError) -> WrapSet {
@@ -46,7 +46,7 @@ package struct WrapSet: Equatable, Sendable {
         record.wraps.first { $0.identity == identity }
     }
 
-    /// Opens the key that the set has for an identity.
+    /// Opens the key that the set contains for an identity.
     ///
     /// - Throws: `.noWrap`, and whatever `KeyWrap.open` throws.
     package func open(
