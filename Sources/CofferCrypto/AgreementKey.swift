@@ -2,7 +2,7 @@ internal import CSodium
 
 /// An X25519 key pair (RFC 7748).
 package struct AgreementKey: ~Copyable, Sendable {
-    /// Bytes of a secret key, of a public key, and of a shared secret.
+    /// The size of a secret key, a public key, and a shared secret, in bytes.
     package static let byteCount = 32
 
     /// The secret half, which is stored: 32 bytes.

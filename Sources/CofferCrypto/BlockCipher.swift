@@ -26,6 +26,6 @@ package protocol BlockCipher: AnyObject {
 
 /// Sizes of XChaCha20-Poly1305.
 package enum Seal {
-    /// Bytes of the authentication tag.
+    /// The size of the authentication tag, in bytes.
     package static let tagByteCount = 16
 }

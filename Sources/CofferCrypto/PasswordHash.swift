@@ -39,7 +39,7 @@ package struct PasswordHash: Sendable, Equatable {
     package static let interactive = PasswordHash(known: 2, 65_536)
     /// 3 passes, 256 MiB: about 0.6 s; the default.
     package static let moderate = PasswordHash(known: 3, 262_144)
-    /// 4 passes, 1 GiB: some seconds.
+    /// 4 passes, 1 GiB: a few seconds.
     package static let sensitive = PasswordHash(known: 4, 1_048_576)
 
     /// Derives the unlock key.

@@ -6,10 +6,10 @@
 ///         12      8  where the extent began in the item when it was sealed
 ///         20      4  plaintext bytes of the whole extent
 ///         24     16  id of the remote pack
-///         40      4  position of the sealed extent in it
+///         40      4  offset in it at which the sealed extent begins
 ///         44     16  nonce prefix
 ///         60      4  epoch
-///         64     32  BLAKE2b-256 of the sealed extent
+///         64     32  hash of the sealed extent, with the purpose `extent`
 package struct ContentEntry: Hashable, Sendable {
     /// The size of every entry, in bytes.
     package static let byteCount = 96
@@ -97,7 +97,7 @@ package struct SealedPlace: Hashable, Sendable {
     package let pack: PackID
     /// Their offset in the remote pack, in bytes.
     package let position: UInt32
-    /// BLAKE2b-256 of the sealed bytes.
+    /// The hash of the sealed bytes, with the purpose `extent` or `content page`.
     package let hash: ContentHash
 
     package init(pack: PackID, position: UInt32, hash: ContentHash) {

@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// A BLAKE2b-256 hash of bytes on a remote.
+/// A 32-byte hash of sealed bytes on a remote, with the purpose `extent` or `content page`.
 package struct ContentHash: Hashable, Sendable {
     /// The size of every hash, in bytes.
     package static let byteCount = 32

@@ -40,7 +40,7 @@ package struct ContentNode: Hashable, Sendable {
         offset >= 0 && ContentNode(level: level, holding: offset) == self
     }
 
-    /// Whether it is the other node, or an ancestor of it.
+    /// Whether this node is `other`, or an ancestor of it.
     package func isAbove(_ other: ContentNode) -> Bool {
         guard other.level <= level else { return false }
         return other.index >> UInt64(Self.levelBits * (level - other.level)) == index
@@ -67,10 +67,10 @@ package struct ContentNode: Hashable, Sendable {
 ///
 ///     offset  bytes  field
 ///          0     16  id of the remote pack
-///         16      4  position in it
+///         16      4  offset in it at which the sealed page begins
 ///         20      4  bytes of the sealed page
 ///         24      4  epoch
-///         28     32  BLAKE2b-256 of the sealed page
+///         28     32  hash of the sealed page, with the purpose `content page`
 package struct PageReference: Hashable, Sendable {
     /// The size of every reference, in bytes.
     package static let byteCount = 60

@@ -1,4 +1,4 @@
-/// The content of an item as other devices are told of it: what a `content` fact carries.
+/// The content of an item as described to other devices: the value of a `content` fact.
 ///
 ///     offset  bytes  field
 ///          0      1  format version, 1

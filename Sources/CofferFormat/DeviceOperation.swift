@@ -10,7 +10,7 @@ package enum DeviceOperation: ChainOperation {
     /// A device is no longer trusted, and can never be added again.
     case revokeDevice(DeviceID)
 
-    /// A machine of a person.
+    /// A device of a person.
     package struct Device: Equatable, Sendable {
         /// The id of the device.
         package let id: DeviceID

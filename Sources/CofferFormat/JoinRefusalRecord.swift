@@ -8,7 +8,7 @@ internal import CofferSystem
 ///         12     16  vault id
 ///         28     16  invite id
 ///         44     41  sealed record, under a key of the invite, with bytes 0 to 43 as associated data:
-///                      1  why
+///                      1  the reason
 package struct JoinRefusalRecord: Equatable, Sendable {
     /// The format version that is written, and the only one that is read.
     package static let version: UInt32 = 1

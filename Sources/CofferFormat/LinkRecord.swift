@@ -29,7 +29,7 @@ package protocol ChainOperation: Equatable, Sendable {
     static var kind: ChainKind { get }
     /// The operation's number in a link.
     var code: UInt16 { get }
-    /// The operation's fields, as they stand in a link.
+    /// The operation's fields, as encoded in a link.
     var body: [UInt8] { get }
     /// Reads the fields of an operation.
     ///
@@ -46,7 +46,7 @@ package protocol ChainOperation: Equatable, Sendable {
 ///         13     16  chain id
 ///         29      8  sequence
 ///         37     32  hash of the previous link; zeros in link 0
-///         69      8  time, nanoseconds since 1970, by the signer's clock; nothing is decided by it
+///         69      8  time, nanoseconds since 1970, by the signer's clock; no rule depends on it
 ///         77      2  operation
 ///         79      4  n, bytes of the operation's fields
 ///         83      n  the operation's fields

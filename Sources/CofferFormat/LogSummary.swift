@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// A commit, by its place and hash, with what its author knew of the members: 81 bytes.
+/// The number and hash of a commit, and the head of the member chain that its author knew: 81 bytes.
 ///
 ///     offset  bytes  field
 ///          0      8  sequence

@@ -45,7 +45,7 @@ package struct SignedRecord: Equatable, Sendable {
     package var header: [UInt8] { Array(bytes.prefix(Self.headerByteCount)) }
     /// The sealed body.
     package var body: [UInt8] { Array(bytes[Self.headerByteCount...].dropLast(Self.sealByteCount)) }
-    /// The sealed seal.
+    /// The seal, sealed.
     package var seal: [UInt8] { Array(bytes.suffix(Self.sealByteCount)) }
     /// The bytes that the signature covers, followed by the seal's own fields.
     package var signedBytes: [UInt8] { Array(bytes.dropLast(Self.sealByteCount)) }

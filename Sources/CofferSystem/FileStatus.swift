@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The parts of stat(2)'s answer that Coffer uses.
 package struct FileStatus: Equatable, Sendable {
-    /// The kinds of files that are told apart.
+    /// The kinds of files that callers distinguish.
     package enum Kind: Sendable {
         case regular, directory, symbolicLink, other
     }

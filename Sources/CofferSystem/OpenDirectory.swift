@@ -83,7 +83,7 @@ package final class OpenDirectory: Sendable {
 
     /// Changes the directory's group, unless `group` is nil, and sets its permissions.
     ///
-    /// As fchown(2), if the user is allowed to, and fchmod(2).
+    /// Uses fchown(2), if the user is allowed to, and fchmod(2).
     package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
         try setFileAccess(descriptor.number, group, permissions, on: path)
     }
@@ -96,7 +96,7 @@ package final class OpenDirectory: Sendable {
 
     /// Whether this process may add and remove names in the directory.
     ///
-    /// As faccessat(2) with AT_EACCESS.
+    /// Uses faccessat(2) with AT_EACCESS.
     package var isWritable: Bool {
         unsafe faccessat(descriptor.number, ".", W_OK | X_OK, AT_EACCESS) == 0
     }
@@ -111,7 +111,7 @@ package final class OpenDirectory: Sendable {
 
     /// Gives a file a second name, which must not exist yet.
     ///
-    /// As link(2).
+    /// Uses link(2).
     package func link(
         _ name: String, to target: OpenDirectory, _ newName: String
     ) throws(SystemError) {
@@ -122,7 +122,7 @@ package final class OpenDirectory: Sendable {
 
     /// Moves a file to a name, and replaces an existing file there.
     ///
-    /// As rename(2).
+    /// Uses rename(2).
     package func rename(
         _ name: String, to target: OpenDirectory, _ newName: String
     ) throws(SystemError) {
@@ -133,7 +133,7 @@ package final class OpenDirectory: Sendable {
 
     /// Moves a file to a name that must not exist yet.
     ///
-    /// As renameat2(2) with RENAME_NOREPLACE.
+    /// Uses renameat2(2) with RENAME_NOREPLACE.
     package func renameExclusively(
         _ name: String, to target: OpenDirectory, _ newName: String
     ) throws(SystemError) {
@@ -152,7 +152,7 @@ package final class OpenDirectory: Sendable {
 
     /// Returns once added and removed names are on disk.
     ///
-    /// As fsync(2).
+    /// Uses fsync(2).
     package func sync() throws(SystemError) {
         try retryingInterrupted("fsync", on: path) { fsync(descriptor.number) }
     }

@@ -87,7 +87,7 @@ package final class POSIXStorageFile: StorageFile {
 
     /// Changes the file's group, unless `group` is nil, and sets its permissions.
     ///
-    /// As fchown(2), if the user is allowed to, and fchmod(2).
+    /// Uses fchown(2), if the user is allowed to, and fchmod(2).
     package func setAccess(group: UInt32?, _ permissions: UInt32) throws(SystemError) {
         try setFileAccess(descriptor.number, group, permissions, on: subject)
     }
@@ -200,7 +200,7 @@ package final class POSIXStorageFile: StorageFile {
 
     /// Takes an exclusive lock that belongs to this open file; false if another open file holds it.
     ///
-    /// As flock(2). Returns true, too, if the file system does not support locks.
+    /// Uses flock(2). Returns true, too, if the file system does not support locks.
     package func lock() -> Bool {
         flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }

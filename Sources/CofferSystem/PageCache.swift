@@ -4,7 +4,7 @@ internal import Glibc
 package enum PageCache {
     /// Makes the kernel drop the content of a file from memory, except what is not on disk yet.
     ///
-    /// As posix_fadvise(2) with POSIX_FADV_DONTNEED. A hint: pages that other processes use stay, too.
+    /// Uses posix_fadvise(2) with POSIX_FADV_DONTNEED. A hint: pages that other processes use stay, too.
     package static func drop(_ path: String) throws(SystemError) {
         let file = try Descriptor.open(path, .readOnly)
         let code = posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED)

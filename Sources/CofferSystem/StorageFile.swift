@@ -2,7 +2,7 @@
 ///
 /// Offsets and counts are in bytes. Every call may block on the local disk.
 package protocol StorageFile: AnyObject, Sendable {
-    /// Reads up to `buffer.byteCount` bytes at `offset`, as pread(2); returns fewer only at the end of the
+    /// Reads up to `buffer.byteCount` bytes at `offset`, like pread(2); returns fewer only at the end of the
     /// file.
     func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int
     /// Reads like the call above, from a file opened with `openDirect`, and runs `meanwhile` once while the
@@ -10,21 +10,21 @@ package protocol StorageFile: AnyObject, Sendable {
     func read(
         into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
     ) throws(SystemError) -> Int
-    /// Writes all bytes at `offset`, as pwrite(2).
+    /// Writes all bytes at `offset`, like pwrite(2).
     func write(_ bytes: RawSpan, at offset: Int) throws(SystemError)
     /// The size, as st_size of fstat(2).
     func size() throws(SystemError) -> Int
     /// The bytes that the file takes up on disk, as st_blocks of fstat(2).
     func allocatedByteCount() throws(SystemError) -> Int
-    /// Changes the size, as ftruncate(2).
+    /// Changes the size, like ftruncate(2).
     func truncate(to size: Int) throws(SystemError)
-    /// Returns once contents, and the metadata needed to read them, are on disk, as fdatasync(2).
+    /// Returns once contents, and the metadata needed to read them, are on disk, like fdatasync(2).
     func dataSync() throws(SystemError)
-    /// Starts writing a range to disk, without waiting or promising anything, as sync_file_range(2).
+    /// Starts writing a range to disk, without waiting or promising anything, like sync_file_range(2).
     func startWriteback(at offset: Int, count: Int)
-    /// Frees the disk space of a range, which then reads as zeros, as fallocate(2) with FALLOC_FL_PUNCH_HOLE.
+    /// Frees the disk space of a range, which then reads as zeros, like fallocate(2) with FALLOC_FL_PUNCH_HOLE.
     func punchHole(at offset: Int, count: Int) throws(SystemError)
-    /// Reserves disk space without changing the size, as fallocate(2) with FALLOC_FL_KEEP_SIZE.
+    /// Reserves disk space without changing the size, like fallocate(2) with FALLOC_FL_KEEP_SIZE.
     func preallocate(at offset: Int, count: Int) throws(SystemError)
 }
 
@@ -52,13 +52,13 @@ package protocol StorageDirectory: AnyObject, Sendable {
     ///
     /// Buffer, offset, and count of each call must be multiples of 4096.
     func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)?
-    /// Removes a name, as unlink(2).
+    /// Removes a name, like unlink(2).
     func remove(_ name: String) throws(SystemError)
     /// Whether the name exists.
     func contains(_ name: String) throws(SystemError) -> Bool
     /// The names in it, unordered.
     func list() throws(SystemError) -> [String]
-    /// Returns once added and removed names are on disk, as fsync(2) of the directory.
+    /// Returns once added and removed names are on disk, like fsync(2) of the directory.
     func sync() throws(SystemError)
     /// Opens a directory in it, and makes it if it is missing.
     func subdirectory(_ name: String) throws(SystemError) -> any StorageDirectory

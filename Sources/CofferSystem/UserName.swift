@@ -10,7 +10,7 @@ package enum UserName {
 
     /// The login name of a user; the number if there is none.
     ///
-    /// As getpwuid_r(3).
+    /// Uses getpwuid_r(3).
     package static func user(_ number: UInt32) -> String {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -27,7 +27,7 @@ package enum UserName {
 
     /// The name of a group; the number if there is none.
     ///
-    /// As getgrgid_r(3).
+    /// Uses getgrgid_r(3).
     package static func group(_ number: UInt32) -> String {
         var entry = unsafe Glibc.group()
         var found: UnsafeMutablePointer<Glibc.group>?

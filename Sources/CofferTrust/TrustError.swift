@@ -57,7 +57,7 @@ package enum TrustError: Error, Equatable {
     case leftUnbounded(IdentityID)
     /// Another member has this signing key.
     case keyInUse
-    /// The invite was used before.
+    /// The invite has been used already.
     case inviteUsed
     /// The vault has the largest possible number of members.
     case tooManyMembers
