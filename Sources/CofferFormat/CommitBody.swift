@@ -85,7 +85,7 @@ package enum CommitNotice: Hashable, Sendable {
 ///     bytes  field
 ///        32  hash of the log's previous commit; zeros in the first
 ///         8  hybrid logical clock
-///        32  hash of the tree that the author shows, having applied the heads and its own commits before this
+///        32  hash of the tree that the author shows, having applied the heads and its own earlier commits
 ///         …  heads: the last commit of every other log that the author had applied (`LogBounds`)
 ///         1  1 in a log's first commit, and the introduction follows: name, label (texts); otherwise 0
 ///         1  number of notices, then these

@@ -4,12 +4,12 @@ internal import CofferSystem
 ///
 ///     bytes  field
 ///         1  1 make, 2 link, 3 move, 4 exchange, 5 remove
-///         …  make: number 8, item 16, st_mode 4, time of modification 8; for a device node its number 8, for a
-///            symbolic link the length of its target 2 and the target; then a place.
+///         …  make: number 8, item 16, st_mode 4, time of modification 8; for a device node its number 8, for
+///            a symbolic link the length of its target 2 and the target; then a place.
 ///            link: item 16, a place. move, exchange: two places. remove: a place.
 ///
-/// A place is the item of the directory 16, the length of the name 1, and the name, as it was shown at the time
-/// of the change.
+/// A place is the item of the directory 16, the length of the name 1, and the name, as it was shown at the
+/// time of the change.
 package enum JournalRecord: Equatable, Sendable {
     /// An item was created, with its first name.
     case make(Made, at: Place)

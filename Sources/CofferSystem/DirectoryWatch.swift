@@ -55,7 +55,7 @@ package final class DirectoryWatch: Sendable {
         }
     }
 
-    /// Stops watching a directory.
+    /// Stops watching a directory; one more event of kind `gone` follows for it.
     package func remove(_ watch: Int32) {
         inotify_rm_watch(notifications.number, watch)
     }

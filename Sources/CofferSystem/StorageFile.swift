@@ -22,7 +22,7 @@ package protocol StorageFile: AnyObject, Sendable {
     func dataSync() throws(SystemError)
     /// Starts writing a range to disk, without waiting or promising anything, like sync_file_range(2).
     func startWriteback(at offset: Int, count: Int)
-    /// Frees the disk space of a range, which then reads as zeros, like fallocate(2) with FALLOC_FL_PUNCH_HOLE.
+    /// Frees the disk space of a range, which then reads as zeros, like FALLOC_FL_PUNCH_HOLE of fallocate(2).
     func punchHole(at offset: Int, count: Int) throws(SystemError)
     /// Reserves disk space without changing the size, like fallocate(2) with FALLOC_FL_KEEP_SIZE.
     func preallocate(at offset: Int, count: Int) throws(SystemError)

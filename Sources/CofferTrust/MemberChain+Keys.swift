@@ -52,7 +52,7 @@ extension TrustChain where State == MemberLedger {
     ///   - bounds: The last commit that counts of each of the member's logs. Of a log that is omitted, no
     ///     commit counts that names an earlier link.
     ///   - recipients: The members after the link, with valid keys. A member who is omitted does not get the
-    ///     key of the next epoch with this link; another member can provide it.
+    ///     key of the next epoch, but a later epoch can include them again.
     /// - Throws: `.wrongRecipients`, `.identityHeadDiffers` for a recipient whose new keys the chain does not
     ///   know yet (record them first), `.wrongKey`, and whatever `append` would throw.
     package func removing(
@@ -112,7 +112,7 @@ extension TrustChain where State == MemberLedger {
         guard !identities.isEmpty, Set(members.map(\.identity)).isSuperset(of: identities) else {
             throw .wrongRecipients
         }
-        // A member that changes the key must get it; the chain's rules check that the signer is a member at all.
+        // A member that changes the key must get it. Whether the signer is a member is for the chain's rules.
         if let signer = state.member(signing: signing.publicID), signer.identity != removed {
             guard identities.contains(signer.identity) else { throw .wrongRecipients }
         }
