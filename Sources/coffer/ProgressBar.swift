@@ -18,6 +18,8 @@ final class ProgressBar: Sendable {
         var drawn: Int64 = 0
         /// How many bytes there were lately, for the speed.
         var samples: [(time: Int64, bytes: Int64)] = []
+        /// What was last said to be waited for.
+        var note: String?
 
         /// Bytes for each second, over the last three.
         mutating func speed(at now: Int64, _ bytes: Int64) -> Int64 {
@@ -33,6 +35,7 @@ final class ProgressBar: Sendable {
     }
 
     func show(_ progress: Progress) {
+        if let note = progress.note { tell(note) }
         let now = Clock.monotonic
         guard isTerminal, now - started > second else { return }
         let speed: Int64? = drawing.withLock { drawing in
@@ -47,6 +50,17 @@ final class ProgressBar: Sendable {
         let columns = max(20, Int(coffer_terminal_columns(STDERR_FILENO)))
         let text = Self.text(progress, label, speed: speed, elapsed: now - started, columns: columns)
         Output.write("\r\(text.prefix(columns - 1))\u{1b}[K", to: STDERR_FILENO)
+    }
+
+    /// Says what is waited for, once; also where standard error is no terminal, as it may take long.
+    private func tell(_ note: String) {
+        let isNew = drawing.withLock { drawing in
+            defer { drawing.note = note }
+            return drawing.note != note
+        }
+        guard isNew else { return }
+        end()
+        Output.error("\(label): \(note).")
     }
 
     /// What stands in the line.

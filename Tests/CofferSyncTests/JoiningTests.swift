@@ -155,6 +155,36 @@ struct JoiningTests {
         }
     }
 
+    /// A replicated folder brings its files in any order: what is not there yet is no reason to distrust anybody.
+    @Test func whatHasNotArrivedIsNamed() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let will = try await world.joins("Will", .writer, by: olga)
+        let joining = try world.joining(try await world.invite(olga, .reader), try world.person("Late"))
+        let chain = will.person.chain.id
+        let identity = world.layout.identityLink(UserID(low: chain.low, high: chain.high), 0)
+        let bytes = try #require(world.remote.objects[identity])
+        try await world.remote.delete(identity)
+        await #expect(throws: JoinError.identityMissing(will.person.id)) { try await joining.join() }
+        await #expect(throws: JoinError.identityMissing(will.person.id)) { try await joining.poll() }
+        try await world.remote.put(identity, .memory(bytes), ifAbsent: true)
+        let link = world.layout.member(1)
+        let whole = try #require(world.remote.objects[link])
+        for count in [0, 1, 8, 11, 40, 100, whole.count - 1] {
+            try await world.remote.put(link, .memory(Array(whole.prefix(count))), ifAbsent: false)
+            await #expect(throws: JoinError.linkCut(1), "\(count) bytes") { try await joining.join() }
+        }
+        #expect(JoinError.linkCut(1).isNotArrived && JoinError.identityMissing(will.person.id).isNotArrived)
+        // What is there and wrong is another matter.
+        var wrong = whole
+        wrong[wrong.count - 1] ^= 1
+        try await world.remote.put(link, .memory(wrong), ifAbsent: false)
+        await #expect(throws: JoinError.members(.wrongSignature(.link))) { try await joining.join() }
+        try await world.remote.put(link, .memory(whole), ifAbsent: false)
+        try await joining.join()
+        #expect(world.requestCount == 1)
+    }
+
     @Test(arguments: ["wraps", "identities", "requests"])
     func listingsOfMembersHaveAnEnd(_ place: String) async throws {
         let world = MembershipWorld()

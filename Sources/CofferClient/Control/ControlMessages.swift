@@ -142,9 +142,14 @@ package struct Progress: Codable, Sendable {
     package var isBytes = false
     /// What goes to a remote and comes from it; absent for other work.
     package let transfer: Transfer?
+    /// What is waited for, for people; absent where that is plain.
+    package var note: String?
 
     /// Work that has come so far.
-    package init(done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil) {
+    package init(
+        done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil, note: String? = nil
+    ) {
+        self.note = note
         self.done = done
         self.total = total
         self.isBytes = isBytes

@@ -50,7 +50,7 @@ extension ProfileError {
         case .vaultBusy, .joinInterrupted: 75  // EX_TEMPFAIL
         case .notJoined(.remote): 74  // EX_IOERR
         case .notJoined(.noVault): 66  // EX_NOINPUT
-        case .notJoined: 77  // EX_NOPERM
+        case .notJoined(let error): error.isNotArrived ? 75 : 77  // EX_TEMPFAIL, EX_NOPERM
         case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
         case .otherWords, .trust: 77  // EX_NOPERM
         case .control, .olderMount: 76  // EX_PROTOCOL

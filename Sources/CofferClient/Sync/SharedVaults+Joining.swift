@@ -35,6 +35,37 @@ extension SharedVaults {
         let join = PendingJoin(
             invite, name: try freeName(name, for: invite.vault, called: invite.name), url: url)
         let joining = try joining(join)
+        var pause = Self.pause
+        while let delay = try Self.ask(joining) {
+            guard invite.expires > Clock.realTime else { throw .notJoined(.expired) }
+            guard waits, isHeard(), !isEnding else { throw .notJoined(delay) }
+            progress(Progress(done: 0, total: 0, note: "\(delay)"))
+            Self.wait(&pause)
+        }
+        try profile.add(join)
+        beginJoining()
+        pause = Self.pause
+        while true {
+            if let report = try finish(join, progress) { return report }
+            if isEnding { throw .joinInterrupted }
+            guard waits, isHeard() else {
+                return JoinReport(vault: join.name, isMember: false, role: "\(invite.role)")
+            }
+            progress(
+                Progress(done: 0, total: 0, note: joinDelay(of: join.invite.vault).map { "\($0)" }))
+            Self.wait(&pause)
+        }
+    }
+
+    private static func wait(_ pause: inout Int64) {
+        _ = Condition(()).wait(nanoseconds: pause) { _ in nil as Void? }
+        pause = min(pause * 2, pauseMax)
+    }
+
+    /// Puts the request.
+    ///
+    /// - Returns: What has not arrived at the remote, without which it cannot be known whom one asks; nil if one has asked.
+    private static func ask(_ joining: Joining) throws(ProfileError) -> JoinError? {
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in
                 do throws(JoinError) { try await joining.join() } catch {
@@ -43,21 +74,10 @@ extension SharedVaults {
                     throw error
                 }
             }
+            return nil
         } catch {
-            throw .notJoined(error)
-        }
-        try profile.add(join)
-        beginJoining()
-        var pause = Self.pause
-        while true {
-            if let report = try finish(join, progress) { return report }
-            if isEnding { throw .joinInterrupted }
-            guard waits, isHeard() else {
-                return JoinReport(vault: join.name, isMember: false, role: "\(invite.role)")
-            }
-            progress(Progress(done: 0, total: 0))
-            _ = Condition(()).wait(nanoseconds: pause) { _ in nil as Void? }
-            pause = min(pause * 2, Self.pauseMax)
+            guard error.isNotArrived else { throw .notJoined(error) }
+            return error
         }
     }
 
@@ -187,9 +207,11 @@ extension SharedVaults {
                 if case .unasked = answer { try await joining.join() }
                 return answer
             }
+            setJoinDelay(of: join.invite.vault, nil)
             guard case .admitted(let joined) = answer else { return nil }
             return joined
         } catch {
+            setJoinDelay(of: join.invite.vault, error.isNotArrived ? error : nil)
             switch error {
             case .remote, .alreadyMember: return nil
             case .expired, .used, .ended, .cancelled: try endJoin(of: join.invite.vault, error)
@@ -198,8 +220,11 @@ extension SharedVaults {
                 // Nobody needs the answer any more; what lies there tells nothing to others.
                 try? Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
             // A folder may not be mounted, or not be replicated to its end: that may be mended.
-            case .noVault, .otherVault, .newerVersion, .identityForked, .linkMissing, .members:
+            case .noVault, .otherVault, .newerVersion, .identityForked, .members:
                 if join.invite.expires < Clock.realTime { try endJoin(of: join.invite.vault, error) }
+            case .linkMissing, .linkCut, .identityMissing:
+                guard join.invite.expires < Clock.realTime else { return nil }
+                try endJoin(of: join.invite.vault, error)
             }
             throw .notJoined(error)
         }

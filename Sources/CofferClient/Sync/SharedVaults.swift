@@ -18,6 +18,8 @@ final class SharedVaults: Sendable {
         var busy: Set<VaultID> = []
         /// Why vaults are not to be joined any more.
         var endedJoins: [VaultID: JoinError] = [:]
+        /// What has not arrived at the remote of vaults that are to be joined, when it was last looked.
+        var joinDelays: [VaultID: JoinError] = [:]
     }
 
     let vaults: OpenVaults
@@ -101,6 +103,14 @@ final class SharedVaults: Sendable {
 
     /// Why a vault is not to be joined any more.
     func endOfJoin(of vault: VaultID) -> JoinError? { state.withLock { $0.endedJoins[vault] } }
+
+    /// What a vault that is to be joined waits for, other than an answer.
+    func joinDelay(of vault: VaultID) -> JoinError? { state.withLock { $0.joinDelays[vault] } }
+
+    /// Notes what a vault that is to be joined waits for, other than an answer; nil for nothing.
+    func setJoinDelay(of vault: VaultID, _ delay: JoinError?) {
+        state.withLock { $0.joinDelays[vault] = delay }
+    }
 
     /// Whether the mount ends: nothing new is begun.
     var isEnding: Bool { state.withLock { $0.isEnding } }

@@ -27,10 +27,22 @@ package enum JoinError: Error, Equatable {
     case identityForked
     /// A link of the members is not at the remote, and a later one is.
     case linkMissing(UInt64)
+    /// A link of the members is cut short at the remote.
+    case linkCut(UInt64)
+    /// The links of a member's identity are not at the remote, or not all of them.
+    case identityMissing(IdentityID)
     /// The members at the remote do not verify.
     case members(TrustError)
     /// The remote failed.
     case remote(RemoteError)
+
+    /// Whether something is just not there that may still come, as a replicated folder brings its files in any order.
+    package var isNotArrived: Bool {
+        switch self {
+        case .linkMissing, .linkCut, .identityMissing: true
+        default: false
+        }
+    }
 }
 
 /// How it stands with a request to join.
@@ -192,7 +204,7 @@ extension JoinError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .expired: "the invite has expired: ask for another one"
-        case .noVault: "the remote does not have this vault"
+        case .noVault: "the remote does not have this vault, or it has not arrived there yet"
         case .otherVault:
             "the remote has another vault than the one that the invite is to: somebody may be cheating"
         case .newerVersion(let found): "the vault has format version \(found): a newer Coffer is needed"
@@ -206,8 +218,18 @@ extension JoinError: CustomStringConvertible {
         case .members(let error): "the vault's members cannot be trusted: \(MembershipError.sentence(error))"
         case .linkMissing(let sequence):
             """
-            link \(sequence) of the vault's members is not at the remote, and later ones are: a member's device puts it \
-            there again when it syncs; try again then
+            link \(sequence) of the vault's members has not arrived at the remote, and later ones have. If the folder is \
+            replicated, wait until it is complete; otherwise a member's device restores the link when it syncs
+            """
+        case .linkCut(let sequence):
+            """
+            link \(sequence) of the vault's members has not arrived whole at the remote. If the folder is replicated, wait \
+            until it is complete
+            """
+        case .identityMissing(let identity):
+            """
+            the identity of the member \(identity.description.prefix(16)) has not arrived at the remote. If the folder is \
+            replicated, wait until it is complete; otherwise that member's device restores it when it syncs
             """
         case .remote(let error): error.description
         }

@@ -28,7 +28,7 @@ struct MemberReader: Sendable {
     /// Links are fetched in pieces, each of which is checked before the next one is asked for.
     ///
     /// - Throws: `.members` for a link that is wrong; `.linkMissing` where one is not there and a later one is;
-    ///   `.remote`.
+    ///   `.linkCut` and `.identityMissing` for what has not arrived whole; `.remote`.
     mutating func read() async throws(JoinError) {
         while true {
             let piece = try await piece()
@@ -62,12 +62,23 @@ struct MemberReader: Sendable {
     private mutating func append(_ bytes: [UInt8], in rest: ArraySlice<[UInt8]>) async throws(JoinError) {
         do throws(TrustError) { return try take(bytes) } catch {
             guard case .identityMissing(let identity) = error, identities[identity] == nil else {
-                throw .members(error)
+                throw problem(error, of: bytes)
             }
             let named = rest.compactMap { MemberOperation(ofLink: $0)?.newMember }
             try await readIdentity(identity, with: Set(named.filter { identities[$0] == nil }))
         }
-        do throws(TrustError) { try take(bytes) } catch { throw .members(error) }
+        do throws(TrustError) { try take(bytes) } catch { throw problem(error, of: bytes) }
+    }
+
+    /// Why the next link is not taken: what is not there, or not all of it, is no reason to distrust anybody.
+    private func problem(_ error: TrustError, of bytes: [UInt8]) -> JoinError {
+        switch error {
+        case .identityMissing(let identity): .identityMissing(identity)
+        case .format(.truncated): .linkCut(chain.nextSequence)
+        case .format(.notThisKind) where Array("COFFERLK".utf8).starts(with: bytes):
+            .linkCut(chain.nextSequence)
+        default: .members(error)
+        }
     }
 
     private mutating func take(_ bytes: [UInt8]) throws(TrustError) {

@@ -1,3 +1,5 @@
+import CofferFormat
+import CofferSystem
 import CofferTrust
 import CofferVault
 import Foundation
@@ -84,6 +86,48 @@ import Testing
         #expect(carol.vaults.problems.all.count { $0.text.contains("Later") } <= 1)
         try FileManager.default.removeItem(atPath: place.folder.path)
         try FileManager.default.moveItem(atPath: away, toPath: place.folder.path)
+        _ = try carol.sync()
+        #expect(carol.names() == ["Personal", "Later"])
+    }
+
+    /// The directory of a person's identity, beside the vaults in the folder.
+    private func identityDirectory(of person: OpenProfile) throws -> String {
+        let chain = try person.profile.identityCard().identity.id
+        let user = UserID(low: chain.low, high: chain.high).description
+        let paths = try #require(FileManager.default.enumerator(atPath: place.folder.path))
+        let found = paths.compactMap { $0 as? String }.first { $0.hasSuffix("identities/\(user)") }
+        return "\(place.folder.path)/\(try #require(found))"
+    }
+
+    /// A folder that is being replicated: who asks waits for what is not there yet, and is told so.
+    @Test func aJoinWaitsForWhatHasNotArrived() throws {
+        let (alice, bob) = try place.pair()
+        let carol = try OpenProfile()
+        let (invite, directory) = (try alice.invite(), try identityDirectory(of: bob))
+        let away = "\(place.folder.path).away"
+        try FileManager.default.moveItem(atPath: directory, toPath: away)
+        let error = try #require(carol.error(.join(invite: invite, name: "Later", waits: false)))
+        #expect(error.exitCode == 75 && "\(error)".contains("has not arrived"))
+        #expect(carol.profile.joins.isEmpty)
+        let notes = Condition<[String]>([])
+        let request = ControlRequest.join(invite: invite, name: "Later", waits: true)
+        let answer = try carol.handler.answer(request, isHeard: { notes.withLock { $0.isEmpty } }) {
+            progress in
+            guard let note = progress.note, notes.withLock({ $0.isEmpty }) else { return }
+            try? FileManager.default.moveItem(atPath: away, toPath: directory)
+            notes.update { $0.append(note) }
+        }
+        guard case .joined(let report) = answer else { throw ProfileError.otherAnswer }
+        #expect(!report.isMember && carol.profile.joins.count == 1)
+        #expect(notes.withLock { $0.allSatisfy { $0.contains("has not arrived") } })
+        // What goes missing later is named in the status, until it is there again.
+        _ = try alice.sync()
+        try FileManager.default.moveItem(atPath: directory, toPath: away)
+        _ = try carol.sync()
+        guard case .status(let waiting) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        #expect(waiting.joins.first?.delay?.contains("has not arrived") == true)
+        #expect(carol.vaults.problems.all.isEmpty)
+        try FileManager.default.moveItem(atPath: away, toPath: directory)
         _ = try carol.sync()
         #expect(carol.names() == ["Personal", "Later"])
     }
