@@ -3,11 +3,13 @@ internal import CofferClient
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Read every row and block, and name what is damaged.",
+        commandName: "check", abstract: "Read all data on this device, and name what is damaged.",
         discussion: """
-            Exits with 1 if anything is damaged. Can be run while the vaults are mounted and in use. In a vault that has a \
-            remote, names and items are compared with what the commits of all devices say, where no changes wait to be \
-            sent.
+            Vaults can be in use meanwhile. In a vault that has a remote, names and items are also compared with the \
+            commits of all devices, unless changes wait to be sent. Content that is only at the remote is not fetched; \
+            check finds out whether it is there.
+
+            Exit codes: 1 if anything is damaged; 74 if nothing is, but not everything could be checked.
             """
     )
 
@@ -16,7 +18,7 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "A vault's name; all vaults without it.", completion: Completions.vaults)
+    @Argument(help: "The vault (default: all).", completion: Completions.vaults)
     var vault: String?
 
     func run() throws {
@@ -26,6 +28,7 @@ struct CheckCommand: ParsableCommand {
         }
         if json { try Output.json(report) } else { print(report) }
         if !report.isClean { throw ExitCode(1) }
+        if !report.isComplete { throw ExitCode(74) }
     }
 
     private func print(_ report: CheckReport) {
@@ -36,10 +39,16 @@ struct CheckCommand: ParsableCommand {
                 let path = Output.visible(damage.path.map { "/\($0)" } ?? "")
                 Output.line("\(Output.visible(check.vault))\(path)\(range): \(Output.visible(damage.text))")
             }
+            for text in check.unchecked {
+                Output.line("\(Output.visible(check.vault)): \(Output.visible(text))")
+            }
             func count(_ number: Int, _ noun: String) -> String {
                 "\(number) \(noun)\(number == 1 ? "" : "s")"
             }
             var verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
+            if !check.unchecked.isEmpty {
+                verdict += ", as far as it could be checked"
+            }
             if check.isCompared == false {
                 verdict += "; not compared with commits, as changes wait to be sent"
             }

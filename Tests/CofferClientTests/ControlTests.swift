@@ -59,12 +59,15 @@ import Testing
                     disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")])),
             .check(
                 CheckReport(vaults: [
-                    VaultCheck(vault: "v", items: 1, blocks: 2, bytes: 3, isCompared: true, damage: [damage])
+                    VaultCheck(
+                        vault: "v", items: 1, blocks: 2, bytes: 3, isCompared: true, damage: [damage],
+                        unchecked: ["u"])
                 ])
             ),
         ]
         let device = DeviceReport(
-            name: "n", label: "l", commit: .max, time: 1, isMembers: true, hasOurs: true, isThis: false)
+            name: "n", label: "l", identity: "00", commit: .max, time: 1, isMembers: true, hasOurs: true,
+            isThis: false)
         let sync = SyncReport(
             vault: "v", remote: "file:///r", role: nil, phase: "idle", failure: "f", offlineSince: 4,
             findings: ["g"], unsentItems: 1,

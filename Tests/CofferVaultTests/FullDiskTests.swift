@@ -44,6 +44,23 @@ import Testing
         #expect(vault.stoppedReason == nil)
     }
 
+    /// What waits for room does not keep the rest from being checked.
+    @Test func aFullDiskIsChecked() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        _ = try vault.makeFile("kept", Pattern.make(100_000, seed: 1))
+        try vault.commit()
+        test.directory.fail(StorageFault([.write], code: ErrorNumber.noSpace, lasts: true))
+        _ = try vault.makeFile("new", Pattern.make(1000, seed: 2))
+        let result = try vault.check { _, _ in }
+        #expect(result.items == 3 && result.bytes == 101_000 && result.damage.isEmpty)
+        let sentence = try #require(result.unchecked.first)
+        #expect(result.unchecked.count == 1 && sentence.contains("no space left on the disk"), "\(sentence)")
+        test.directory.heal()
+        let again = try vault.check { _, _ in }
+        #expect(again.items == 3 && again.damage.isEmpty && again.unchecked.isEmpty)
+    }
+
     /// The disk fills up in the middle of a large write: what was there is there, each extent old or new.
     @Test(arguments: 0..<6)
     func aLargeWriteThatFailsTearsNoExtent(skip: Int) throws {

@@ -39,6 +39,16 @@ final class MemoryRemote: ContentSource {
         return bytes.count
     }
 
+    func byteCounts(of packs: [PackID]) -> [PackID: Result<Int, TransferError>] {
+        var found: [PackID: Result<Int, TransferError>] = [:]
+        for pack in packs {
+            do throws(TransferError) { found[pack] = .success(try byteCount(of: pack)) } catch {
+                found[pack] = .failure(error)
+            }
+        }
+        return found
+    }
+
     func store(_ pack: RemotePack) {
         let bytes = pack.buffer.withBytes(0..<pack.byteCount) { $0.array }
         state.withLock { $0.packs[pack.id] = bytes }

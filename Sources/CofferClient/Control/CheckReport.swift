@@ -5,6 +5,9 @@ package struct CheckReport: Codable, Sendable {
 
     /// Whether nothing is hurt.
     package var isClean: Bool { vaults.allSatisfy(\.damage.isEmpty) }
+
+    /// Whether all was checked.
+    package var isComplete: Bool { vaults.allSatisfy(\.unchecked.isEmpty) }
 }
 
 /// What was found in one vault.
@@ -23,6 +26,8 @@ package struct VaultCheck: Codable, Sendable {
     package let isCompared: Bool?
     /// All that is hurt; empty if nothing is.
     package let damage: [Damage]
+    /// What could not be checked and why, as sentences; empty if all was.
+    package let unchecked: [String]
 
     /// Something that is hurt.
     package struct Damage: Codable, Sendable {

@@ -3,6 +3,7 @@ internal import CofferFUSE
 internal import CofferFacts
 internal import CofferFormat
 internal import CofferStore
+internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
@@ -46,7 +47,7 @@ final class ControlHandler: Sendable {
             return .status(try status())
         case .names(let name):
             let members = try name.map { name throws(ProfileError) in
-                try shared.named(name).membersReport().members.filter { !$0.isThis }.map(\.name)
+                try shared.named(name).memberNames()
             }
             return .names(vaults: vaults.profile.vaults.map(\.name), members: members ?? [])
         case .store:
@@ -128,7 +129,8 @@ final class ControlHandler: Sendable {
             joins: profile.joins.map { join in
                 AskedJoin(
                     vault: join.name, remote: join.url, role: "\(join.invite.role)",
-                    expires: join.invite.expires / 1_000_000_000)
+                    expires: join.invite.expires / 1_000_000_000,
+                    delay: shared.joinDelay(of: join.invite.vault)?.description)
             },
             disk: disk,
             problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
@@ -146,29 +148,43 @@ final class ControlHandler: Sendable {
                 let damage = VaultCheck.Damage(path: nil, from: nil, to: nil, text: text)
                 checks.append(
                     VaultCheck(
-                        vault: record.name, items: 0, blocks: 0, bytes: 0, isCompared: nil, damage: [damage]))
+                        vault: record.name, items: 0, blocks: 0, bytes: 0, isCompared: nil, damage: [damage],
+                        unchecked: []))
                 continue
             }
-            do throws(FileSystemError) {
-                let result = try mounted.vault.check {
-                    progress(Progress(done: $0, total: $1, isBytes: true))
-                }
-                let differences = try mounted.vault.differences(keys: record.keys)
-                let damage =
-                    result.damage.map {
-                        VaultCheck.Damage(
-                            path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text
-                        )
-                    } + (differences ?? []).map { VaultCheck.Damage(path: nil, from: nil, to: nil, text: $0) }
-                checks.append(
-                    VaultCheck(
-                        vault: record.name, items: result.items, blocks: result.blocks, bytes: result.bytes,
-                        isCompared: mounted.vault.isTracking ? differences != nil : nil, damage: damage))
-            } catch {
-                throw .vault(error)
-            }
+            checks.append(mounted.check(keys: record.keys, progress))
         }
         return CheckReport(vaults: checks)
+    }
+}
+
+extension MountedVault {
+    /// Checks a vault as far as that can be done.
+    fileprivate func check(
+        keys: [EpochKey], _ progress: @escaping @Sendable (Progress) -> Void
+    ) -> VaultCheck {
+        var result = Vault.CheckResult()
+        var differences: [String]?
+        do throws(FileSystemError) {
+            result = try vault.check { progress(Progress(done: $0, total: $1, isBytes: true)) }
+        } catch {
+            result.unchecked.append("The vault cannot be checked: \(error.summary).")
+        }
+        do throws(FileSystemError) {
+            differences = try vault.differences(keys: keys)
+        } catch {
+            result.unchecked.append("Items and names cannot be compared with commits: \(error.summary).")
+        }
+        let damage = result.damage.map {
+            VaultCheck.Damage(
+                path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text)
+        }
+        return VaultCheck(
+            vault: name, items: result.items, blocks: result.blocks, bytes: result.bytes,
+            isCompared: vault.isTracking ? differences != nil : nil,
+            damage: damage
+                + (differences ?? []).map { VaultCheck.Damage(path: nil, from: nil, to: nil, text: $0) },
+            unchecked: result.unchecked)
     }
 }
 

@@ -221,6 +221,52 @@ package final class RemotePacks: ContentSource {
         return try Self.part(wait(for: get, atMost: patience))
     }
 
+    package func byteCounts(of packs: [PackID]) -> [PackID: Result<Int, TransferError>] {
+        let (remote, layout) = (remote, layout)
+        let get = AwaitedTask { await Self.sizes(of: packs, at: remote, layout) }
+        let sizes = wait(for: get, atMost: patience) ?? []
+        var found: [PackID: Result<Int, TransferError>] = [:]
+        for size in sizes {
+            do throws(TransferError) { found[size.pack] = .success(try Self.part(size.answer)) } catch {
+                found[size.pack] = .failure(error)
+            }
+        }
+        return found
+    }
+
+    /// What a remote says of the size of a pack.
+    private struct PackSize: Sendable {
+        let pack: PackID
+        let answer: Result<Int, RemoteError>
+    }
+
+    private static func sizes(
+        of packs: [PackID], at remote: any RemoteBackend, _ layout: RemoteLayout
+    ) async -> [PackSize] {
+        await withTaskGroup(of: PackSize.self) { group in
+            var rest = packs[...]
+            func add() {
+                guard let pack = rest.popFirst() else { return }
+                let name = layout.pack(pack)
+                group.addTask {
+                    do throws(RemoteError) {
+                        let byteCount = try await remote.get(name, 0..<0).objectByteCount
+                        return PackSize(pack: pack, answer: .success(byteCount))
+                    } catch {
+                        return PackSize(pack: pack, answer: .failure(error))
+                    }
+                }
+            }
+            for _ in 0..<max(1, remote.limits.concurrentCallsMax) { add() }
+            var sizes: [PackSize] = []
+            for await size in group {
+                sizes.append(size)
+                add()
+            }
+            return sizes
+        }
+    }
+
     private static func part<Value>(_ answer: Result<Value, RemoteError>?) throws(TransferError) -> Value {
         switch answer {
         case .success(let value): return value

@@ -52,6 +52,23 @@ package final class IndexReader {
         return packs
     }
 
+    /// The packs of content that is only on a remote; each once.
+    package func missingPacks() throws(StoreError) -> [PackID] {
+        var packs: [PackID] = []
+        try database.prepare(
+            """
+            SELECT DISTINCT remote_extents.pack FROM extents JOIN remote_extents ON remote_extents.number = extents.remote
+            WHERE extents.pack = 0 AND extents.position = 0
+            """
+        ).each(
+            { _ in },
+            { row throws(StoreError) in
+                if let pack = PackID(bytes: row.bytes(0)) { packs.append(pack) }
+                return true
+            })
+        return packs
+    }
+
     /// Ranges of content that are only on a remote, after (`item`, `offset`), in order.
     package func missingRanges(
         behind item: Int64, _ offset: Int64, limit: Int

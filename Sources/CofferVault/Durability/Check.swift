@@ -16,6 +16,11 @@ extension Vault {
         package var missingBytes = 0
         /// All that is hurt; empty if nothing is.
         package var damage: [Damage] = []
+        /// What could not be checked and why, as sentences; empty if all was.
+        package var unchecked: [String] = []
+
+        /// Nothing was checked.
+        package init() {}
 
         /// Something that is hurt.
         package struct Damage: Sendable, Equatable {
@@ -33,27 +38,47 @@ extension Vault {
     /// Others can work meanwhile.
     ///
     /// - Parameter progress: Told how many bytes are done, and of how many.
-    /// - Throws: What keeps the check itself from going on; damage is in the result.
+    /// - Throws: What keeps the check itself from going on; damage is in the result, and so is what cannot be checked for
+    ///   want of room.
     package func check(progress: (Int, Int) -> Void) throws(FileSystemError) -> CheckResult {
-        if !isReadOnly, stoppedReason == nil { try commitIndex() }
+        let unstored = commitForCheck()
         // The disk is what is looked at.
         remoteReads.letGo()
         // What was damaged at the remote may have come right.
         remoteReads.arrivals.tryAgain(in: self, evenDamaged: true)
         var walk = CheckWalk(vault: self)
+        if let unstored { walk.result.unchecked.append(unstored) }
+        var packs: [PackID] = []
         do throws(StoreError) {
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
             walk.total = Int(try reader.size().content)
             for problem in try reader.problems() {
                 walk.result.damage.append(.init(path: nil, range: nil, text: problem))
             }
+            packs = try reader.missingPacks()
         } catch {
             guard case .damaged(let place) = error else { throw FileSystemError(error) }
             walk.result.damage.append(
                 .init(path: nil, range: nil, text: "\(place) is damaged; what it holds cannot be read."))
         }
+        walk.packs.prepare(packs)
         walk.run(progress)
         return walk.result
+    }
+
+    /// Commits what is to be checked.
+    ///
+    /// - Returns: What is not on the disk to be checked there, as a sentence; nil if all is.
+    private func commitForCheck() -> String? {
+        guard !isReadOnly, stoppedReason == nil else { return nil }
+        do throws(FileSystemError) {
+            try commitIndex()
+            return nil
+        } catch {
+            return
+                "The latest changes cannot be stored (\(error.summary)): they were read from memory, and the index was "
+                + "checked as it was before them."
+        }
     }
 
     /// Items, and bytes of content, as of the last commit.
@@ -80,7 +105,7 @@ private struct CheckWalk {
     /// circles.
     private var seen: Set<Int64> = [Vault.rootNumber]
     /// What the remote has of contents that are not on this device.
-    private var packs: SeenPacks
+    var packs: SeenPacks
 
     init(vault: Vault) {
         self.vault = vault

@@ -22,4 +22,7 @@ package protocol ContentSource: AnyObject, Sendable {
     ///
     /// Called as `fetch` is.
     func byteCount(of pack: PackID) throws(TransferError) -> Int
+
+    /// The same for many packs, as many of which are asked for at once as the remote likes.
+    func byteCounts(of packs: [PackID]) -> [PackID: Result<Int, TransferError>]
 }

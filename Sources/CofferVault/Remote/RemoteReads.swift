@@ -147,6 +147,19 @@ final class RemoteReads: Sendable {
         }
     }
 
+    /// How many bytes of remote packs are at the remote now, 0 of one that is not there; without those that it does not
+    /// tell.
+    func byteCounts(of packs: [PackID]) -> [PackID: Int] {
+        guard let source = shared.withLock({ $0.source }) else { return [:] }
+        return source.byteCounts(of: packs).compactMapValues { answer in
+            switch answer {
+            case .success(let byteCount): byteCount
+            case .failure(.missing): 0
+            case .failure: nil
+            }
+        }
+    }
+
     // MARK: Fetching
 
     /// Bytes of a remote pack, as many as asked for; not checked otherwise.

@@ -48,6 +48,23 @@ struct SeenPacks {
         return byteCounts[pack]
     }
 
+    /// How many packs are asked for in one go.
+    private static let batchCount = 64
+
+    /// Asks for the sizes of packs that will be needed, several at a time.
+    ///
+    /// What the remote does not answer now is asked for when it is needed.
+    mutating func prepare(_ packs: [PackID]) {
+        var rest = packs.filter { $0 != .nowhere && byteCounts[$0] == nil }[...]
+        while !rest.isEmpty {
+            let batch = rest.prefix(Self.batchCount)
+            rest = rest.dropFirst(batch.count)
+            let found = vault.remoteReads.byteCounts(of: Array(batch))
+            byteCounts.merge(found) { _, new in new }
+            if found.count < batch.count { return }
+        }
+    }
+
     /// Tells of packs that the remote has lost, and of those that it has again.
     func tell() {
         for pack in byteCounts.keys {

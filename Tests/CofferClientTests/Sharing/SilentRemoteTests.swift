@@ -91,6 +91,54 @@ import Testing
             _ = try packs.fetch(PackID(low: 3, high: 4), 0..<byteCount)
         }
         #expect(throws: TransferError.timedOut) { _ = try packs.byteCount(of: PackID(low: 3, high: 4)) }
+        #expect(packs.byteCounts(of: [PackID(low: 3, high: 4)]).isEmpty)
+        packs.stop()
+    }
+
+    /// Answers no request before so many are there.
+    private actor Gathering: RemoteBackend {
+        nonisolated let limits: RemoteLimits
+        private let count: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        init(count: Int) {
+            self.count = count
+            limits = RemoteLimits(
+                objectByteCountMax: 1 << 30, rangeByteCountMax: 1 << 20, concurrentCallsMax: count)
+        }
+
+        nonisolated func describe() -> String { "gathering" }
+        func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
+            await withCheckedContinuation { continuation in
+                waiting.append(continuation)
+                guard waiting.count == count else { return }
+                for waiter in waiting { waiter.resume() }
+                waiting = []
+            }
+            if "\(name)".hasSuffix("0") { throw .absent }
+            return RemoteContent(bytes: [], objectByteCount: 7)
+        }
+        func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {}
+        func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+            RemotePage(entries: [], next: nil)
+        }
+        func delete(_ name: RemoteName) async throws(RemoteError) {}
+        nonisolated func changes(below prefix: RemotePrefix) -> RemoteChanges {
+            RemoteChanges { $0.finish() }
+        }
+    }
+
+    /// As many are asked for at once as the remote likes: one at a time, none would ever be answered.
+    @Test func sizesOfPacksAreAskedForTogether() {
+        let packs = RemotePacks(Gathering(count: 4), RemoteLayout(VaultID(low: 1, high: 2)))
+        let ids = (0..<64).map { PackID(low: $0, high: $0) }
+        let sizes = packs.byteCounts(of: ids)
+        #expect(sizes.count == 64)
+        for id in ids {
+            let isThere = !id.description.hasSuffix("0")
+            let expected: Result<Int, TransferError> = isThere ? .success(7) : .failure(.missing)
+            #expect(sizes[id] == expected, "\(id)")
+        }
         packs.stop()
     }
 

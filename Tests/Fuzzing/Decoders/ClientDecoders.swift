@@ -67,7 +67,7 @@ extension Decoder {
             disk: DiskReport(total: 2, available: 1), problems: [ProblemReport(time: 1, text: "text")])
         let damage = VaultCheck.Damage(path: "a", from: 0, to: 1, text: "text")
         let check = VaultCheck(
-            vault: "Work", items: 1, blocks: 2, bytes: 3, isCompared: nil, damage: [damage])
+            vault: "Work", items: 1, blocks: 2, bytes: 3, isCompared: nil, damage: [damage], unchecked: [])
         let responses: [ControlResponse] = [
             .progress(Progress(done: 1, total: 2)), .done, .status(report),
             .check(CheckReport(vaults: [check])), .failure(code: 1, message: "text"),
