@@ -4,7 +4,8 @@ internal import Glibc
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell about the profile, its vaults, and problems that were met.")
+        commandName: "status", abstract: "Show the profile, its vaults, how far each is synced, and problems."
+    )
 
     @OptionGroup var profile: ProfileOptions
 
@@ -13,7 +14,7 @@ struct StatusCommand: ParsableCommand {
 
     @Flag(
         help:
-            "End with 74 where a vault cannot be opened, written or synced, with 65 where something is damaged or in doubt."
+            "Exit with 74 if a vault cannot be opened, written or synced, and with 65 if something is damaged or doubtful."
     )
     var exitCode = false
 
@@ -21,7 +22,9 @@ struct StatusCommand: ParsableCommand {
         let report = try Reports.status(profile)
         if json { try Output.json(report) } else { show(report) }
         guard exitCode else { return }
-        let hasFailed = report.vaults.contains { !$0.isOpen || $0.stopped != nil || $0.sync?.failure != nil }
+        let hasFailed = report.vaults.contains {
+            !$0.isOpen || $0.stopped != nil || $0.sync?.failure != nil || $0.sync?.isRemoteFull == true
+        }
         if hasFailed { throw ExitCode(74) }
         let isDoubtful = report.vaults.contains { $0.sync?.doubts.isEmpty == false }
         if isDoubtful || !report.problems.isEmpty { throw ExitCode(65) }
@@ -47,7 +50,8 @@ struct StatusCommand: ParsableCommand {
         for join in report.joins {
             Output.line(
                 "\n\(Output.visible("\(join.vault) — \(join.remote)")), asked to join as \(join.role)")
-            Output.line("  nobody has answered; the invite ends \(Output.day(join.expires))")
+            Output.line(
+                "  \(join.delay ?? "nobody has answered"); the invite ends \(Output.day(join.expires))")
         }
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
@@ -84,6 +88,19 @@ enum Reports {
         }
     }
 
+    /// That a remote is full: which one, what waits for it, and what helps.
+    static func fullRemote(_ sync: SyncReport) -> String {
+        let waiting = sync.unsentItems > 0 ? "\(unsent(sync)) wait to be sent. " : ""
+        return
+            "the remote is full: \(sync.remote). \(waiting)Make room there; a mount then goes on by itself."
+    }
+
+    /// How much waits to be sent.
+    private static func unsent(_ sync: SyncReport) -> String {
+        let bytes = sync.unsentBytes > 0 ? " (\(Output.bytes(sync.unsentBytes)))" : ""
+        return "\(Output.count(sync.unsentItems, "item"))\(bytes)"
+    }
+
     /// How much is pinned, and how much of it is here.
     static func text(_ pinned: PinnedReport) -> String {
         let missing = pinned.missingBytes > 0 ? ", \(Output.bytes(pinned.missingBytes)) to fetch" : ""
@@ -95,7 +112,9 @@ enum Reports {
         Output.line(
             "\n\(Output.visible("\(sync.vault) — \(sync.remote)"))\(sync.role.map { ", you are \($0)" } ?? "")"
         )
-        if let failure = sync.failure {
+        if sync.isRemoteFull {
+            Output.line("  \(Output.visible(fullRemote(sync)))")
+        } else if let failure = sync.failure {
             let since = sync.offlineSince.map { ", offline since \(Output.moment($0))" } ?? ""
             Output.line("  not synced\(since): \(Output.visible(failure))")
         }
@@ -114,7 +133,7 @@ enum Reports {
         if let aside = aside(sync) { Output.line("  \(Output.visible(aside))") }
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
         for device in sync.devices where !device.isThis {
-            let place = Output.visible(device.place)
+            let place = Output.visible(sync.place(of: device))
             var text = "  \(place): commit \(device.commit), \(Output.day(device.time))"
             if !device.isMembers {
                 text += ", no member's any more"
@@ -129,6 +148,7 @@ enum Reports {
         if !vault.isOpen { return "cannot be opened" }
         if let stopped = vault.stopped { return "only readable: \(stopped)" }
         guard let sync = vault.sync else { return "" }
+        if sync.isRemoteFull { return "remote full: \(unsent(sync)) not sent" }
         if let failure = sync.failure { return "not synced: \(failure)" }
         let count = sync.unsentItems
         let speed = sync.bytesPerSecond > 0 ? ", \(Output.bytes(sync.bytesPerSecond))/s" : ""

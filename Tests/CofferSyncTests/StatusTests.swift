@@ -54,6 +54,18 @@ struct StatusTests {
         #expect(try await status(olga, as: olga).isMembers)
     }
 
+    /// A round with nothing to put ends well on a full remote, which does not mean that there is room.
+    @Test func aRemoteIsFullUntilSomethingIsPut() {
+        var status = SyncStatus()
+        status.failed(.remote(.full, during: .sending), at: 1)
+        #expect(status.isRemoteFull)
+        status.succeeded(at: 2)
+        #expect(status.isRemoteFull && status.failure == nil)
+        status.progress.bytesSent += 1
+        status.succeeded(at: 3)
+        #expect(!status.isRemoteFull)
+    }
+
     @Test func sinceWhenTheRemoteIsAway() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")

@@ -60,11 +60,10 @@ extension ControlHandler {
 
     /// What is pinned in a vault, together; nil for nothing.
     func pinned(_ vault: Vault) throws(FileSystemError) -> PinnedReport? {
-        let items = try vault.pinnedItems()
-        if items.isEmpty { return nil }
-        let use = try vault.contentUse(of: try vault.files(below: items))
+        guard let use = try vault.pinnedUse() else { return nil }
         return PinnedReport(
-            paths: items.count, files: use.files, bytes: use.bytes, missingBytes: use.missing)
+            paths: use.paths, files: use.content.files, bytes: use.content.bytes,
+            missingBytes: use.content.missing)
     }
 
     private func named(_ name: String) throws(ProfileError) -> MountedVault {

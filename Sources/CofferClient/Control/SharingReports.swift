@@ -10,6 +10,8 @@ package struct SyncReport: Codable, Sendable {
     package let phase: String
     /// Why the last round did not get through; absent if it did.
     package let failure: String?
+    /// Whether the remote has no room for what is to be sent.
+    package var isRemoteFull = false
     /// Since when the remote has not answered, seconds since 1970; absent if it did in the last round.
     package let offlineSince: Int64?
     /// What is not as it should be; the rest of the vault goes on.
@@ -42,6 +44,12 @@ package struct SyncReport: Codable, Sendable {
 
     /// Commits that are known and not applied, and that no round takes in at this moment.
     package var commitsWaiting: Int { phase == "idle" ? commitsLeft : 0 }
+
+    /// Whose a device is and what it is called, with its identity where others are called the same.
+    package func place(of device: DeviceReport) -> String {
+        let isAmbiguous = devices.contains { $0.place == device.place && $0.identity != device.identity }
+        return isAmbiguous ? "\(device.place) (identity \(device.identity.prefix(16)))" : device.place
+    }
 }
 
 /// A device as the log tells of it.
@@ -50,6 +58,8 @@ package struct DeviceReport: Codable, Sendable {
     package let name: String
     /// What it is called.
     package let label: String
+    /// The id of the identity whose it is: 64 hexadecimal digits.
+    package let identity: String
     /// The number of its last commit that is known here.
     package let commit: UInt64
     /// When that was made, by its clock, seconds since 1970.
@@ -183,6 +193,8 @@ package struct AskedJoin: Codable, Sendable {
     package let role: String
     /// Until when the invite can be used, seconds since 1970.
     package let expires: Int64
+    /// What has not arrived at the remote, without which nobody can be a member; absent if nothing is missing.
+    package var delay: String?
 }
 
 /// An identity, for people to compare.

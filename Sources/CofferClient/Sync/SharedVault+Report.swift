@@ -20,6 +20,7 @@ extension SharedVault {
         return SyncReport(
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
+            isRemoteFull: status.isRemoteFull && unsentItems > 0,
             offlineSince: status.offlineSince.map { Int64($0 / 1000) },
             findings: status.findings.map(\.description) + renamed(status.devices),
             doubts: status.findings.filter(\.isDoubt).map(\.description),
@@ -35,7 +36,8 @@ extension SharedVault {
             devices: status.devices.map { device in
                 DeviceReport(
                     name: shownName(of: device.identity, device.author.name),
-                    label: device.author.label ?? "unknown device", commit: device.sequence,
+                    label: device.author.label ?? "unknown device",
+                    identity: device.identity.description, commit: device.sequence,
                     time: Int64(device.milliseconds / 1000),
                     isMembers: device.isMembers, hasOurs: device.hasAllOfThisDevice,
                     isThis: device.isThisDevice)

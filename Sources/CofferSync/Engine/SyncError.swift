@@ -38,6 +38,13 @@ package enum SyncError: Error, Equatable {
     case cancelled
 }
 
+extension SyncError {
+    /// Whether the remote has no room for what is to be sent.
+    var isRemoteFull: Bool {
+        if case .remote(.full, _) = self { true } else { false }
+    }
+}
+
 /// What sync is doing.
 package enum SyncPhase: String, Sendable {
     /// Nothing: all is sent and fetched.

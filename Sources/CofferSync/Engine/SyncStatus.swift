@@ -30,10 +30,19 @@ package struct SyncStatus: Equatable, Sendable {
     /// Since when no round has reached the remote, in milliseconds since 1970; nil if the last one did.
     package var offlineSince: UInt64?
 
+    /// How many bytes had been put when the remote last had no room; nil if something was put since.
+    private var bytesSentWhenFull: Int?
+
     /// Before anything was done.
     package init() {}
 
+    /// Whether the remote had no room for what was put last.
+    ///
+    /// A round with nothing to put ends well on a full remote, too.
+    package var isRemoteFull: Bool { bytesSentWhenFull != nil }
+
     mutating func succeeded(at milliseconds: UInt64) {
+        if progress.bytesSent != bytesSentWhenFull { bytesSentWhenFull = nil }
         (failure, offlineSince, succeededAt) = (nil, nil, milliseconds)
     }
 
@@ -41,6 +50,7 @@ package struct SyncStatus: Equatable, Sendable {
         // Whoever cancels knows; what was wrong before still is.
         guard error != .cancelled else { return }
         failure = error
+        if error.isRemoteFull { bytesSentWhenFull = progress.bytesSent }
         if case .remote(let error, _) = error, error.canRetryHelp {
             offlineSince = offlineSince ?? milliseconds
         } else {
@@ -93,7 +103,8 @@ package struct LogAuthor: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         guard let name, let label else { return "log \(log)" }
-        return "\(name) on \(label)"
+        // Most labels say whose the device is.
+        return label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
     }
 }
 

@@ -14,6 +14,8 @@ struct CacheLimit {
     var pinned: Set<Int64> = []
     /// Whether anything is pinned; nil where nobody has looked.
     var hasPins: Bool?
+    /// How much is pinned, as it was counted last.
+    var pinnedUse = RememberedCount<PinnedUse>()
     /// Whether they were ever counted.
     var isCounted = false
 

@@ -69,6 +69,7 @@ extension Vault {
             }
             try state.keep(new, removing: gone)
         }
+        cache.withLock { $0.pinnedUse.forget() }
         try commitIndex()
     }
 

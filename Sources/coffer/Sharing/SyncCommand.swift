@@ -4,16 +4,18 @@ internal import Glibc
 
 struct SyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sync", abstract: "Send and fetch all there is, and return when that is done.",
+        commandName: "sync", abstract: "Send and fetch all changes, and return when that is done.",
         discussion: """
-            A mount syncs by itself; this waits for it, or does it once without a mount. Contents are fetched when \
-            they are read. Ends with 65 where the remote has less than it had, or something else than others say, and \
-            with 75 where something is left to be sent or applied.
+            A mount syncs by itself, and this command waits for it. Without a mount, this command syncs once. The content \
+            of files is fetched when it is read; “coffer pin” fetches it now.
+
+            Exit codes: 65 if the remote lacks something that it had, or that other devices say it has; 74 if a vault \
+            could not be synced; 75 if something remains to be sent or applied.
             """)
 
     @OptionGroup var profile: ProfileOptions
 
-    @Flag(help: "Go on, and say whenever something is done, until Ctrl-C.")
+    @Flag(help: "Keep running and report each change, until Ctrl-C.")
     var watch = false
 
     @Flag(help: "Print JSON.")
@@ -55,6 +57,7 @@ struct SyncCommand: ParsableCommand {
 
     private static func line(_ report: SyncReport) -> String {
         let unsent = "\(report.unsentItems) item\(report.unsentItems == 1 ? "" : "s") not sent"
+        if report.isRemoteFull { return "\(report.vault): not synced: \(Reports.fullRemote(report))" }
         if let failure = report.failure {
             return "\(report.vault): not synced: \(failure)" + (report.unsentItems > 0 ? "; \(unsent)" : "")
         }

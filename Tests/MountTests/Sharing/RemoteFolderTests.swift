@@ -28,6 +28,33 @@ extension MountTests {
             }
         }
 
+        /// A remote without room is named, with what waits for it, and used again once there is room.
+        @Test(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
+        func aFullRemoteIsNamed() throws {
+            try LoopDisk.with(megabytes: 64) { disk in
+                try withMembers(["Alice"], folder: "\(disk)/remote") { members in
+                    let alice = members.alice
+                    let ballast = "\(disk)/ballast"
+                    try Files.write(pattern(40_000_000), to: ballast, durably: true)
+                    try Files.write(pattern(30_000_000), to: alice.path("large"), durably: true)
+                    try alice.coffer("sync", "Plans").fail(with: 74)
+                    // A round in the background may have just begun.
+                    var status = ""
+                    let isNamed = Processes.waitUntil {
+                        status = (try? alice.coffer("status").succeed().output) ?? ""
+                        return status.contains("remote full: ") && status.contains("Make room there")
+                            && status.contains("the remote is full: file://\(alice.way)")
+                    }
+                    #expect(isNamed, "\(status)")
+                    try Files.remove(ballast)
+                    #expect(
+                        Processes.waitUntil { (try? alice.coffer("sync", "Plans").run().status) == 0 })
+                    let after = try alice.coffer("status").succeed().output
+                    #expect(!after.contains("remote full") && !after.contains("is full"), "\(after)")
+                }
+            }
+        }
+
         /// 0 for a file that is not there.
         private func size(_ path: String) -> Int {
             var status = stat()
