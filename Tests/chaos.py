@@ -1674,7 +1674,7 @@ class Story:
                             c["m"] != o["m"] and o["t0"] < c["t1"] and c["t0"] < o["t1"] + 1.5 for c in empties):
                         self.notes["lost at the instant of a removal"] += 1
                         continue
-                    known = " (in a conflict copy)" if "(conflict, dev" in o["path"] else ""
+                    known = " (in a conflict copy)" if re.search(r"\(conflict, (\w+'s )?dev", o["path"]) else ""
                     lost.append(f"what m{o['m']} wrote{known} at {o['t0'] - self.begun:.2f}–{o['t1'] - self.begun:.2f}: {json.dumps(o)}")
         for x in lost[:40]:
             self.problem("LOST: " + x)

@@ -5,17 +5,27 @@ internal import Glibc
 
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Make a profile: your identity, this device, and a first vault.",
-        discussion: "The passphrase cannot be recovered: without it, nothing in the profile can be read.")
+        commandName: "init", abstract: "Create a profile: your identity, this device, and a first vault.",
+        discussion: """
+            Nobody can recover the passphrase: without it, nothing in the profile can be read.
+
+            Example:
+              coffer init --name Ann --device laptop
+            """)
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(help: ArgumentHelp("Your name, as others will see it (default: your login).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Your name, as others will see it (default: your login name).", valueName: "name"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "This machine's name, which conflict copies show (default: your name and the host's, as Ann's laptop).",
+            """
+            This machine's name (default: its host name). Others see it together with your name, for example in the \
+            names of conflict copies: “--name Ann --device laptop” becomes “Ann's laptop”. Give each of your machines a \
+            different name.
+            """,
             valueName: "name"))
     var device: String?
 
@@ -24,44 +34,42 @@ struct InitCommand: ParsableCommand {
 
     @Option(
         help:
-            "A hint that is shown after three wrong passphrases. It is hidden, but not protected: do not give the passphrase away."
+            "A hint to show after three wrong passphrases. Anyone who has the profile can read it: do not give the passphrase away."
     )
     var hint: String?
 
-    @Option(help: "What trying a passphrase costs: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB.")
+    @Option(
+        help:
+            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
+    )
     var strength = Strength.moderate
 
     func run() throws {
         let location = try profile.location()
         if location.exists { throw ProfileError.profileExists(path: location.path) }
+        let person = name ?? Environment.value("USER") ?? "me"
+        let settings = Profile.Settings(
+            name: person, device: Self.label(of: device, ownedBy: person), hint: hint,
+            strength: strength.hash, firstVault: vault)
+        try settings.check()
         Output.error(
             "The passphrase opens everything in the profile. Nobody can recover it: keep it where you will find it."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
-        let person = name ?? Environment.value("USER") ?? "me"
-        let settings = Profile.Settings(
-            name: person, device: device ?? Self.deviceName(of: person), hint: hint,
-            strength: strength.hash, firstVault: vault)
         try Profile.create(at: location, passphrase: passphrase, settings)
         Output.error("A profile is in \(location.path), with the vault “\(vault)”.")
         let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
         Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
     }
 
-    /// What a machine is called unless somebody says: whose it is tells others more than what it is called.
-    private static func deviceName(of person: String) -> String {
-        let hostName = hostName
-        guard hostName != unknownHost else { return hostName }
-        let name = "\(person)'s \(hostName)"
-        return name.utf8.count <= 255 ? name : hostName
+    /// What others see of a machine, whose name may be given.
+    private static func label(of device: String?, ownedBy person: String) -> String {
+        guard let machine = device ?? hostName else { return "this device" }
+        return DeviceLabel.of(machine, ownedBy: person)
     }
 
-    private static let unknownHost = "this device"
-
-    private static var hostName: String {
-        guard let bytes = try? WholeFile.read("/proc/sys/kernel/hostname", limit: 256) else {
-            return unknownHost
-        }
+    private static var hostName: String? {
+        guard let bytes = try? WholeFile.read("/proc/sys/kernel/hostname", limit: 256) else { return nil }
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 }
