@@ -6,6 +6,8 @@ set -u
 
 missing=
 need() { missing="$missing $1"; }
+optional=
+want() { optional="$optional $1"; }
 
 have_command() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
 have_library() { have_command pkg-config && pkg-config --exists "$1"; }
@@ -37,10 +39,24 @@ have_command systemd-analyze || need systemd
 # What checks the shell scripts.
 have_command shellcheck || need shellcheck
 have_command sqlite3 || need sqlite3
+# Shells whose completion is tested; bash is everywhere.
+have_command zsh || want zsh
+have_command fish || want fish
 fi
 
 if ! have_command swift; then
     echo "note: there is no swift in PATH; Swift 6.3 or later is needed to build: https://www.swift.org/install" >&2
+fi
+[ -n "$missing$optional" ] || exit 0
+
+can_install() { [ "$(id -u)" -eq 0 ] && have_command apt-get; }
+export DEBIAN_FRONTEND=noninteractive
+if [ -n "$optional" ]; then
+    # shellcheck disable=SC2086 # a list of package names
+    can_install && apt-get install -qq -y --no-install-recommends $optional </dev/null >/dev/null 2>&1 ||
+        { can_install && apt-get update -qq </dev/null >/dev/null 2>&1 &&
+            apt-get install -qq -y --no-install-recommends $optional </dev/null >/dev/null 2>&1; } ||
+        echo "note: not installed:$optional. The tests of completion in these shells are skipped." >&2
 fi
 [ -n "$missing" ] || exit 0
 
@@ -50,7 +66,6 @@ if [ "$(id -u)" -ne 0 ] || ! have_command apt-get; then
     exit 1
 fi
 echo "Installing$missing"
-export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq </dev/null || echo "note: apt-get update failed; going on with the lists that are there" >&2
 # shellcheck disable=SC2086 # a list of package names
 apt-get install -qq -y --no-install-recommends $missing </dev/null

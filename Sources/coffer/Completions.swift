@@ -42,6 +42,26 @@ enum Completions {
         return text
     }
 
+    /// A word that names a place, as a program gets it: shells replace `~`, and a variable at the beginning, later.
+    ///
+    /// No more of what a shell does is done here, and nothing is run.
+    static func path(_ word: String, environment: (String) -> String? = Environment.value) -> String {
+        let text = unquoted(word)
+        let parts = word.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first else { return text }
+        let start: String?
+        switch first {
+        case "~": start = environment("HOME")
+        case "\"$HOME", "\"${HOME}", "$HOME", "${HOME}": start = environment("HOME")
+        default: start = nil
+        }
+        guard let start else { return text }
+        // The quotation mark that was open before belongs to the rest.
+        let quote = first.hasPrefix("\"") ? "\"" : ""
+        let rest = parts.count > 1 ? unquoted("\(quote)/\(parts[1])") : ""
+        return start + rest
+    }
+
     /// Whether a shell takes a name for nothing but words.
     ///
     /// bash expands what is completed, commands in it included, and others choose names.
@@ -56,7 +76,7 @@ enum Completions {
     private static func ask(_ request: ControlRequest, _ words: [String]) -> ControlResponse? {
         var location = ProfileLocation.standard(Environment.value)
         if let option = words.firstIndex(of: "--home"), option + 1 < words.count {
-            location = ProfileLocation(path: unquoted(words[option + 1]))
+            location = ProfileLocation(path: path(words[option + 1]))
         } else if let option = words.first(where: { $0.hasPrefix("--home=") }) {
             location = ProfileLocation(path: unquoted(String(option.dropFirst("--home=".count))))
         }

@@ -69,6 +69,40 @@ extension MountTests {
             }
         }
 
+        /// What cannot be done is said before anybody is asked whether it should be.
+        @Test func whatIsNotThereIsSaidFirst() throws {
+            try withMembers { members in
+                let alice = members.alice
+                func isRefused(_ words: String..., with code: Int32, _ text: String) throws {
+                    let command = Command(
+                        try Programs.coffer(), words + ["--home", alice.profile.home])
+                    let result = try command.fail(with: code)
+                    #expect(result.error.contains(text), "\(words): \(result.error)")
+                }
+                try isRefused("member", "remove", "Plans", "nobody", with: 66, "has no member")
+                try isRefused("member", "remove", "Nowhere", "Bob", with: 66, "no vault named")
+                try isRefused("member", "leave", "Personal", with: 66, "has no remote")
+                try isRefused("member", "leave", "Plans", "--successor", "nobody", with: 66, "has no member")
+                try isRefused("vault", "delete", "--at-remote", "Personal", with: 66, "has no remote")
+                // Where it can be done, somebody has to be asked.
+                try isRefused("member", "remove", "Plans", "Bob", with: 64, "--yes")
+                try isRefused("member", "leave", "Plans", "--successor", "Bob", with: 64, "--yes")
+            }
+        }
+
+        /// Two people may call their machines the same: others see whose each is.
+        @Test func aDeviceIsNamedAfterItsOwner() throws {
+            try withProfile(mounted: nil) { profile in
+                let options = [
+                    "--home", "\(profile.base)/other", "--passphrase-file", profile.passphraseFile,
+                ]
+                let words = ["init", "--name", "Ann", "--device", "laptop", "--strength", "interactive"]
+                try Command(try Programs.coffer(), words + options).succeed()
+                let status = try Command(try Programs.coffer(), ["status"] + options).succeed().output
+                #expect(status.contains("(Ann, Ann's laptop)"), "\(status)")
+            }
+        }
+
         @Test func aMountPointInTheProfileIsRefused() throws {
             try withProfile(mounted: nil) { profile in
                 for point in ["\(profile.home)/mount", "\(profile.home)/vaults/../in", profile.home] {
@@ -79,8 +113,11 @@ extension MountTests {
             }
         }
 
-        @Test(.enabled(if: Machine.has("bash"), "completes as bash does"))
-        func completions() throws {
+        /// A profile as a person types it: by its path, or by one that the shell has yet to expand.
+        private static let homes = ["", "~/profile", "$HOME/profile", "\"$HOME/profile\""]
+
+        @Test(.enabled(if: Machine.has("bash"), "completes as bash does"), arguments: homes)
+        func completions(_ typed: String) throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Plans").succeed()
                 // Names that would run a command, were they handed to the shell.
@@ -97,8 +134,10 @@ extension MountTests {
                     printf '%s\n' "${COMPREPLY[@]}"
                     """#
                 let bash = try #require(Machine.path("bash"))
-                let result = try Command(bash, ["-c", script, "bash", try Programs.coffer(), profile.home])
-                    .run()
+                let home = typed.isEmpty ? profile.home : typed
+                var command = Command(bash, ["-c", script, "bash", try Programs.coffer(), home])
+                command.environment["HOME"] = profile.base
+                let result = try command.run()
                 #expect(
                     Set(result.lines.map { $0.trimmingCharacters(in: .whitespaces) }) == [
                         "Personal", "Plans",
@@ -108,8 +147,8 @@ extension MountTests {
             }
         }
 
-        @Test(.enabled(if: Machine.has("fish"), "completes as fish does"))
-        func completionsOfFish() throws {
+        @Test(.enabled(if: Machine.has("fish"), "completes as fish does"), arguments: ["", "~/profile"])
+        func completionsOfFish(_ typed: String) throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Plans").succeed()
                 try Files.makeDirectory("\(profile.point)/P$(echo injected >&2)")
@@ -129,9 +168,11 @@ extension MountTests {
                     __coffer_custom_completion ---completion vault info -- positional@0 5 1
                     """#
                 let fish = try #require(Machine.path("fish"))
-                let result = try Command(
-                    fish, ["--no-config", "-c", script, coffer, profile.home, "\(profile.base)/script"]
-                ).run()
+                let home = typed.isEmpty ? profile.home : typed
+                var command = Command(
+                    fish, ["--no-config", "-c", script, coffer, home, "\(profile.base)/script"])
+                command.environment["HOME"] = profile.base
+                let result = try command.run()
                 #expect(
                     Set(result.lines) == ["Personal", "Plans"], "\(result.output)\(result.error)")
                 #expect(!result.error.contains("injected"), "\(result.error)")
@@ -139,8 +180,8 @@ extension MountTests {
         }
 
         /// What zsh asks for, by the function of the script that it asks with.
-        @Test(.enabled(if: Machine.has("zsh"), "completes as zsh does"))
-        func completionsOfZsh() throws {
+        @Test(.enabled(if: Machine.has("zsh"), "completes as zsh does"), arguments: ["", "~/profile"])
+        func completionsOfZsh(_ typed: String) throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Plans").succeed()
                 try Files.makeDirectory("\(profile.point)/P$(echo injected >&2)")
@@ -156,13 +197,12 @@ extension MountTests {
                     ${call[1]} ${call[2,-1]:#\"*} 5 1
                     """#
                 let zsh = try #require(Machine.path("zsh"))
-                let result = try Command(
+                let home = typed.isEmpty ? profile.home : typed
+                var command = Command(
                     zsh,
-                    [
-                        "-f", "-c", script, "zsh", try Programs.coffer(), profile.home,
-                        "\(profile.base)/script",
-                    ]
-                ).run()
+                    ["-f", "-c", script, "zsh", try Programs.coffer(), home, "\(profile.base)/script"])
+                command.environment["HOME"] = profile.base
+                let result = try command.run()
                 #expect(Set(result.lines) == ["Personal", "Plans"], "\(result.output)\(result.error)")
                 #expect(!result.error.contains("injected"), "\(result.error)")
             }

@@ -38,6 +38,19 @@ extension SharedVault {
         }
     }
 
+    /// What commands can call the other members by, at once: names, and beginnings of identities where a name means
+    /// nobody, or several.
+    func memberNames() -> [String] {
+        let members = Waiting.run { [engine] in await engine.otherMembers() }
+        let names = members.map { (identity: $0.key, name: profile.verifiedName(of: $0.key) ?? $0.value) }
+        return names.map { member in
+            guard let name = member.name,
+                names.count(where: { $0.name?.hasSameBytes(as: name) == true }) == 1
+            else { return String(member.identity.description.prefix(16)) }
+            return name
+        }.sorted()
+    }
+
     /// What a member says to be called.
     func claimedName(of identity: IdentityID) throws(ProfileError) -> String? {
         try roster().members.first { $0.identity == identity }?.name

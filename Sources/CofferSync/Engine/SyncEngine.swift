@@ -72,7 +72,7 @@ package actor SyncEngine {
     /// A commit without which less would be known after a rebuild than before, and that was not at the remote.
     var neededForRebuild: Dot?
     var hasCheckedHeads = false
-    private var isRunning = false
+    private(set) var isRunning = false
     /// Who waits for the end of a round.
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

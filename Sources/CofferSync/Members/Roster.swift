@@ -81,6 +81,22 @@ extension SyncEngine {
         }
     }
 
+    /// The other members and what they are called, as far as this device knows at this moment.
+    ///
+    /// Does not wait for a round to end, unlike `roster`.
+    ///
+    /// - Returns: Nil for the name of a member that has told none.
+    package func otherMembers() async -> [IdentityID: String?] {
+        if !isRunning, !isLoaded {
+            try? await alone { () async throws(SyncError) in try await load() }
+        }
+        var names: [IdentityID: String?] = [:]
+        for identity in chain.state.members.keys where identity != ownIdentity {
+            names.updateValue(knownName(of: identity), forKey: identity)
+        }
+        return names
+    }
+
     private func rosterMember(_ member: MemberLedger.Member, _ verified: Set<IdentityID>) -> Roster.Member {
         Roster.Member(
             identity: member.identity, name: knownName(of: member.identity), role: member.role,
