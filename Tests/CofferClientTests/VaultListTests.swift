@@ -21,15 +21,15 @@ import Testing
         let profile = try test.unlock()
         let bad = [
             "", ".", "..", "a/b", "/", "a\0b", String(repeating: "x", count: 256),
-            String(repeating: "é", count: 128),
+            String(repeating: "é", count: 128), ".hidden", "...", ".Trash-1000",
         ]
         for name in bad {
             #expect(create(profile, name)?.caseName == "invalidVaultName", "\(name)")
             #expect(rename(profile, "Personal", name)?.caseName == "invalidVaultName", "\(name)")
         }
         let good = [
-            String(repeating: "x", count: 255), "…", "ünï 🐴", " ", "-f", "a\nb", ".hidden", "...", "personal",
-            "é", "e\u{301}",
+            String(repeating: "x", count: 255), "…", "ünï 🐴", " ", "-f", "a\nb", "a.b.", "personal", "é",
+            "e\u{301}",
         ]
         for name in good.dropLast() { #expect(create(profile, name) == nil, "\(name)") }
         #expect(profile.vaults.count == good.count)

@@ -49,9 +49,11 @@ extension MountTests {
                     #expect(try errorNumber { try Files.move(profile.vault, to: path) } == EACCES, "\(name)")
                 }
                 #expect(try Files.names(profile.point) == ["Personal"])
-                // Who means it says so.
-                try profile.command("vault", "create", ".hidden").succeed()
-                try Files.write("text", to: "\(profile.point)/.hidden/file")
+                // Commands have the same rule.
+                let create = try profile.command("vault", "create", ".hidden").fail(with: 64)
+                #expect(create.error.contains("no dot at the beginning"), "\(create.error)")
+                try profile.command("vault", "rename", "Personal", ".hidden").fail(with: 64)
+                #expect(try Files.names(profile.point) == ["Personal"])
                 try Files.makeDirectory(profile.path(".Trash-1001"))
             }
         }

@@ -53,6 +53,15 @@ package final class Profile: Sendable {
             self.strength = strength
             self.firstVault = firstVault
         }
+
+        /// Checks the names.
+        ///
+        /// - Throws: `.invalidName`, `.invalidVaultName`.
+        package func check() throws(ProfileError) {
+            // As others will be told them, once a vault is shared.
+            for name in [name, device] where !TrustLimits.isName(name) { throw .invalidName(name) }
+            try Profile.validate(vaultName: firstVault)
+        }
     }
 
     private init(
@@ -79,10 +88,7 @@ package final class Profile: Sendable {
         if location.exists { throw .profileExists(path: location.path) }
         guard passphrase.count > 0 else { throw .emptyPassphrase }
         if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .hintTellsPassphrase }
-        // As others will be told them, once a vault is shared.
-        for name in [settings.name, settings.device] where !TrustLimits.isName(name) {
-            throw .invalidName(name)
-        }
+        try settings.check()
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
@@ -379,7 +385,7 @@ package final class Profile: Sendable {
     }
 
     func renameVault(_ name: String, to newName: String) throws(ProfileError) {
-        try Self.validate(vaultName: newName)
+        if !name.hasSameBytes(as: newName) { try Self.validate(vaultName: newName) }
         try change { state throws(ProfileError) in
             guard let index = state.body.vaults.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
                 throw .noSuchVault(name: name)
@@ -417,10 +423,13 @@ package final class Profile: Sendable {
         "\(location.vaults)/\(vault.id)"
     }
 
+    /// Checks a name that a vault is to get: the rule of `mkdir` in a mount's root, too.
+    ///
+    /// Names with a leading dot are those of desktops (`.Trash-1000`). Vaults that got one earlier keep it.
     static func validate(vaultName name: String) throws(ProfileError) {
         let bytes = Array(name.utf8)
         guard (1...Vault.nameByteCountMax).contains(bytes.count), !bytes.contains(UInt8(ascii: "/")),
-            !bytes.contains(0), name != ".", name != ".."
+            !bytes.contains(0), bytes.first != UInt8(ascii: ".")
         else { throw .invalidVaultName(name: name) }
     }
 }

@@ -152,7 +152,7 @@ extension ProfileError: CustomStringConvertible {
         case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
         case .vaultExists(let name): "There is a vault named “\(name)” already."
         case .invalidVaultName(let name):
-            "“\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and not “.” or “..”."
+            "“\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and no dot at the beginning."
         case .vaultNotEmpty(let name): "The vault “\(name)” is not empty. Remove it with: coffer vault delete"
         case .mountPoint(let path, let problem): "\(path): \(problem.text)"
         case .noFUSE(let error): "FUSE cannot be used: \(error)."

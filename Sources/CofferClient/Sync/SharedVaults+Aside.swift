@@ -20,7 +20,8 @@ extension SharedVaults {
         let owner = Caller(user: root.user, group: root.group, umask: 0o077)
         let day = CivilDate(milliseconds: SharedVault.milliseconds()).description
         let suffix = " (not sent, \(day)"
-        var base = shared.name
+        // Vaults had names with a leading dot once; no new one gets such a name.
+        var base = String(shared.name.drop { $0 == "." })
         while base.utf8.count + suffix.utf8.count > Self.nameByteCountMax { base.removeLast() }
         if let name = shared.asideVault.withLock({ $0 }), let known = vaults.vault(named: Array(name.utf8)),
             profile.share(of: known.vault.id) == nil
