@@ -4,26 +4,26 @@ internal import CofferSystem
 
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measure the cipher, the disk and a mount of this machine.",
+        commandName: "bench",
+        abstract: "Measure how fast this machine encrypts, and reads and writes through a mount.",
         discussion: """
-            Makes files and a throw-away vault in a directory, mounts the vault there, and removes everything \
-            at the end, also when it is interrupted. No profile is needed, and none is touched. Ends within \
-            half a minute.
+            Creates files and a temporary vault in a directory, mounts the vault there, and removes everything at the \
+            end, even if interrupted. It needs no profile, and touches none. It takes less than half a minute.
 
-            Each figure is the median of three rounds, with the least and the greatest of them behind it. \
-            Behind a figure of the mount stands how many times as fast the cipher alone (libcrypto, on one \
-            core) and the disk alone are. The disk is asked as a vault asks it: two transfers of 1 MiB at a \
-            time, past the kernel's cache. Other programs that run meanwhile change the figures.
+            Each figure is the median of three rounds, followed by the lowest and the highest. Figures of the mount are \
+            followed by how many times as fast the cipher alone (libcrypto, on one core) and the disk alone are. The \
+            disk is measured as a vault uses it: two transfers of 1 MiB at a time, past the kernel's cache. Other \
+            programs that run at the same time change the figures.
             """)
 
     @OptionGroup var home: HomeOption
 
-    @Flag(help: "One round, and fewer passphrases: ends within 10 seconds.")
+    @Flag(help: "Do one round and fewer passphrases, in less than 10 seconds.")
     var quick = false
 
     @Option(
         help: ArgumentHelp(
-            "The most bytes of the large file, with K, M or G behind it; a third of the free space if that is less.",
+            "The size of the large file: a number with K, M or G. At most a third of the free space is used.",
             valueName: "size"))
     var size = ByteSize(count: 512 << 20)
 
@@ -31,7 +31,7 @@ struct BenchCommand: ParsableCommand {
     var json = false
 
     @Argument(
-        help: "Where to measure (default: where the profile is, or would be).", completion: .directory)
+        help: "Where to measure (default: where the profile is or would be).", completion: .directory)
     var directory: String?
 
     func run() throws {

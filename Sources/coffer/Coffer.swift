@@ -12,13 +12,31 @@ struct Coffer: ParsableCommand {
         commandName: "coffer",
         abstract: "End-to-end-encrypted vaults as folders.",
         discussion: """
-            A profile holds your keys and vaults. Make one with “coffer init”, then “coffer mount ~/Coffer” \
-            shows each vault as a directory there.
+            A profile holds your keys and the vaults on this device. “coffer init” creates one; “coffer mount ~/Coffer” \
+            then shows each vault as a directory there.
 
-            Exit codes: 0 success, 1 damage found by “check”, a question answered by no, or contents that “evict” leaves here, 64 wrong usage, 65 damaged or too new data, \
-            66 nothing by that name, 69 no FUSE, 71 not enough memory, 72 unfit mount point, 73 exists already, \
-            74 input or output failed, 75 busy, too many attempts, or not all synced: try later, 76 the mount gave no proper \
-            answer, 77 wrong passphrase, or not permitted.
+            Examples:
+              coffer init
+              coffer mount ~/Coffer
+              cp -a ~/Documents ~/Coffer/Personal/
+              coffer remote add Personal /mnt/nas/coffer
+              coffer status
+              coffer unmount ~/Coffer
+
+            Exit codes:
+              0   success
+              1   “check” found damage, “evict” left something, or the answer was no
+              64  the command line is wrong
+              65  data is damaged, doubtful, or written by a newer version of Coffer
+              66  nothing has that name
+              69  FUSE is not available
+              71  there is not enough memory
+              72  the mount point cannot be used
+              73  something of that name exists already
+              74  input or output failed, or something could not be synced or checked
+              75  try again later: busy, too many attempts, or not everything has synced
+              76  the mount did not answer properly
+              77  the passphrase is wrong, or you may not do this
             """,
         version: version,
         subcommands: [
@@ -72,11 +90,11 @@ struct ProfileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Read the passphrase from a file (“-”: standard input) instead of asking for it.",
+            "Read the passphrase from a file (“-” for standard input) instead of asking for it.",
             valueName: "file"))
     var passphraseFile: String?
 
-    @Option(help: ArgumentHelp("Read the passphrase from an open descriptor.", valueName: "number"))
+    @Option(help: ArgumentHelp("Read the passphrase from an open file descriptor.", valueName: "number"))
     var passphraseDescriptor: Int32?
 
     func location() throws -> ProfileLocation { try home.location() }

@@ -7,12 +7,19 @@ internal import Glibc
 
 struct MountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mount", abstract: "Show all vaults as directories below a folder.",
+        commandName: "mount", abstract: "Mount all vaults as directories in a folder.",
         discussion: """
-            Returns when the vaults can be used; they are served in the background until “coffer unmount”, \
-            umount(8), SIGTERM or logout. A mount point that does not exist is made. While nothing is mounted \
-            on it, it cannot be written into (for root it is immutable, unless it was made by a mount: “chattr -i” \
-            makes it an ordinary directory again).
+            Returns as soon as the vaults can be used. A background process serves them until “coffer unmount”, umount(8), \
+            SIGTERM or logout. A mount point that does not exist is created.
+
+            While nothing is mounted, files written into the folder would be stored unencrypted. To prevent that, mount \
+            removes write permission from the empty folder. Root ignores permissions: if root mounts on an existing \
+            folder, that also becomes immutable until “chattr -i”. A folder that mount creates for root is immutable only \
+            during the mount, so root can write into it afterwards. “-o noprotect” leaves the folder alone.
+
+            Examples:
+              coffer mount ~/Coffer
+              coffer mount -o ro,allow_other /srv/coffer
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -26,7 +33,7 @@ struct MountCommand: ParsableCommand {
     @Option(
         name: [.customShort("o")],
         help: ArgumentHelp(
-            "Options of mount(8), with commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, …",
+            "Options of mount(8), separated by commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, …",
             valueName: "options"))
     var options: [String] = []
 

@@ -5,7 +5,7 @@ internal import CofferSystem
 
 struct PassphraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "passphrase", abstract: "Change the passphrase. No vault is touched.")
+        commandName: "passphrase", abstract: "Change the passphrase. Vaults are not touched.")
 
     @OptionGroup var profile: ProfileOptions
 
@@ -14,10 +14,16 @@ struct PassphraseCommand: ParsableCommand {
     )
     var newPassphraseFile: String?
 
-    @Option(help: "A hint that is shown after three wrong passphrases; without this, there is none.")
+    @Option(
+        help:
+            "A hint to show after three wrong passphrases (default: none). Anyone who has the profile can read it."
+    )
     var hint: String?
 
-    @Option(help: "What trying a passphrase costs: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB.")
+    @Option(
+        help:
+            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
+    )
     var strength = Strength.moderate
 
     func run() throws {

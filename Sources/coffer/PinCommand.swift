@@ -4,12 +4,16 @@ internal import CofferSystem
 
 struct PinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Keep contents on this device, whatever the cache limit.",
+        commandName: "pin", abstract: "Keep content on this device, whatever the cache limit.",
         discussion: """
-            Fetches the contents of files, or of all files in directories, and keeps them here. What others change in them \
-            is fetched by the mount in the background. It holds for this device, until “coffer unpin”. A program that saves \
-            a file by putting another one in its place makes a file that is not pinned: pin the directory. After Ctrl-C the \
-            pins stay, and a mount goes on fetching.
+            Fetches the content of files, or of all files in directories, and keeps it on this device until “coffer \
+            unpin”. A mount fetches later changes in the background. Many programs save a file by replacing it with a new \
+            one, which is then not pinned: pin the directory instead. After Ctrl-C the pins stay, and a mount goes on \
+            fetching. If one vault fails, the others are still pinned.
+
+            Examples:
+              coffer pin ~/Coffer/Plans/2026
+              coffer pin --list
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -17,7 +21,7 @@ struct PinCommand: ParsableCommand {
     @Flag(help: "List what is pinned.")
     var list = false
 
-    @Flag(help: "Do not wait until all is here; a mount fetches it.")
+    @Flag(help: "Do not wait for the content; a mount fetches it.")
     var noWait = false
 
     @Flag(help: "Print JSON.")
@@ -40,24 +44,33 @@ struct PinCommand: ParsableCommand {
         }
         defer { access.close() }
         var reports: [PinReport] = []
+        var failures = Failures()
         if list {
             reports = try perform(.pins(vault: nil), on: access) { true }
         } else {
             let groups = try VaultPath.grouped(paths, try profile.location())
             let interruption = Interruption()
             try interruption.listen(isAwaited: !access.isMounted)
-            for group in groups {
-                let request = ControlRequest.pin(vault: group.vault, paths: group.paths, waits: !noWait)
-                reports += try perform(request, on: access) { !interruption.isSet }
-                if interruption.isSet { break }
+            for group in groups where !interruption.isSet {
+                failures.collect {
+                    let request = ControlRequest.pin(vault: group.vault, paths: group.paths, waits: !noWait)
+                    reports += try perform(request, on: access) { !interruption.isSet }
+                }
             }
             if let signal = interruption.signal {
                 access.close()
                 EndingSignals.die(of: signal)
             }
         }
-        if json { return try Output.json(reports) }
-        if list, reports.isEmpty { return Output.error("Nothing is pinned.") }
+        if json { try Output.json(reports) } else { Self.show(reports, isList: list) }
+        try failures.end()
+    }
+
+    private static func show(_ reports: [PinReport], isList: Bool) {
+        if reports.isEmpty {
+            if isList { Output.error("Nothing is pinned.") }
+            return
+        }
         Output.table(
             ["VAULT", "PATH", "FILES", "CONTENT", ""],
             reports.map { report in
@@ -80,10 +93,10 @@ struct PinCommand: ParsableCommand {
 
 struct UnpinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Keep pinned contents no longer than others.",
+        commandName: "unpin", abstract: "Stop pinning content.",
         discussion: """
-            They stay until the cache limit, or “coffer evict”, takes them. Name what was pinned, as “coffer pin --list” \
-            shows it.
+            The content stays until the cache limit or “coffer evict” removes it. Give the paths as “coffer pin --list” \
+            shows them.
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -95,18 +108,22 @@ struct UnpinCommand: ParsableCommand {
         let groups = try VaultPath.grouped(paths, try profile.location())
         let access = try Requests.open(profile)
         defer { access.close() }
+        var failures = Failures()
         for group in groups {
-            _ = try Requests.perform(.unpin(vault: group.vault, paths: group.paths), on: access)
+            failures.collect {
+                _ = try Requests.perform(.unpin(vault: group.vault, paths: group.paths), on: access)
+            }
         }
+        try failures.end()
     }
 }
 
 struct EvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Give up contents on this device that are at the remote.",
+        commandName: "evict", abstract: "Remove content from this device that is also at the remote.",
         discussion: """
-            They are fetched again when they are read. What is not at the remote stays, and so does what is pinned. \
-            What stays, and why, is printed, and the exit code is then 1.
+            The content is fetched again when it is read. Content that is pinned, or not at the remote, stays: evict \
+            prints how much and why, and exits with 1.
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -122,13 +139,17 @@ struct EvictCommand: ParsableCommand {
         let access = try Requests.open(profile)
         defer { access.close() }
         var reports: [EvictReport] = []
+        var failures = Failures()
         for group in groups {
-            let request = ControlRequest.evict(vault: group.vault, paths: group.paths)
-            guard case .evicted(let report) = try Requests.perform(request, on: access, label: "Evicting")
-            else { throw ProfileError.otherAnswer }
-            reports.append(report)
+            failures.collect {
+                let request = ControlRequest.evict(vault: group.vault, paths: group.paths)
+                guard case .evicted(let report) = try Requests.perform(request, on: access, label: "Evicting")
+                else { throw ProfileError.otherAnswer }
+                reports.append(report)
+            }
         }
         if json { try Output.json(reports) } else { Self.show(reports) }
+        try failures.end()
         if reports.contains(where: { !$0.kept.isEmpty }) { throw ExitCode(1) }
     }
 
@@ -151,11 +172,32 @@ struct EvictCommand: ParsableCommand {
     }
 }
 
+/// What failed of several things, all of which are tried: as rm(1) does with the files that it is given.
+struct Failures {
+    /// The first one.
+    private var first: (any Error)?
+
+    /// Does one of them.
+    mutating func collect(_ body: () throws -> Void) {
+        do { try body() } catch {
+            // What a mount answered was printed when it came.
+            if let error = error as? ProfileError { Output.error("coffer: \(error)") }
+            first = first ?? error
+        }
+    }
+
+    /// Ends with the exit code of the first failure, if there was one.
+    func end() throws {
+        if let error = first as? ProfileError { throw ExitCode(error.exitCode) }
+        if let first { throw first }
+    }
+}
+
 extension VaultPath {
     /// What to say of arguments of this kind.
     static var help: ArgumentHelp {
         ArgumentHelp(
-            "Files or directories: their paths in the mount, or VAULT/PATH; VAULT alone is all of it.",
+            "Files or directories: paths in the mount, or VAULT/PATH. VAULT alone means everything in it.",
             valueName: "path")
     }
 }

@@ -5,10 +5,10 @@ internal import Glibc
 
 struct UnmountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unmount", abstract: "Unmount the vaults; returns when everything is stored.",
+        commandName: "unmount", abstract: "Unmount the vaults, and return when everything is stored.",
         discussion: """
-            Copies of the mount in other mount namespaces, as containers and services have them, end with it. If \
-            programs use one, they are named, and the mount stays.
+            Containers and services may have copies of the mount in their own mount namespaces. These are unmounted, too. \
+            If a program uses one of them, it is named, and nothing is unmounted.
             """,
         aliases: ["umount"])
 
@@ -19,14 +19,14 @@ struct UnmountCommand: ParsableCommand {
 
     @Flag(
         name: .shortAndLong,
-        help: "Take the mount away now, and end it with its last user, here or in another mount namespace.")
+        help: "Detach the mount now; it ends when no program uses it any longer.")
     var lazy = false
 
     @Flag(
         name: .shortAndLong,
         help: """
-            Unmount even if the latest changes cannot be stored, as on a full disk, or programs use the mount \
-            in another mount namespace; what is not stored is lost then.
+            Unmount even if the latest changes cannot be stored, for example on a full disk, or if programs in other \
+            mount namespaces use the mount. Changes that are not stored are lost.
             """)
     var force = false
 

@@ -4,13 +4,15 @@ internal import Glibc
 
 struct VaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "vault", abstract: "Make, list, set up, rename and delete vaults.",
+        commandName: "vault", abstract: "Create, list, configure, rename and delete vaults.",
         subcommands: [Create.self, List.self, Info.self, Set.self, Rename.self, Delete.self])
 
     struct Create: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make an empty vault.")
+        static let configuration = CommandConfiguration(
+            abstract: "Create an empty vault.",
+            discussion: "In a mount, “mkdir ~/Coffer/NAME” does the same. Names do not begin with a dot.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "Its name.") var vault: String
+        @Argument(help: "The name of the new vault.") var vault: String
 
         func run() throws {
             try Requests.perform(.createVault(name: vault), profile)
@@ -18,7 +20,7 @@ struct VaultCommand: ParsableCommand {
     }
 
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the vaults, one name on each line.")
+        static let configuration = CommandConfiguration(abstract: "List the vaults, one name per line.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
 
@@ -30,10 +32,11 @@ struct VaultCommand: ParsableCommand {
     }
 
     struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tell about a vault.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show the size and the settings of a vault.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
-        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             guard
@@ -59,15 +62,19 @@ struct VaultCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set how a vault is kept on this device.",
+            abstract: "Limit how much of a vault this device keeps.",
             discussion: """
-                Contents that the vault's remote has, too, stay on this device once they are here. With a limit, those that \
-                were used longest ago are given up when there are more, and fetched again when they are read. What is \
-                not sent yet stays, and does not count. It holds for this device, until it is set anew.
+                Without a limit, this device keeps all content that it has fetched or written. With one, it evicts the \
+                least recently used content that is also at the remote, and fetches it again when it is read. Content \
+                that has not been sent, or is pinned, stays and does not count. The limit applies to this device only.
+
+                Examples:
+                  coffer vault set --cache 20G Personal
+                  coffer vault set --cache all Personal
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "How much stays: as 500M, 2G (powers of 1000), 2GiB, or “all”.") var cache: CacheSize
-        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
+        @Option(help: "The limit: 500M or 2G (powers of 1000), 2GiB, or “all” for none.") var cache: CacheSize
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             try Requests.perform(.setCacheLimit(vault: vault, cache.byteCount), profile)
@@ -75,10 +82,11 @@ struct VaultCommand: ParsableCommand {
     }
 
     struct Rename: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Give a vault another name.")
+        static let configuration = CommandConfiguration(
+            abstract: "Rename a vault on this device. Other members keep their name for it.")
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
-        @Argument(help: "Its new name.") var newName: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
+        @Argument(help: "The new name.") var newName: String
 
         func run() throws {
             try Requests.perform(.renameVault(name: vault, newName: newName), profile)
@@ -87,21 +95,22 @@ struct VaultCommand: ParsableCommand {
 
     struct Delete: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a vault with all that is in it, for good.",
+            abstract: "Delete a vault and everything in it, for good.",
             discussion: """
-                What lies at the vault's remote stays there, and other members keep the vault. With --at-remote it goes there, \
-                too; an owner can do that once nobody else is a member. Without a mount, no other command can use the \
-                profile while this one asks.
+                If the vault has a remote, the encrypted copy there stays, and other members keep the vault. --at-remote \
+                deletes that copy, too; only an owner without other members can do this. Unless the vaults are mounted, \
+                no other command can use the profile while this one waits for an answer.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
-        @Flag(help: "Delete what lies at its remote, too.") var atRemote = false
-        @Argument(help: "Its name.", completion: Completions.vaults) var vault: String
+        @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
+        @Flag(help: "Also delete the copy at the remote.") var atRemote = false
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
             let access = try Requests.open(profile)
             defer { access.close() }
             let remote = try remote(access)
+            if atRemote, remote == nil { throw ProfileError.noRemote(vault: vault) }
             if !yes { try ask(remote) }
             _ = try Requests.perform(
                 .deleteVault(name: vault, atRemote: atRemote), on: access, label: "Deleting")
@@ -121,7 +130,7 @@ struct VaultCommand: ParsableCommand {
 
         private func ask(_ remote: String?) throws {
             guard isatty(STDIN_FILENO) == 1 else {
-                throw ValidationError("Nobody can be asked whether to delete “\(vault)”; say --yes.")
+                throw ValidationError("There is no terminal to ask whether to delete “\(vault)”. Use --yes.")
             }
             var scope = "All that is in the vault “\(vault)” will be gone for good"
             if let remote {

@@ -3,7 +3,7 @@ internal import CofferFormat
 
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "version", abstract: "Print the version, and the formats that it reads.")
+        commandName: "version", abstract: "Print the version, and the format versions that it supports.")
 
     @Flag(help: "Print JSON.")
     var json = false

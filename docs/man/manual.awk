@@ -61,7 +61,22 @@ function escape(text) {
     return text
 }
 
-function say(text) { if (text != "") print escape(text) }
+# Lines that begin with two spaces are examples, and shown as they are.
+function say(text,    lines, n, i, plain, is_literal) {
+    n = split(text, lines, "\n")
+    for (i = 1; i <= n; i++) {
+        if (lines[i] ~ /^  /) {
+            if (plain != "") { print escape(plain); plain = "" }
+            if (!is_literal++) print ".Bd -literal -offset indent"
+            print escape(substr(lines[i], 3))
+            continue
+        }
+        if (is_literal) { print ".Ed"; is_literal = 0 }
+        plain = plain (plain == "" ? "" : "\n") lines[i]
+    }
+    if (is_literal) print ".Ed"
+    else if (plain != "") print escape(plain)
+}
 
 # One argument of a request, quoted if it has spaces.
 function word(text) {
@@ -161,18 +176,20 @@ function common_arguments(    c, i, argument) {
 }
 
 function exit_status(text,    codes, n, i) {
-    sub(/^Exit codes: */, "", text)
-    sub(/\.$/, "", text)
     print ".Sh EXIT STATUS"
-    print "The codes are those of sysexits.h, where it defines one."
+    print "The codes are those of sysexits.h, where it has one."
     print ".Bl -tag -width 6n"
-    # A code begins at the start or after a comma: “, 64 wrong usage”.
-    gsub(/, [0-9]/, "\001&", text)
-    n = split(text, codes, "\001, ")
-    for (i = 1; i <= n; i++) {
-        match(codes[i], /^[0-9]+/)
-        print ".It " substr(codes[i], 1, RLENGTH)
-        text = substr(codes[i], RLENGTH + 2)
+    # Each line after the first has one: “  64  the command line is wrong”.
+    n = split(text, codes, "\n")
+    for (i = 2; i <= n; i++) {
+        if (!match(codes[i], /^ *[0-9]+ +/)) {
+            print "manual.awk: no exit code: " codes[i] > "/dev/stderr"
+            exit 1
+        }
+        text = substr(codes[i], 1, RLENGTH)
+        gsub(/ /, "", text)
+        print ".It " text
+        text = substr(codes[i], RLENGTH + 1)
         say(toupper(substr(text, 1, 1)) substr(text, 2) ".")
     }
     print ".El"
@@ -203,6 +220,8 @@ END {
     print ".Sh DESCRIPTION"
     for (i = 1; i <= paragraphs; i++) {
         if (paragraph[i] ~ /^Exit codes:/) { codes = paragraph[i]; continue }
+        # The manual has examples of its own.
+        if (paragraph[i] ~ /^Examples:/) continue
         if (i > 1) print ".Pp"
         say(paragraph[i])
     }

@@ -5,10 +5,15 @@ internal import Glibc
 
 struct ConflictsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conflicts", abstract: "List what was changed in two ways, and choose.",
+        commandName: "conflicts",
+        abstract: "List files that were changed on two devices at once, and choose a version.",
         discussion: """
-            Nothing is lost when two devices change the same file: both versions stay, the second one as “name \
-            (conflict, device, date)”. They are files like any other.
+            Nothing is lost when two devices change the same file at the same time: both versions stay, one of them as \
+            “name (conflict, device, date)”. Both are ordinary files.
+
+            Examples:
+              coffer conflicts
+              coffer conflicts resolve --keep original Plans "todo (conflict, …).txt"
             """,
         subcommands: [List.self, Resolve.self], defaultSubcommand: List.self)
 
@@ -33,12 +38,14 @@ struct ConflictsCommand: ParsableCommand {
 
     struct Resolve: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Keep one of two versions; the other one is gone.")
+            abstract: "Keep one of two versions, and delete the other.")
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "original (the copy goes) or copy (it takes the name).") var keep: ConflictChoice
+        @Option(help: "original: delete the copy. copy: put the copy in the place of the original.") var keep:
+            ConflictChoice
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(
-            help: "The copy, as “coffer conflicts” shows it, or its path in the mount.", completion: .file())
+            help: "The conflict copy, as “coffer conflicts” shows it, or its path in the mount.",
+            completion: .file())
         var path: String
 
         func run() throws {

@@ -3,14 +3,14 @@ internal import CofferClient
 
 struct IdentityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "identity", abstract: "Show your identity, and compare those of others.",
+        commandName: "identity", abstract: "Show your identity, and verify the identities of others.",
         subcommands: [Show.self, Verify.self, Roll.self])
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print your identity's words; with --card, the card to hand to others.")
+            abstract: "Print the words of your identity, or its card to hand to others.")
         @OptionGroup var profile: ProfileOptions
-        @Flag(help: "Print the identity card, alone.") var card = false
+        @Flag(help: "Print the identity card only.") var card = false
         @Flag(help: "Print JSON.") var json = false
 
         func run() throws {
@@ -29,11 +29,11 @@ struct IdentityCommand: ParsableCommand {
 
     struct Roll: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a new transient key now, rather than in a month.",
+            abstract: "Replace your transient key now, rather than within a month.",
             discussion: """
-                Others wrap the keys of vaults for it as soon as you have synced. The old one is kept, sealed, for a month, \
-                as others may still use it; then it goes, and what was wrapped for it can be opened by nobody who gets \
-                hold of this device. The identity and its words stay the same.
+                Others wrap vault keys for the new key as soon as you have synced. The old key is kept, encrypted, for a \
+                month, because others may still use it. After that it is deleted, and nobody who gets hold of this device \
+                can open what was wrapped for it. Your identity and its words stay the same.
                 """)
         @OptionGroup var profile: ProfileOptions
 
@@ -45,15 +45,21 @@ struct IdentityCommand: ParsableCommand {
 
     struct Verify: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Compare the words of an identity with what its owner says.",
+            abstract: "Compare the words of an identity with what that person says.",
             discussion: """
-                Call the person, let them read out what “coffer identity show” prints there, and compare. With \
-                --words the comparison is made here; if it holds, that is remembered.
+                Call the person, have them read out what “coffer identity show” prints on their device, and compare. With \
+                --words, this command compares, and remembers that the words are the same.
+
+                Examples:
+                  coffer identity verify Plans Bob
+                  coffer identity verify Plans Bob --words "…"
+                  coffer identity verify --card bob.card
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: ArgumentHelp("What the person said.", valueName: "words")) var words: String?
+        @Option(help: ArgumentHelp("The words that the person said.", valueName: "words")) var words: String?
         @Option(
-            help: ArgumentHelp("An identity card (“-”: standard input) instead.", valueName: "file"),
+            help: ArgumentHelp(
+                "Verify an identity card instead of a member (“-” for standard input).", valueName: "file"),
             completion: .file())
         var card: String?
         @Flag(help: "Print JSON.") var json = false

@@ -3,22 +3,31 @@ internal import CofferClient
 
 struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join", abstract: "Become a member of a vault by an invite.",
+        commandName: "join", abstract: "Become a member of a vault with an invite.",
         discussion: """
-            Leaves a request at the vault's remote, and waits until an owner's or admin's mount has seen it. If you do \
-            not wait, your mount goes on asking, and “coffer status” shows it. If the invite is withdrawn, this ends with \
-            77. The vault gets the name that who invites has for it, or “Shared”; if that is taken here, with a number. \
-            The invite is a secret: give “-” and it is read from standard input, so that it is in no list of processes.
+            Leaves a request at the vault's remote, and waits until the mount of an owner or admin has answered it. In a \
+            folder that is being replicated, it also waits for files that have not arrived yet. If you do not wait, your \
+            mount goes on asking, and “coffer status” shows the request. If the invite is withdrawn, join exits with 77.
+
+            The invite is a secret. “-” reads it from standard input, so that it does not appear in the list of processes.
+
+            Examples:
+              coffer join coffer-invite-1:…
+              coffer join --as Plans --remote /media/nas/coffer - < invite
             """)
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(name: .customLong("as"), help: ArgumentHelp("What to call the vault here.", valueName: "name"))
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "The vault's name on this device (default: the inviter's name for it, with a number if that is taken).",
+            valueName: "name"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "Your own way to the vault's remote, as where a folder is mounted elsewhere here than the invite says.",
+            "The vault's remote as this device reaches it, for example if the folder is mounted at another path here.",
             valueName: "path or url"),
         completion: .directory)
     var remote: RemoteArgument?
@@ -27,7 +36,8 @@ struct JoinCommand: ParsableCommand {
     var noWait = false
 
     @Flag(
-        help: "Give up a request that has no answer: say the vault's name in “coffer status”, or the invite.")
+        help:
+            "Cancel an unanswered request: give the invite, or the vault's name as “coffer status” shows it.")
     var cancel = false
 
     @Argument(help: ArgumentHelp("The invite, or “-”.", valueName: "invite"))

@@ -6,11 +6,16 @@ internal import Glibc
 
 struct MemberCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "member", abstract: "Say who may use a vault, and as what.",
+        commandName: "member", abstract: "Manage who may use a vault, and in which role.",
         discussion: """
-            Roles: an owner may do everything; an admin may change who is a member, but makes no admins; a writer may \
-            read and write; a reader may read. A member is named by the name that “coffer member list” shows, or by \
-            the beginning of the identity.
+            Roles: an owner may do everything. An admin may add writers and readers, and remove everyone except owners. A \
+            writer may read and write. A reader may read. Give a member by the name that “coffer member list” shows, or \
+            by the beginning of the identity.
+
+            Examples:
+              coffer member invite Plans --role reader
+              coffer member list Plans
+              coffer member remove Plans Bob
             """,
         subcommands: [
             Invite.self, Withdraw.self, Add.self, List.self, SetRole.self, Remove.self, Cancel.self,
@@ -24,15 +29,14 @@ struct MemberCommand: ParsableCommand {
 
     struct Invite: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print an invite: one line, which is a secret until it is used.",
+            abstract: "Print an invite: one line, secret until it is used.",
             discussion: """
-                Give it to one person, by a way that others cannot read. Who has it uses it once, with “coffer join”, \
-                and becomes a member as soon as a mount of an owner or admin sees the request: nothing else is to be \
-                done.
+                Send the invite to one person over a private channel. That person uses it once, with “coffer join”, and \
+                becomes a member as soon as the mount of an owner or admin sees the request. You need not confirm.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "What the invited become.") var role = RoleArgument.writer
-        @Option(help: "For how many hours the invite can be used.") var hours = 168
+        @Option(help: "The role of the new member.") var role = RoleArgument.writer
+        @Option(help: "How many hours the invite is valid.") var hours = 168
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func validate() throws {
@@ -58,7 +62,7 @@ struct MemberCommand: ParsableCommand {
     }
 
     struct Withdraw: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Withdraw an invite that nobody has used.")
+        static let configuration = CommandConfiguration(abstract: "Withdraw an unused invite.")
         @OptionGroup var profile: ProfileOptions
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(help: "The beginning of the invite's id, as “coffer member list” shows it.") var invite:
@@ -71,14 +75,15 @@ struct MemberCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add somebody by an identity card.",
+            abstract: "Add a member by identity card.",
             discussion: """
-                Compare the words of the card with its owner first: coffer identity verify --card FILE. They need the \
-                vault's id and its remote then: “coffer join” with the line that this prints.
+                Verify the card with its owner first: coffer identity verify --card FILE. This command prints a line \
+                that the new member passes to “coffer join”. The line is no secret.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "What they become.") var role = RoleArgument.writer
-        @Option(help: ArgumentHelp("The card (“-”: standard input).", valueName: "file"), completion: .file())
+        @Option(help: "The role of the new member.") var role = RoleArgument.writer
+        @Option(
+            help: ArgumentHelp("The card (“-” for standard input).", valueName: "file"), completion: .file())
         var with: String
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
@@ -152,7 +157,7 @@ struct MemberCommand: ParsableCommand {
 
     struct SetRole: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "role", abstract: "Give a member another role.")
+            commandName: "role", abstract: "Change the role of a member.")
         @OptionGroup var profile: ProfileOptions
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(help: "The member.", completion: Completions.members) var member: String
@@ -167,28 +172,47 @@ struct MemberCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a member, and rotate the vault's keys.",
             discussion: """
-                What is written from then on, the removed member cannot read. What they could read before, they may \
-                have kept; “coffer member removed” says what that is.
+                The removed member cannot read anything that is written from then on, but may have kept copies of \
+                everything before. “coffer member removed” shows what that is.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+        @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
         @Argument(help: "The member.", completion: Completions.members) var member: String
 
         func run() throws {
-            try Question.ask(
-                "“\(member)” will not be able to read what is written to “\(vault)” from now on. Go on?", yes)
-            try Requests.perform(.removeMember(vault: vault, member: member), profile, label: vault)
+            let access = try Requests.open(profile)
+            defer { access.close() }
+            if !yes {
+                let found = try MemberCommand.find(member, in: vault, access)
+                try Question.ask(
+                    "\(found) will not be able to read what is written to “\(vault)” from now on. Go on?", yes
+                )
+            }
+            let request = ControlRequest.removeMember(vault: vault, member: member)
+            _ = try Requests.perform(request, on: access, label: vault)
         }
+    }
+
+    /// Finds a member before something is asked about it.
+    ///
+    /// - Returns: The member as questions name it: “Ann” (identity 1234567812345678).
+    /// - Throws: where the vault has no such member, or several.
+    private static func find(_ member: String, in vault: String, _ access: ProfileAccess) throws -> String {
+        let request = ControlRequest.verify(.member(vault: vault, member: member), words: nil)
+        guard case .identity(let report) = try Requests.perform(request, on: access) else {
+            throw ProfileError.otherAnswer
+        }
+        return Output.visible("“\(report.name)” (identity \(report.identity.prefix(16)))")
     }
 
     struct Cancel: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Withdraw a change of a member that the remote could not take yet.",
+            abstract: "Cancel a membership change that has not reached the remote.",
             discussion: """
-                What “coffer member” could not bring to the remote is kept, and done once the remote takes it; “coffer \
-                status” shows it. While the remote cannot be asked whether it has taken the change all the same, the \
-                change may still happen.
+                A change that “coffer member” could not write to the remote waits, and “coffer status” shows it. It is \
+                carried out when the remote can be written again. If the remote does not answer now, the change may have \
+                been made already, and then it stands.
                 """)
         @OptionGroup var profile: ProfileOptions
         @Argument(help: "The vault.") var vault: String
@@ -201,7 +225,7 @@ struct MemberCommand: ParsableCommand {
 
     struct Removed: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say who was removed, and what they can still read.")
+            abstract: "Show who was removed, and what they can still read.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
@@ -238,21 +262,30 @@ struct MemberCommand: ParsableCommand {
 
     struct Leave: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Leave a vault that others have, too.",
+            abstract: "Leave a shared vault.",
             discussion: """
-                The keys are rotated by the next owner or admin who is online. The last owner names a successor. What \
-                is on this device stays, until “coffer vault delete”.
+                The next owner or admin who is online rotates the keys. The last owner has to name a successor. Your copy \
+                on this device stays until “coffer vault delete”.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+        @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
         @Option(
-            help: ArgumentHelp("Who becomes owner.", valueName: "member"), completion: Completions.members)
+            help: ArgumentHelp("The member who becomes owner.", valueName: "member"),
+            completion: Completions.members)
         var successor: String?
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            try Question.ask("You will not be a member of “\(vault)” any more. Go on?", yes)
-            try Requests.perform(.leave(vault: vault, successor: successor), profile)
+            let access = try Requests.open(profile)
+            defer { access.close() }
+            if !yes {
+                // What cannot be done is said before anything is asked.
+                let heir = try successor.map { try MemberCommand.find($0, in: vault, access) }
+                _ = try Requests.perform(.members(vault: vault), on: access)
+                let owner = heir.map { " \($0) becomes an owner." } ?? ""
+                try Question.ask("You will not be a member of “\(vault)” any more.\(owner) Go on?", yes)
+            }
+            _ = try Requests.perform(.leave(vault: vault, successor: successor), on: access)
         }
     }
 }
@@ -262,7 +295,9 @@ enum Question {
     /// Asks, unless the answer was given.
     static func ask(_ question: String, _ yes: Bool) throws {
         if yes { return }
-        guard isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked; say --yes.") }
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw ValidationError("There is no terminal to ask for confirmation. Use --yes.")
+        }
         Output.error("\(question) [y/N]")
         guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
             Output.error("Nothing was done.")

@@ -5,16 +5,20 @@ internal import CofferSystem
 
 struct RemoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remote", abstract: "Say where a vault is synced to.",
+        commandName: "remote", abstract: "Manage where vaults are synced to.",
         discussion: """
-            A remote is a place that you, your other devices, and other members can reach, and that nobody has to \
-            trust: all that is put there is sealed. A folder is given by its path, as in /mnt/nas/coffer; anything else \
-            by a URL without a password. Each member has a path of their own: the folder may be mounted anywhere.
+            A remote is a place that all members of a vault can reach. Nobody has to trust it: everything there is \
+            encrypted. A remote is a folder, given by its path, or a URL without a password. The folder may have a \
+            different path on each device.
+
+            Examples:
+              coffer remote add Personal /mnt/nas/coffer
+              coffer remote test /mnt/nas/coffer
             """,
         subcommands: [Add.self, List.self, Move.self, Remove.self, Test.self])
 
     struct Add: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Publish a vault at a remote, and sync it.")
+        static let configuration = CommandConfiguration(abstract: "Give a vault a remote, and sync it.")
         @OptionGroup var profile: ProfileOptions
         @OptionGroup var target: VaultAndPlace
 
@@ -27,11 +31,10 @@ struct RemoteCommand: ParsableCommand {
 
     struct Move: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Go on syncing a vault at another place.",
+            abstract: "Change the place of a vault's remote.",
             discussion: """
-                For a folder that is mounted elsewhere now, or that was copied, with all that is in it, to another \
-                storage. If the other place does not have the vault, everything stays as it is. Other members say \
-                it for themselves.
+                Use this if the folder is now mounted elsewhere, or was copied as a whole to another storage. If the new \
+                place does not have the vault, nothing changes. Other members change their own path themselves.
                 """)
         @OptionGroup var profile: ProfileOptions
         @OptionGroup var target: VaultAndPlace
@@ -44,7 +47,7 @@ struct RemoteCommand: ParsableCommand {
     }
 
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List vaults with their remotes.")
+        static let configuration = CommandConfiguration(abstract: "List vaults and their remotes.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
 
@@ -57,15 +60,15 @@ struct RemoteCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sync a vault no more.",
+            abstract: "Stop syncing a vault.",
             discussion: """
-                The vault stays on this device, and at the remote. This device does not hear of the others any more, \
-                and they not of it; you stay a member. Contents that nobody has read here yet are at the remote only: \
-                if there are any, nothing is done, unless you say what is to become of them.
+                The vault stays on this device and at the remote, and you stay a member, but changes no longer go \
+                either way. If some content is only at the remote, nothing is done unless you choose --fetch or --force.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Flag(help: "Fetch all contents first.") var fetch = false
-        @Flag(help: "Contents that are at the remote only cannot be read any more.") var force = false
+        @Flag(help: "Fetch all content first.") var fetch = false
+        @Flag(help: "Give up content that is only at the remote: it can no longer be read here.") var force =
+            false
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func validate() throws {
@@ -81,12 +84,12 @@ struct RemoteCommand: ParsableCommand {
 
     struct Test: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Try whether a remote does what it must; leaves nothing there.")
+            abstract: "Test whether a remote works. Leaves nothing there.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
         @Argument(
             help: ArgumentHelp(
-                "A vault that has a remote, or a path, or a URL.", valueName: "vault or place"),
+                "A vault that has a remote, a path, or a URL.", valueName: "vault or place"),
             completion: .directory)
         var target: String
 
@@ -121,7 +124,8 @@ struct VaultAndPlace: ParsableArguments {
     var vault: String
 
     @Argument(
-        help: ArgumentHelp("Where, as in /mnt/nas/coffer.", valueName: "path or url"), completion: .directory)
+        help: ArgumentHelp("The remote, for example /mnt/nas/coffer.", valueName: "path or url"),
+        completion: .directory)
     var place: RemoteArgument
 }
 

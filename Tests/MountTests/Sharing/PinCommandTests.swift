@@ -40,6 +40,27 @@ extension MountTests {
             }
         }
 
+        /// What fails for one vault does not keep the others from what was asked for.
+        @Test func theRestIsDone() throws {
+            try withMembers { members in
+                let bob = members.bob
+                try Files.write("text", to: members.alice.path("file"))
+                try members.sync()
+                let paths = ["None/x", "Plans/file"]
+                for words in [["pin"], ["unpin"], ["evict"]] {
+                    let result = try Command(
+                        try Programs.coffer(), words + paths + ["--home", bob.profile.home]
+                    ).fail(with: 66)
+                    #expect(result.error.contains("None"), "\(result.error)")
+                    let list = try bob.profile.command("pin", "--list").succeed()
+                    #expect(list.output.contains("file") == (words == ["pin"]), "\(words): \(list.output)")
+                    if words == ["evict"] {
+                        #expect(result.output == "Plans: 4 B given up\n", "\(result.output)")
+                    }
+                }
+            }
+        }
+
         @Test func whatCannotBeMeant() throws {
             try withMountedProfile { profile in
                 try profile.command("pin").fail(with: 64)
