@@ -68,8 +68,8 @@ let package = Package(
         module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
         module("CofferFormat", ["CofferSystem"]),
         module("CofferTrust", ["CofferCrypto", "CofferFormat"]),
-        module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat"]),
         module("CofferFacts", ["CofferSystem", "CofferCrypto", "CofferFormat"]),
+        module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferFacts"]),
         module(
             "CofferVault",
             ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore"]),
@@ -155,7 +155,10 @@ let package = Package(
             resources: [.copy("Vectors")]),
         tests(
             "CofferStoreTests",
-            ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferStore", "CofferTestSupport"]),
+            [
+                "CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferFacts", "CofferStore",
+                "CofferTestSupport",
+            ]),
         tests(
             "CofferVaultTests",
             [
@@ -168,8 +171,8 @@ let package = Package(
         tests(
             "CofferFUSETests",
             [
-                "CofferSystem", "CofferFormat", "CofferCrypto", "CofferStore", "CofferVault", "CofferFUSE",
-                "CofferTestSupport",
+                "CofferSystem", "CofferFormat", "CofferCrypto", "CofferFacts", "CofferStore", "CofferVault",
+                "CofferFUSE", "CofferTestSupport",
             ]),
         tests(
             "CofferSyncTests",

@@ -32,11 +32,11 @@ struct ExchangeBenchmarks {
     private final class Recorder: CommitRecorder {
         let isNeeded = false, takesChanges = true
         var commits: [FactCommit] = []
-        func check(_ versions: VersionVector) throws(FileSystemError) {}
-        func record(_ commit: FactCommit, stateHash: StateHash) throws(FileSystemError) -> [KeptRow] {
+        func check(_ versions: VersionVector) throws(SealingError) {}
+        func record(_ commit: FactCommit, stateHash: StateHash) throws(SealingError) -> [KeptChange] {
             commits.append(commit)
-            let key = KeptRow.Key(kind: 2, id: [], number: commit.stamp.dot.sequence)
-            return [KeptRow(key, FactRecord.bytes(commit.facts))]
+            let key = KeptRow.Key(.outgoing, id: [], number: commit.stamp.dot.sequence)
+            return [KeptChange(key, FactRecord.bytes(commit.facts))]
         }
     }
 
@@ -60,7 +60,7 @@ struct ExchangeBenchmarks {
         let receiver = try open("receiver", id, keys)
         try receiver.beginTracking()
         let other = participant(2)
-        var pending = recorder.commits.map { RemoteCommit($0) }[...]
+        var pending = recorder.commits.map { IncomingCommit($0) }[...]
         let files = pending.reduce(0) { $0 + $1.commit.facts.count { $0.isKind } }
         try time("apply a new file", files) {
             while !pending.isEmpty {

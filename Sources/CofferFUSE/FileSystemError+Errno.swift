@@ -31,7 +31,7 @@ extension FileSystemError {
         case .damaged: EIO
         case .unreachable, .notArrived: EIO
         case .timedOut: ETIMEDOUT
-        case .keyMissing: EIO
+        case .keyMissing, .notSealed: EIO
         case .store: EIO
         }
     }

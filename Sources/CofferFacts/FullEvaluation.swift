@@ -12,7 +12,7 @@ package struct ShownTree: Equatable, Sendable {
 
     /// The hash of everything that is shown, which `FactTree` computes step by step.
     package func hash(_ key: StateHashKey) -> StateHash {
-        var sum = StateHash()
+        var sum = StateHash.zero
         for showing in entries.values { sum.add(key.hash(showing)) }
         for (id, item) in items { sum.add(key.hash(item, id)) }
         return sum

@@ -20,7 +20,7 @@ package struct MemoryFactStore: FactStore, Sendable {
     private var vector = VersionVector()
     private var labels: [LogID: String] = [:]
     private var highestClock: UInt64 = 0
-    private var hash = StateHash()
+    private var hash = StateHash.zero
 
     /// The name of an extended attribute, ordered by bytes.
     private struct Name: Hashable, Comparable {

@@ -38,14 +38,14 @@ package struct CheckpointBody: Equatable, Sendable {
     /// The highest hybrid logical clock of all commits that it covers.
     package let clock: UInt64
     /// The hash of the tree that is shown.
-    package let stateHash: StateHashBytes
+    package let stateHash: StateHash
     /// The last commit of every log that it covers.
     package let logs: [LogSummary]
     /// The pieces that contain the facts.
     package let pieces: [Piece]
 
     /// Makes a body; sorts the logs.
-    package init(clock: UInt64, stateHash: StateHashBytes, logs: [LogSummary], pieces: [Piece]) {
+    package init(clock: UInt64, stateHash: StateHash, logs: [LogSummary], pieces: [Piece]) {
         self.clock = clock
         self.stateHash = stateHash
         self.logs = logs.sorted { $0.log < $1.log }
@@ -63,7 +63,7 @@ package struct CheckpointBody: Equatable, Sendable {
     package var paddedBytes: [UInt8] {
         var writer = ByteWriter(capacity: 256 + 68 * pieces.count)
         writer.number(clock)
-        writer.bytes32(stateHash)
+        writer.append(stateHash.bytes)
         writer.number(UInt16(logs.count))
         for log in logs { log.write(into: &writer) }
         writer.number(UInt32(pieces.count))
@@ -83,7 +83,7 @@ package struct CheckpointBody: Equatable, Sendable {
         let span = unsafe content.span.bytes
         var cursor = ByteCursor()
         clock = try cursor.number(UInt64.self, from: span)
-        stateHash = try cursor.bytes32(StateHashBytes.self, from: span)
+        stateHash = try cursor.stateHash(from: span)
         let logCount = Int(try cursor.number(UInt16.self, from: span))
         guard (1...TrustLimits.logCountMax).contains(logCount) else {
             throw .invalid(field: "number of logs")

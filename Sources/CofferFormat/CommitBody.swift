@@ -1,12 +1,8 @@
 internal import CofferSystem
 
-/// Distinguishes hashes of the tree that is shown from other values.
-package enum StateHashKind {}
 /// Distinguishes hashes of checkpoints from other values.
 package enum CheckpointHashKind {}
 
-/// The hash of the tree that a device shows, as a commit states it.
-package typealias StateHashBytes = Bytes32<StateHashKind>
 /// The hash of a checkpoint's record, as stored.
 package typealias CheckpointHash = Bytes32<CheckpointHashKind>
 
@@ -100,7 +96,7 @@ package struct CommitBody: Equatable, Sendable {
     /// The hybrid logical clock.
     package let clock: UInt64
     /// The hash of the tree that the author shows, having applied `heads` and its own earlier commits.
-    package let stateHash: StateHashBytes
+    package let stateHash: StateHash
     /// The last commit of every other log that the author had applied.
     package let heads: LogBounds
     /// Present in a log's first commit, and only there.
@@ -111,7 +107,7 @@ package struct CommitBody: Equatable, Sendable {
     package let facts: [Fact]
 
     package init(
-        previous: CommitHash, clock: UInt64, stateHash: StateHashBytes, heads: LogBounds,
+        previous: CommitHash, clock: UInt64, stateHash: StateHash, heads: LogBounds,
         introduction: LogIntroduction?, notices: [CommitNotice], facts: [Fact]
     ) {
         self.previous = previous
@@ -131,7 +127,7 @@ package struct CommitBody: Equatable, Sendable {
         var writer = ByteWriter(capacity: 256)
         writer.bytes32(previous)
         writer.number(clock)
-        writer.bytes32(stateHash)
+        writer.append(stateHash.bytes)
         heads.write(into: &writer)
         writer.number(UInt8(introduction == nil ? 0 : 1))
         introduction?.write(into: &writer)
@@ -152,7 +148,7 @@ package struct CommitBody: Equatable, Sendable {
         var cursor = ByteCursor()
         previous = try cursor.bytes32(CommitHash.self, from: span)
         clock = try cursor.number(UInt64.self, from: span)
-        stateHash = try cursor.bytes32(StateHashBytes.self, from: span)
+        stateHash = try cursor.stateHash(from: span)
         heads = try LogBounds(&cursor, from: span)
         switch try cursor.number(UInt8.self, from: span) {
         case 0: introduction = nil

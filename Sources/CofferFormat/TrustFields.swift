@@ -15,6 +15,14 @@ extension ByteCursor {
         Bytes32(try self.bytes(Bytes32<Kind>.byteCount, from: bytes))
     }
 
+    /// Reads the hash of what is shown.
+    mutating func stateHash(from bytes: RawSpan) throws(FormatError) -> StateHash {
+        guard let hash = StateHash(bytes: try self.bytes(StateHash.byteCount, from: bytes)) else {
+            throw .truncated
+        }
+        return hash
+    }
+
     /// Reads a name that a person chose: 1 to `max` bytes, without control characters.
     mutating func name(_ field: String, max: Int, from bytes: RawSpan) throws(FormatError) -> String {
         let name = try text(field, from: bytes)

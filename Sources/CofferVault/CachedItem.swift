@@ -1,4 +1,5 @@
 internal import CofferStore
+internal import CofferSystem
 
 /// An item in memory; what was changed is written to the index with the next commit.
 final class CachedItem {
@@ -10,6 +11,11 @@ final class CachedItem {
     var isMarked = false
     /// When its content was last written while it was in memory; the times in the row may come later.
     var written: Int64 = 0
+
+    /// Whether a program on this device wrote to it within the last minute, and may be about to append.
+    ///
+    /// Bytes that are added to its inode at that instant could be overwritten: both would write at the old end.
+    var wasWrittenLately: Bool { abs(Clock.realTime - written) < 60_000_000_000 }
 
     init(_ row: ItemRow, stored: RowHash?) {
         self.row = row

@@ -1,3 +1,4 @@
+package import CofferFacts
 package import CofferFormat
 package import CofferStore
 
@@ -34,6 +35,8 @@ package enum FileSystemError: Error {
     case timedOut
     /// It is sealed under an epoch whose keys this device does not have, or not yet.
     case keyMissing(Epoch)
+    /// A commit of this device could not be sealed; no program's request gets this.
+    case notSealed(SealingError)
     /// The disk or the index failed.
     case store(StoreError)
 
@@ -64,6 +67,11 @@ package enum FileSystemError: Error {
             case .system, .format, .index: .store(error)
             }
     }
+}
+
+/// Runs calls of a commit recorder and turns what they throw into the vault's errors.
+func sealing<Result>(_ body: () throws(SealingError) -> Result) throws(FileSystemError) -> Result {
+    do throws(SealingError) { return try body() } catch { throw .notSealed(error) }
 }
 
 /// Runs calls of the store and turns what they throw into the vault's errors.

@@ -5,16 +5,17 @@ enum Layers {
         "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CLibBSD": 0, "CCofferSystem": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2,
-        "CofferTrust": 3, "CofferStore": 3, "CofferFacts": 3,
-        "CofferVault": 4,
-        "CofferRemote": 5, "CofferFUSE": 5,
-        "CofferSync": 6,
-        "CofferClient": 7,
-        "coffer": 8,
+        "CofferTrust": 3, "CofferFacts": 3,
+        "CofferStore": 4,
+        "CofferVault": 5,
+        "CofferRemote": 6, "CofferFUSE": 6,
+        "CofferSync": 7,
+        "CofferClient": 8,
+        "coffer": 9,
         // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.
-        "CFuseCeiling": 9, "BenchmarkReport": 9,
-        "fuse-ceiling-memory": 10, "fuse-ceiling-passthrough": 10,
-        "coffer-benchmarks": 10, "coffer-microbenchmarks": 10,
+        "CFuseCeiling": 10, "BenchmarkReport": 10,
+        "fuse-ceiling-memory": 11, "fuse-ceiling-passthrough": 11,
+        "coffer-benchmarks": 11, "coffer-microbenchmarks": 11,
     ]
 
     /// Modules that only some targets import.

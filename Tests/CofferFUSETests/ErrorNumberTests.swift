@@ -1,4 +1,5 @@
 import CofferFUSE
+import CofferFacts
 import CofferFormat
 import CofferStore
 import CofferSystem
@@ -19,6 +20,7 @@ import Testing
         (.store(.format(.truncated, place: "a pack")), EIO), (.store(.index(code: 11, message: "")), EIO),
         (.store(.stopped(reason: "")), EIO), (.unreachable(reason: "no remote"), EIO), (.timedOut, ETIMEDOUT),
         (.keyMissing(Epoch(2)), EIO), (.notArrived(PackID(low: 1, high: 2)), EIO),
+        (.notSealed(.otherVersions), EIO),
     ]
 
     /// Fails to compile when a case is added, so that the table is completed.
@@ -33,12 +35,13 @@ import Testing
         case .unreachable: "unreachable"
         case .keyMissing: "keyMissing"
         case .notArrived: "notArrived"
+        case .notSealed: "notSealed"
         case .store: "store"
         }
     }
 
     /// Cases of `FileSystemError`; to be raised with each that `name` gets.
-    private static let caseCount = 27
+    private static let caseCount = 28
 
     @Test func everyCase() {
         for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }

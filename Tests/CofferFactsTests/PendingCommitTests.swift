@@ -40,7 +40,7 @@ import Testing
         replica.commit()
         #expect(replica.commits.isEmpty)
         #expect(replica.shownTree() == ShownTree())
-        #expect(replica.tree.stateHash() == StateHash())
+        #expect(replica.tree.stateHash() == StateHash.zero)
         #expect(replica.tree.store.allValues.isEmpty)
         #expect(replica.take(limit: 10).isEmpty)
     }

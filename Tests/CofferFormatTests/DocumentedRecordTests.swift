@@ -44,7 +44,9 @@ import Testing
         let plain = try values.bytes("commit", "body")
         let body = try CommitBody(padded: CheckpointPiece.padded(groups: plain))
         #expect(body.paddedBytes == CheckpointPiece.padded(groups: plain))
-        #expect(body.previous == .zero && body.stateHash == .zero && body.clock == 1_795_219_199_000 << 16)
+        #expect(
+            body.previous == .zero && body.stateHash == StateHash.zero
+                && body.clock == 1_795_219_199_000 << 16)
         #expect(body.introduction?.name == "Ann" && body.introduction?.label == "laptop")
         let other = try #require(LogID(bytes: .init(0x60...0x6F)))
         #expect(body.heads[other]?.sequence == 4)

@@ -93,12 +93,12 @@ import Testing
         return devices
     }
 
-    private func result(of device: ReplicaDevice) async throws -> RebuildResult {
-        RebuildResult(
+    private func result(of device: ReplicaDevice) async throws -> RebuiltFacts {
+        RebuiltFacts(
             versions: try await device.replica.versions(), clock: .max >> 20,
             labels: [
                 LogID(low: 1, high: 7): "owner's laptop", LogID(low: 2, high: 7): "member's laptop",
-            ], rows: try await device.replica.rows())
+            ], rows: try await device.replica.rows().map { KeptChange($0.key, $0.value) })
     }
 
     @Test(arguments: Seeds.first(8))

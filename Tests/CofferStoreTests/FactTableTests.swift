@@ -1,3 +1,4 @@
+import CofferFacts
 import CofferFormat
 import CofferTestSupport
 import Testing
@@ -74,46 +75,58 @@ import Testing
 
     // MARK: Rows
 
-    private func itemRow(_ random: inout SplitMix64) -> FactItemRow {
-        var row = FactItemRow(id: ItemID(low: random.next(), high: random.next()))
+    private func itemRow(_ id: ItemID, _ random: inout SplitMix64) -> FactItemRow {
+        var row = FactItemRow(id: id)
         func maybe<Value>(_ value: Value) -> Value? { random.oneIn(2) ? value : nil }
         let (one, other) = (EntryID(low: random.next(), high: 1), EntryID(low: 3, high: random.next()))
         row.number = maybe(Int64(random.below(1000)))
-        for flag in [FactItemRow.Flags.state, .directory, .previous, .root] where random.oneIn(2) {
-            row.flags.insert(flag)
-        }
-        (row.shown, row.others) = (Int64(random.below(3)), Int64(random.below(3)))
-        (row.copies, row.attributes) = (Int64(random.below(3)), Int64(random.below(3)))
         row.first = maybe(one)
-        row.entry = maybe(random.oneIn(2) ? one : other)
-        row.united = maybe(item)
-        row.kindStamp = random.pick([.none, .last, .other(stamp)]) ?? .none
-        row.hash = maybe([UInt8](repeating: UInt8(random.below(256)), count: 32))
-        row.facts = [UInt8](repeating: 3, count: random.below(300))
+        (row.others, row.copies) = (Int64(random.below(3)), Int64(random.below(3)))
+        row.attributes = Int64(random.below(3))
+        if random.oneIn(2) { row.kind = [RegisterValue(stamp: stamp, assertion: .kind(row.id, .file))] }
+        if random.oneIn(2) { row.mode = [RegisterValue(stamp: stamp, assertion: .mode(row.id, 0o640))] }
+        if random.oneIn(8) { return row }
+        var state = ItemState()
+        state.isDirectory = random.oneIn(2)
+        state.level = random.pick([.claimed, .previous, .root]) ?? .claimed
+        state.shownEntries = random.below(3)
+        state.entry = maybe(random.oneIn(2) ? one : other)
+        state.united = maybe(item)
+        state.kindStamp = maybe(stamp)
+        state.hash = maybe([UInt8](repeating: UInt8(random.below(256)), count: StateHash.byteCount))
+            .flatMap { StateHash(bytes: $0) }
+        row.state = state
         return row
     }
 
-    private func entryRow(_ random: inout SplitMix64) throws -> FactEntryRow {
-        var row = FactEntryRow(id: EntryID(low: random.next(), high: random.next()))
-        row.facts = [UInt8](repeating: 3, count: random.below(300))
+    private func entryRow(_ id: EntryID, _ random: inout SplitMix64) throws -> FactEntryRow {
+        var row = FactEntryRow(id: id)
+        if random.oneIn(2) {
+            let placement = Fact.Placement(
+                item: item, place: try place(3, "c"), previous: nil, seenContents: [])
+            row.places = [RegisterValue(stamp: stamp, assertion: .place(row.id, placement))]
+        }
         if random.oneIn(8) { return row }
         let places = [
             try place(1, "a"), try place(1, "a"), try place(2, "a"), try place(1, "b"), nil,
         ]
-        row.item = ItemID(low: UInt64(random.below(2)), high: 1)
-        row.flags.insert(.state)
-        for flag in [FactEntryRow.Flags.directory, .live, .active, .other] where random.oneIn(2) {
-            row.flags.insert(flag)
+        var state = EntryState(
+            item: ItemID(low: UInt64(random.below(2)), high: 1),
+            stamp: random.oneIn(2) ? stamp : Stamp(clock: 9, dot: stamp.dot))
+        state.isDirectory = random.oneIn(2)
+        state.isLive = random.oneIn(2)
+        state.isActive = random.oneIn(2)
+        state.target = random.pick(places) ?? nil
+        state.place = random.pick(places) ?? nil
+        state.slot = random.pick(places) ?? nil
+        state.wanted = random.pick(places) ?? nil
+        state.shown = random.pick(places) ?? nil
+        if let taken = random.pick(places) ?? nil {
+            state.taken = Showing(place: taken, item: ItemID(low: UInt64(random.below(2)), high: 1))
         }
-        row.stamp = random.oneIn(2) ? .last : .other(stamp)
-        row.target = random.pick(places) ?? nil
-        row.place = random.pick(places) ?? nil
-        row.slot = random.pick(places) ?? nil
-        row.wanted = random.pick(places) ?? nil
-        row.shown = random.pick(places) ?? nil
-        row.taken = random.pick(places) ?? nil
-        if row.taken != nil { row.takenItem = ItemID(low: UInt64(random.below(2)), high: 1) }
-        if random.oneIn(3) { (row.copied, row.copiedDot) = (item, stamp.dot) }
+        if random.oneIn(3) { state.copied = CopySource(item: item, dot: stamp.dot) }
+        row.state = state
+        row.isOther = random.oneIn(2)
         return row
     }
 
@@ -124,9 +137,11 @@ import Testing
         var items: [ItemID: FactItemRow] = [:]
         var entries: [EntryID: FactEntryRow] = [:]
         for _ in 0..<100 {
-            var (item, entry) = (itemRow(&random), try entryRow(&random))
-            if random.oneIn(3), let old = items.keys.sorted().first { item.id = old }
-            if random.oneIn(3), let old = entries.keys.sorted().first { entry.id = old }
+            var itemID = ItemID(low: random.next(), high: random.next())
+            var entryID = EntryID(low: random.next(), high: random.next())
+            if random.oneIn(3), let old = items.keys.sorted().first { itemID = old }
+            if random.oneIn(3), let old = entries.keys.sorted().first { entryID = old }
+            let (item, entry) = (itemRow(itemID, &random), try entryRow(entryID, &random))
             let hashes = (try index.factItem(item.id)?.hash, try index.factEntry(entry.id)?.hash)
             #expect((hashes.0 == nil) == (items[item.id] == nil), "seed \(seed)")
             _ = try index.put(item, replacing: hashes.0)
@@ -158,7 +173,7 @@ import Testing
             entries.values.filter(isWanted).map(\.id).sorted()
         }
         for parent in [UInt64(1), 2].map({ ItemID(low: $0, high: 7) }) {
-            let placed = ids { $0.place?.parent == parent }
+            let placed = ids { $0.state?.place?.parent == parent }
             #expect(try index.factEntries(placedIn: parent, after: nil, limit: 1000) == placed)
             let third = placed.count / 3
             let last = placed.dropFirst(third).first
@@ -167,22 +182,24 @@ import Testing
                 try index.factEntries(placedIn: parent, after: last, limit: 5) == Array(next), "seed \(seed)")
             #expect(
                 try index.hasActiveFactEntries(placedIn: parent)
-                    == placed.contains { entries[$0]?.flags.contains(.active) == true })
+                    == placed.contains { entries[$0]?.state?.isActive == true })
             #expect(
                 try index.orphanedFactEntries(of: parent)
-                    == ids { $0.target?.parent == parent && $0.place?.parent != parent }, "seed \(seed)")
+                    == ids { $0.state?.target?.parent == parent && $0.state?.place?.parent != parent },
+                "seed \(seed)")
         }
         let here = try place(1, "a")
-        #expect(try index.factEntries(inSlot: here).sorted() == ids { $0.slot == here }, "seed \(seed)")
         #expect(
-            try index.factEntries(wanting: here).sorted() == ids { $0.wanted == here }, "seed \(seed)")
+            try index.factEntries(inSlot: here).sorted() == ids { $0.state?.slot == here }, "seed \(seed)")
+        #expect(
+            try index.factEntries(wanting: here).sorted() == ids { $0.state?.wanted == here }, "seed \(seed)")
         #expect(
             try index.factEntries(shownElsewhereAt: here).sorted()
-                == ids { $0.shown == here && $0.slot != here }, "seed \(seed)")
+                == ids { $0.state?.shown == here && $0.state?.slot != here }, "seed \(seed)")
         #expect(
             try Set(index.factEntries(shownIn: here.parent, after: nil, limit: 1000))
-                == Set(ids { $0.shown?.parent == here.parent }), "seed \(seed)")
-        let changed = ids { $0.taken != $0.shown || $0.takenItem != ($0.shown == nil ? nil : $0.item) }
+                == Set(ids { $0.state?.shown?.parent == here.parent }), "seed \(seed)")
+        let changed = ids { $0.state?.taken != $0.state?.showing }
         #expect(try index.changedFactEntries(limit: 1000) == changed, "seed \(seed)")
     }
 
@@ -191,8 +208,8 @@ import Testing
         let ids = [EntryID(low: 256, high: 0), EntryID(low: 1, high: 1 << 8), EntryID(low: 2, high: 1 << 40)]
         for id in ids.reversed() {
             var row = FactEntryRow(id: id)
-            (row.item, row.place) = (item, try place(1, "a"))
-            row.flags = .state
+            row.state = EntryState(item: item, stamp: stamp)
+            row.state?.place = try place(1, "a")
             _ = try index.put(row, replacing: nil)
         }
         #expect(try index.factEntries(placedIn: ItemID(low: 1, high: 7), after: nil, limit: 9) == ids)
@@ -211,12 +228,15 @@ import Testing
     func aRowThatWasChangedIsReported(sql: String) throws {
         let (test, index) = try open()
         var itemRow = FactItemRow(id: item)
-        (itemRow.first, itemRow.shown, itemRow.attributes) = (entry, 1, 1)
+        (itemRow.first, itemRow.attributes) = (entry, 1)
+        itemRow.state = ItemState()
+        itemRow.state?.shownEntries = 1
         var row = FactEntryRow(id: entry)
-        (row.item, row.slot, row.shown, row.place) = (
-            item, try place(1, "a"), try place(1, "a"), try place(1, "a")
-        )
-        row.flags = [.state, .live, .active]
+        var state = EntryState(item: item, stamp: stamp)
+        let here = try place(1, "a")
+        (state.slot, state.shown, state.place) = (here, here, here)
+        (state.isLive, state.isActive) = (true, true)
+        row.state = state
         _ = try index.put(itemRow, replacing: nil)
         _ = try index.put(row, replacing: nil)
         try index.setAttributeFacts([1], of: item, to: [2], replacing: nil)

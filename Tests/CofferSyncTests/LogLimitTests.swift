@@ -214,11 +214,11 @@ struct LogLimitTests {
                     clock: commit.body.clock, head: commit.point, lastWrite: nil)
                 commits.append(
                     IncomingCommit(
-                        commit: FactCommit(
+                        FactCommit(
                             stamp: Stamp(clock: commit.body.clock, dot: dot), versions: VersionVector(),
                             label: "x", facts: []),
-                        claimedVersions: VersionVector(), claimedState: .zero,
-                        rows: [SyncRow(SyncRow.Key(.log, id: dot.log.bytes), summary.bytes)]))
+                        claimedVersions: VersionVector(), claimedState: StateHash.zero,
+                        rows: [KeptChange(KeptRow.Key(.log, id: dot.log.bytes), summary.bytes)]))
             }
             while !commits.isEmpty {
                 commits.removeFirst(try await device.replica.apply(commits, draft: nil).count)

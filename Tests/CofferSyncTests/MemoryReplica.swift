@@ -13,7 +13,7 @@ let hashKey = StateHashKey(SymmetricKey<StateHashRole>.zero())
 /// The sync side of a vault, in memory. What it holds survives a crash; each call is one transaction.
 actor MemoryReplica: LocalReplica {
     private var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
-    private var saved: [SyncRow.Key: [UInt8]] = [:]
+    private var saved: [KeptRow.Key: [UInt8]] = [:]
     private var changes: [LocalChange] = []
     private var gathered: [CheckpointPiece.Group] = []
     /// Calls that changed something.
@@ -55,7 +55,7 @@ actor MemoryReplica: LocalReplica {
         return entry.flatMap { tree.store.entry($0)?.item }
     }
 
-    func shownState() -> StateHashBytes { StateHashBytes(tree.stateHash().bytes) }
+    func shownState() -> StateHash { tree.stateHash() }
 
     private func step<Value>(_ body: () throws(ReplicaError) -> Value) throws(ReplicaError) -> Value {
         if crash?.strikes() == true { throw .failed("crash before") }
@@ -65,13 +65,15 @@ actor MemoryReplica: LocalReplica {
         return value
     }
 
-    private func keep(_ rows: [SyncRow]) {
+    private func keep(_ rows: [KeptChange]) {
         for row in rows { saved[row.key] = row.value }
     }
 
-    func rows() throws(ReplicaError) -> [SyncRow] { saved.map { SyncRow($0.key, $0.value) } }
+    func rows() throws(ReplicaError) -> [KeptRow] { saved.map { KeptRow($0.key, $0.value) } }
 
-    func save(_ rows: [SyncRow]) throws(ReplicaError) { try step { () throws(ReplicaError) in keep(rows) } }
+    func save(_ rows: [KeptChange]) throws(ReplicaError) {
+        try step { () throws(ReplicaError) in keep(rows) }
+    }
 
     func versions() throws(ReplicaError) -> VersionVector { tree.store.versions() }
 
@@ -99,12 +101,12 @@ actor MemoryReplica: LocalReplica {
 
     private static func apply(
         _ commits: ArraySlice<IncomingCommit>, to tree: inout FactTree<MemoryFactStore>
-    ) throws(ReplicaError) -> [ReplicaFinding] {
-        var findings: [ReplicaFinding] = []
+    ) throws(ReplicaError) -> [CommitFinding] {
+        var findings: [CommitFinding] = []
         for incoming in commits {
             let dot = incoming.commit.stamp.dot
             if let state = incoming.claimedState, tree.store.versions() == incoming.claimedVersions,
-                tree.stateHash().bytes != state.bytes
+                tree.stateHash() != state
             {
                 findings.append(.otherState(dot))
             }
@@ -150,7 +152,7 @@ actor MemoryReplica: LocalReplica {
         _ draft: CommitDraft, _ tree: inout FactTree<MemoryFactStore>, _ changes: inout [LocalChange],
         _ countMax: Int
     ) throws(ReplicaError) -> SealedCommit? {
-        let state = StateHashBytes(tree.stateHash().bytes)
+        let state = tree.stateHash()
         tree.beginCommit(log: draft.log, milliseconds: draft.milliseconds, label: draft.label)
         if draft.takesChanges {
             for change in changes.prefix(countMax) {
@@ -161,7 +163,7 @@ actor MemoryReplica: LocalReplica {
         }
         let made = tree.finishCommit() ?? (draft.isNeeded ? emptyCommit(of: &tree, draft) : nil)
         guard let commit = made else { return nil }
-        do throws(SyncError) { return try draft.seal(commit, stateHash: state) } catch {
+        do throws(SealingError) { return try draft.seal(commit, stateHash: state) } catch {
             throw .notSealed(error)
         }
     }
@@ -185,7 +187,7 @@ actor MemoryReplica: LocalReplica {
         return rest.prefix(limit).map { RegisterValues(register: $0.key, values: $0.value) }
     }
 
-    func stateHash() throws(ReplicaError) -> StateHashBytes { StateHashBytes(tree.stateHash().bytes) }
+    func stateHash() throws(ReplicaError) -> StateHash { tree.stateHash() }
 
     func beginRebuild() throws(ReplicaError) { try step { () throws(ReplicaError) in gathered = [] } }
 
@@ -193,7 +195,7 @@ actor MemoryReplica: LocalReplica {
         try step { () throws(ReplicaError) in gathered += groups }
     }
 
-    func finishRebuild(_ result: RebuildResult) throws(ReplicaError) -> StateHashBytes {
+    func finishRebuild(_ result: RebuiltFacts) throws(ReplicaError) -> StateHash {
         try step { () throws(ReplicaError) in
             var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
             tree.beginCheckpoint(result.versions, clock: result.clock, labels: result.labels)
@@ -203,7 +205,7 @@ actor MemoryReplica: LocalReplica {
             if result.givesUpUnsent { changes = [] }
             saved = [:]
             keep(result.rows)
-            return StateHashBytes(tree.stateHash().bytes)
+            return tree.stateHash()
         }
     }
 }

@@ -15,7 +15,8 @@ struct RecordTests {
 
     private func body() throws -> CommitBody {
         CommitBody(
-            previous: hash, clock: 77, stateHash: StateHashBytes([UInt8](repeating: 1, count: 32)),
+            previous: hash, clock: 77,
+            stateHash: try #require(StateHash(bytes: [UInt8](repeating: 1, count: 32))),
             heads: try LogBounds([LogBound(log: LogID(low: 1, high: 1), sequence: 9, hash: hash)]),
             introduction: try LogIntroduction(name: "Ann", label: "laptop"),
             notices: [

@@ -59,7 +59,7 @@ final class Device {
     func sync() async throws { try await engine.round() }
 
     func files() async -> [String: String] { await replica.files() }
-    func stateHash() async -> StateHashBytes { await replica.shownState() }
+    func stateHash() async -> StateHash { await replica.shownState() }
     func findings() async -> [SyncFinding] { await engine.status.findings }
 }
 

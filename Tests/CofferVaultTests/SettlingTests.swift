@@ -206,10 +206,10 @@ import Testing
         // The update, as far as it can be had: the value is one that is known.
         try devices.b.changing { state throws(FileSystemError) in
             let id = try state.peek(b).id
-            let key = KeptRow.Key(kind: RemoteContents.owedKind, id: id.bytes, number: 0)
+            let key = KeptRow.Key(.owed, id: id.bytes)
             let kept = try storing { () throws(StoreError) in try state.index.kept(key) }
             #expect(kept == value)
-            try state.keep([KeptRow(key, [ContentValue.version] + value.dropFirst())])
+            try state.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
         }
         try RemoteContents { _ in Sending.Delivery {} }.settle(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)

@@ -31,7 +31,7 @@ extension SharedVault {
     /// - Throws: `.otherRemote` where it is not this vault's; `.incompleteRemote` where the newest link is missing.
     func checkKnownLinks() throws(ProfileError) -> Bool {
         let replica = replica
-        let rows: [SyncRow]
+        let rows: [KeptRow]
         do throws(ReplicaError) {
             rows = try Waiting.run { () async throws(ReplicaError) in try await replica.rows() }
         } catch {
@@ -39,7 +39,7 @@ extension SharedVault {
         }
         let links = rows.filter { $0.key.kind == .memberLink }.sorted { $0.key.number < $1.key.number }
         guard let first = links.first, let last = links.last else { return false }
-        func has(_ link: SyncRow) throws(ProfileError) -> Bool {
+        func has(_ link: KeptRow) throws(ProfileError) -> Bool {
             try start(of: layout.member(link.key.number), at: remote) == link.value
         }
         guard try start(of: layout.format, at: remote) != nil, try has(first) else {

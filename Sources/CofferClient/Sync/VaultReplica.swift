@@ -88,17 +88,16 @@ package final class VaultReplica: LocalReplica {
 
     // MARK: Rows, and what was applied
 
-    package func rows() async throws(ReplicaError) -> [SyncRow] {
+    package func rows() async throws(ReplicaError) -> [KeptRow] {
         try await call { replica throws(FileSystemError) in
             try replica.vault.beginTracking()
-            return try replica.vault.keptRows().compactMap { SyncRow($0) }
+            return try replica.vault.keptRows()
         }
     }
 
-    package func save(_ rows: [SyncRow]) async throws(ReplicaError) {
+    package func save(_ rows: [KeptChange]) async throws(ReplicaError) {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.keep(
-                rows.compactMap { KeptRow($0) }, removing: KeptRow.Key.removed(rows))
+            try replica.vault.keep(rows)
         }
     }
 
@@ -106,9 +105,9 @@ package final class VaultReplica: LocalReplica {
         try await call { replica throws(FileSystemError) in try replica.vault.versions() }
     }
 
-    package func stateHash() async throws(ReplicaError) -> StateHashBytes {
+    package func stateHash() async throws(ReplicaError) -> StateHash {
         try await call { replica throws(FileSystemError) in
-            StateHashBytes(try replica.vault.stateHash().bytes)
+            try replica.vault.stateHash()
         }
     }
 
@@ -116,9 +115,7 @@ package final class VaultReplica: LocalReplica {
         after register: Register?, limit: Int
     ) async throws(ReplicaError) -> [RegisterValues] {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.values(after: register, limit: limit).map {
-                RegisterValues(register: $0.register, values: $0.values)
-            }
+            try replica.vault.values(after: register, limit: limit)
         }
     }
 
@@ -128,17 +125,9 @@ package final class VaultReplica: LocalReplica {
         _ commits: [IncomingCommit], draft: CommitDraft?
     ) async throws(ReplicaError) -> AppliedCommits {
         try await committing(draft) { replica, participant, recorder throws(FileSystemError) in
-            let commits = commits.map { incoming in
-                RemoteCommit(
-                    incoming.commit, claimedVersions: incoming.claimedVersions,
-                    claimedState: incoming.claimedState.flatMap { StateHash(bytes: $0.bytes) },
-                    rows: incoming.rows.compactMap { KeptRow($0) },
-                    removing: KeptRow.Key.removed(incoming.rows))
-            }
-            let applied = try replica.vault.apply(commits, as: participant, recorder: recorder)
-            return AppliedCommits(
-                count: applied.count, findings: applied.findings.map { ReplicaFinding($0) },
-                made: recorder?.made ?? [])
+            var applied = try replica.vault.apply(commits, as: participant, recorder: recorder)
+            applied.made = recorder?.made ?? []
+            return applied
         }
     }
 
@@ -186,7 +175,7 @@ package final class VaultReplica: LocalReplica {
             do throws(FileSystemError) {
                 return try body(self, participant(draft), recorder)
             } catch {
-                if let failure = recorder?.failure { throw .notSealed(failure) }
+                if case .notSealed(let failure) = error { throw .notSealed(failure) }
                 if let failure = packs.failure { throw .remote(failure) }
                 throw .failed(error.summary)
             }
@@ -238,13 +227,9 @@ package final class VaultReplica: LocalReplica {
         }
     }
 
-    package func finishRebuild(_ result: RebuildResult) async throws(ReplicaError) -> StateHashBytes {
+    package func finishRebuild(_ facts: RebuiltFacts) async throws(ReplicaError) -> StateHash {
         try await call { replica throws(FileSystemError) in
-            let facts = RebuiltFacts(
-                versions: result.versions, clock: result.clock, labels: result.labels,
-                rows: result.rows.compactMap { KeptRow($0) }, givesUpUnsent: result.givesUpUnsent)
-            let hash = try replica.vault.finishRebuild(facts, as: replica.participant())
-            return StateHashBytes(hash.bytes)
+            try replica.vault.finishRebuild(facts, as: replica.participant())
         }
     }
 
@@ -254,15 +239,6 @@ package final class VaultReplica: LocalReplica {
     ) async throws(ReplicaError) -> Value {
         try await thread.run { [self] () throws(ReplicaError) in
             do throws(FileSystemError) { return try body(self) } catch { throw .failed(error.summary) }
-        }
-    }
-}
-
-extension ReplicaFinding {
-    init(_ finding: CommitFinding) {
-        switch finding {
-        case .complaint(let dot, let complaint): self = .complaint(dot, complaint)
-        case .otherState(let dot): self = .otherState(dot)
         }
     }
 }

@@ -190,6 +190,10 @@ final class Statement {
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
     }
 
+    func byteCount(_ column: Int32) -> Int {
+        Int(unsafe sqlite3_column_bytes(handle, column))
+    }
+
     /// The contents of a column of any type.
     enum Value {
         case null

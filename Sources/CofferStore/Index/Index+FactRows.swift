@@ -1,5 +1,15 @@
 package import CofferFormat
 
+/// A row of facts as the index has it.
+package struct StoredFacts<Row> {
+    /// The row.
+    package let row: Row
+    /// Its hash, for the sum over all rows.
+    package let hash: RowHash
+    /// Bytes of the facts in it.
+    package let byteCount: Int
+}
+
 // Items, entries and extended attributes as facts have them; in indexes that have the tables.
 extension Index {
     /// Whether the index has the tables of facts.
@@ -37,16 +47,18 @@ extension Index {
         return hash
     }
 
-    /// An item as facts have it, and the hash of its row.
-    package func factItem(_ id: ItemID) throws(StoreError) -> (row: FactItemRow, hash: RowHash)? {
-        let found = try factStatements[.item].first(
-            { $0.bind(1, id) },
-            { (FactItemRow($0), RowHash(sum: digest.hash(HashedColumns(.factItems, $0)))) })
-        guard let found else { return nil }
-        guard let row = found.0, row.id == id else {
-            throw .damaged(place: "the facts of an item in the index")
+    /// An item as facts have it.
+    package func factItem(_ id: ItemID) throws(StoreError) -> StoredFacts<FactItemRow>? {
+        let found = try factStatements[.item].first({ $0.bind(1, id) }) { row in
+            FactItemRow(row).map {
+                StoredFacts(row: $0, hash: hash(of: row, in: .factItems), byteCount: row.byteCount(12))
+            }
         }
-        return (row, found.1)
+        guard let found else { return nil }
+        guard let found, found.row.id == id else {
+            throw .damaged(place: "the facts of item \(id) in the index")
+        }
+        return found
     }
 
     /// Stores an item as facts have it.
@@ -65,16 +77,23 @@ extension Index {
         changes += 1
     }
 
-    /// An entry as facts have it, and the hash of its row.
-    package func factEntry(_ id: EntryID) throws(StoreError) -> (row: FactEntryRow, hash: RowHash)? {
-        let found = try factStatements[.entry].first(
-            { $0.bind(1, id) },
-            { (FactEntryRow($0), RowHash(sum: digest.hash(HashedColumns(.factEntries, $0)))) })
-        guard let found else { return nil }
-        guard let row = found.0, row.id == id else {
-            throw .damaged(place: "the facts of a name in the index")
+    /// An entry as facts have it.
+    package func factEntry(_ id: EntryID) throws(StoreError) -> StoredFacts<FactEntryRow>? {
+        let found = try factStatements[.entry].first({ $0.bind(1, id) }) { row in
+            FactEntryRow(row).map {
+                StoredFacts(row: $0, hash: hash(of: row, in: .factEntries), byteCount: row.byteCount(19))
+            }
         }
-        return (row, found.1)
+        guard let found else { return nil }
+        guard let found, found.row.id == id else {
+            throw .damaged(place: "the facts of name \(id) in the index")
+        }
+        return found
+    }
+
+    /// The hash of a row of facts that was read.
+    private func hash(of row: Statement, in table: RowDigest.Table) -> RowHash {
+        RowHash(sum: digest.hash(HashedColumns(table, row)))
     }
 
     /// Stores an entry as facts have it.

@@ -26,15 +26,15 @@ package struct LogRow: Equatable, Sendable {
 package struct FactStateRow: Equatable, Sendable {
     /// The highest clock of all commits that were applied.
     package var clock: UInt64 = 0
-    /// The hash of what is shown: 32 bytes.
-    package var hash = [UInt8](repeating: 0, count: 32)
+    /// The hash of what is shown.
+    package var hash = StateHash.zero
     /// The highest number of the journal's records that were removed.
     package internal(set) var journal: Int64 = 0
 
     func write(to columns: inout some ColumnSink) {
         columns.integer(1)
         columns.integer(Int64(bitPattern: clock))
-        columns.bytes(hash)
+        columns.bytes(hash.bytes)
         columns.integer(journal)
     }
 }
@@ -62,17 +62,18 @@ extension Index {
     /// What there is once for all facts.
     package func factState() throws(StoreError) -> FactStateRow {
         let row = try factStatements[.state].first({ $0.bind(1, 1) }) { row in
-            FactStateRow(
-                clock: UInt64(bitPattern: row.integer(1)), hash: row.bytes(2), journal: row.integer(3))
+            StateHash(bytes: row.bytes(2)).map {
+                FactStateRow(clock: UInt64(bitPattern: row.integer(1)), hash: $0, journal: row.integer(3))
+            }
         }
-        guard let row, row.hash.count == 32, row.journal >= 0 else {
+        guard let row = row ?? nil, row.journal >= 0 else {
             throw .damaged(place: "the state of the facts in the index")
         }
         return row
     }
 
     /// Stores what there is once for all facts, but for the journal, which keeps its number by itself.
-    package func put(clock: UInt64, stateHash hash: [UInt8]) throws(StoreError) {
+    package func put(clock: UInt64, stateHash hash: StateHash) throws(StoreError) {
         let old = try factState()
         try putFactState(FactStateRow(clock: clock, hash: hash, journal: old.journal), replacing: old)
     }

@@ -121,7 +121,7 @@ struct UnconfirmedCheckpoint: Equatable, Sendable {
     }
 
     /// By what it is kept.
-    var key: SyncRow.Key {
-        SyncRow.Key(.checkpoint, id: standing.dot.log.bytes, number: standing.dot.sequence)
+    var key: KeptRow.Key {
+        KeptRow.Key(.checkpoint, id: standing.dot.log.bytes, number: standing.dot.sequence)
     }
 }

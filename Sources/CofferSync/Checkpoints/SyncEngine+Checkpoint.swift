@@ -1,3 +1,4 @@
+internal import CofferFacts
 internal import CofferCrypto
 internal import CofferFormat
 internal import CofferRemote
@@ -83,24 +84,24 @@ extension SyncEngine {
     }
 
     /// What is to be saved of the checkpoints that are known; counts as saved from then on.
-    func checkpointRows() -> [SyncRow] {
-        var values: [SyncRow.Key: [UInt8]] = [:]
-        if let standing { values[SyncRow.Key(.checkpoint)] = standing.bytes }
+    func checkpointRows() -> [KeptChange] {
+        var values: [KeptRow.Key: [UInt8]] = [:]
+        if let standing { values[KeptRow.Key(.checkpoint)] = standing.bytes }
         for checkpoint in unconfirmed { values[checkpoint.key] = checkpoint.bytes }
-        var rows: [SyncRow] = []
-        for (key, value) in values where keptCheckpoints[key] != value { rows.append(SyncRow(key, value)) }
-        for key in keptCheckpoints.keys where values[key] == nil { rows.append(SyncRow(key, nil)) }
+        var rows: [KeptChange] = []
+        for (key, value) in values where keptCheckpoints[key] != value { rows.append(KeptChange(key, value)) }
+        for key in keptCheckpoints.keys where values[key] == nil { rows.append(KeptChange(key, nil)) }
         keptCheckpoints = values
         return rows
     }
 
     /// Takes up what was saved of a checkpoint.
-    func takeCheckpointRow(_ row: SyncRow, _ value: [UInt8]) throws(FormatError) {
-        keptCheckpoints[row.key] = value
-        if row.key == SyncRow.Key(.checkpoint) {
-            standing = try CheckpointStanding(value)
+    func takeCheckpointRow(_ row: KeptRow) throws(FormatError) {
+        keptCheckpoints[row.key] = row.value
+        if row.key == KeptRow.Key(.checkpoint) {
+            standing = try CheckpointStanding(row.value)
         } else {
-            unconfirmed.append(try UnconfirmedCheckpoint(value))
+            unconfirmed.append(try UnconfirmedCheckpoint(row.value))
         }
     }
 

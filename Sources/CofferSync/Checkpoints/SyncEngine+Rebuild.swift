@@ -113,7 +113,7 @@ extension SyncEngine {
             try await asking { () async throws(ReplicaError) in try await replica.gather(groups) }
         }
         let summaries = checkpoint?.body.logs ?? []
-        let result = RebuildResult(
+        let result = RebuiltFacts(
             versions: checkpoint?.body.versions ?? VersionVector(), clock: checkpoint?.body.clock ?? 0,
             labels: Dictionary(uniqueKeysWithValues: summaries.map { ($0.log, $0.introduction.label) }),
             rows: rebuiltRows(checkpoint), givesUpUnsent: givesUpUnsent)
@@ -132,26 +132,26 @@ extension SyncEngine {
         try await load()
     }
 
-    private func rebuiltRows(_ checkpoint: VerifiedCheckpoint?) -> [SyncRow] {
-        var rows: [SyncRow] = []
+    private func rebuiltRows(_ checkpoint: VerifiedCheckpoint?) -> [KeptChange] {
+        var rows: [KeptChange] = []
         for link in chain.links {
-            rows.append(SyncRow(SyncRow.Key(.memberLink, number: link.sequence), link.bytes))
+            rows.append(KeptChange(KeptRow.Key(.memberLink, number: link.sequence), link.bytes))
         }
         for (user, chain) in identityChains {
             for link in chain.links {
                 rows.append(
-                    SyncRow(SyncRow.Key(.identityLink, id: user.bytes, number: link.sequence), link.bytes))
+                    KeptChange(KeptRow.Key(.identityLink, id: user.bytes, number: link.sequence), link.bytes))
             }
         }
         rows += duties.rows
         guard let checkpoint else { return rows }
         for log in checkpoint.body.logs {
-            rows.append(SyncRow(SyncRow.Key(.log, id: log.log.bytes), log.bytes))
+            rows.append(KeptChange(KeptRow.Key(.log, id: log.log.bytes), log.bytes))
         }
         let standing = CheckpointStanding(
             dot: checkpoint.dot, hash: checkpoint.hash, announcement: checkpoint.dot.sequence + 1,
             covered: checkpoint.body.versions, members: checkpoint.members)
-        rows.append(SyncRow(SyncRow.Key(.checkpoint), standing.bytes))
+        rows.append(KeptChange(KeptRow.Key(.checkpoint), standing.bytes))
         return rows
     }
 

@@ -47,8 +47,8 @@ package struct CommitDraft: Sendable {
     ///   - stateHash: Of what was shown before.
     /// - Throws: `.otherVersions` if the replica has applied something else than it was given; `.tooLarge`.
     package func seal(
-        _ commit: FactCommit, stateHash: StateHashBytes
-    ) throws(SyncError) -> SealedCommit {
+        _ commit: FactCommit, stateHash: StateHash
+    ) throws(SealingError) -> SealedCommit {
         let dot = commit.stamp.dot
         var versions = commit.versions
         versions[log] = dot.sequence - 1
@@ -72,21 +72,5 @@ package struct CommitDraft: Sendable {
             log: log, author: author.identity, introduction: previous?.introduction ?? introduction,
             clock: body.clock, head: point, lastWrite: body.writes ? point : previous?.lastWrite)
         return SealedCommit(bytes: bytes, summary: summary)
-    }
-}
-
-/// A commit of this device, as it is to be stored.
-package struct SealedCommit: Equatable, Sendable {
-    /// As it is to be stored.
-    package let bytes: [UInt8]
-    /// The log with the commit.
-    package let summary: LogSummary
-
-    /// What is to be saved together with the facts.
-    package var rows: [SyncRow] {
-        [
-            SyncRow(SyncRow.Key(.log, id: summary.log.bytes), summary.bytes),
-            SyncRow(SyncRow.Key(.outgoing, number: summary.head.sequence), bytes),
-        ]
     }
 }

@@ -40,8 +40,10 @@ extension SyncEngine {
             let summary = summary(commit, after: known[commit.dot.log])
             known[commit.dot.log] = summary
             heads.append(summary)
-            var rows: [SyncRow] = []
-            if let summary { rows.append(SyncRow(SyncRow.Key(.log, id: summary.log.bytes), summary.bytes)) }
+            var rows: [KeptChange] = []
+            if let summary {
+                rows.append(KeptChange(KeptRow.Key(.log, id: summary.log.bytes), summary.bytes))
+            }
             noticeCheckpoints([commit])
             incoming.append(self.incoming(commit, rows + checkpointRows()))
         }
@@ -69,7 +71,7 @@ extension SyncEngine {
         return count
     }
 
-    private func incoming(_ commit: VerifiedCommit, _ rows: [SyncRow]) -> IncomingCommit {
+    private func incoming(_ commit: VerifiedCommit, _ rows: [KeptChange]) -> IncomingCommit {
         var claimed = commit.versions
         claimed[commit.dot.log] = commit.dot.sequence - 1
         let facts = FactCommit(
@@ -77,11 +79,11 @@ extension SyncEngine {
             versions: queue.counting(commit.versions),
             label: commit.body.introduction?.label, facts: commit.body.facts)
         // One that was made anew does not say.
-        let state = commit.body.stateHash == .zero ? nil : commit.body.stateHash
-        return IncomingCommit(commit: facts, claimedVersions: claimed, claimedState: state, rows: rows)
+        let state = commit.body.stateHash == StateHash.zero ? nil : commit.body.stateHash
+        return IncomingCommit(facts, claimedVersions: claimed, claimedState: state, rows: rows)
     }
 
-    private func note(_ finding: ReplicaFinding) {
+    private func note(_ finding: CommitFinding) {
         switch finding {
         case .complaint(let dot, let complaint): note(.complaint(author(dot.log), complaint))
         case .otherState(let dot): note(.otherState(author(dot.log), sequence: dot.sequence))

@@ -102,9 +102,9 @@ extension SyncEngine {
     func adopt(_ fork: Fork) async throws(SyncError) {
         let old = chain.nextSequence
         let adopted = try ruling { () throws(TrustError) in try chain.adopting(fork, knowing: identities) }
-        var rows = [SyncRow(SyncRow.Key(.memberLink, number: fork.sequence), fork.other.bytes)]
+        var rows = [KeptChange(KeptRow.Key(.memberLink, number: fork.sequence), fork.other.bytes)]
         for sequence in fork.sequence + 1..<max(old, fork.sequence + 1) {
-            rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), nil))
+            rows.append(KeptChange(KeptRow.Key(.memberLink, number: sequence), nil))
         }
         let saved = rows
         try await asking { () async throws(ReplicaError) in try await replica.save(saved) }

@@ -91,7 +91,7 @@ extension SyncEngine {
             summary.head = commit.point
             if commit.point.writes { summary.lastWrite = commit.point }
         }
-        let row = SyncRow(SyncRow.Key(.log, id: summary.log.bytes), summary.bytes)
+        let row = KeptChange(KeptRow.Key(.log, id: summary.log.bytes), summary.bytes)
         try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
         (logs[setup.log], tails[setup.log]) = (summary, summary)
     }
@@ -116,12 +116,12 @@ extension SyncEngine {
         if let known, known.body.previous == previous, known.body.heads == heads { return known }
         // What was shown on the lost side, and said of the storage, is of no use to others.
         let body = CommitBody(
-            previous: previous, clock: old.clock, stateHash: .zero, heads: heads,
+            previous: previous, clock: old.clock, stateHash: StateHash.zero, heads: heads,
             introduction: old.introduction, notices: [], facts: role?.may(.write) == true ? facts : [])
         let sealed = SignedRecord.sealing(
             body.paddedBytes, as: .commit, at: dot, under: key, members: members, writes: body.writes,
             by: setup.keys.author)
-        let row = SyncRow(SyncRow.Key(.outgoing, number: dot.sequence), sealed)
+        let row = KeptChange(KeptRow.Key(.outgoing, number: dot.sequence), sealed)
         try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
         outgoing[dot.sequence] = sealed
         return try? verifier.authentic(sealed, at: dot)

@@ -1,3 +1,4 @@
+internal import CofferFacts
 internal import CofferCrypto
 package import CofferFormat
 internal import CofferRemote
@@ -144,7 +145,7 @@ extension SyncEngine {
         for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
             try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
             try await asking { () async throws(ReplicaError) in
-                try await replica.save([SyncRow(SyncRow.Key(.outgoing, number: sequence), nil)])
+                try await replica.save([KeptChange(KeptRow.Key(.outgoing, number: sequence), nil)])
             }
             outgoing[sequence] = nil
         }

@@ -75,7 +75,7 @@ extension SyncEngine {
     /// Begins another log, as nothing counts that follows this device's withdrawn commits.
     func beginLog() async throws(SyncError) {
         // First: under the name of the other log they would be put as its commits.
-        let rows = outgoing.keys.map { SyncRow(SyncRow.Key(.outgoing, number: $0), nil) }
+        let rows = outgoing.keys.map { KeptChange(KeptRow.Key(.outgoing, number: $0), nil) }
         if !rows.isEmpty {
             try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
         }

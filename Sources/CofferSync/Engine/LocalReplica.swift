@@ -8,9 +8,9 @@ package import CofferRemote
 /// engine uses a replica; files may be changed at the same time. Calls may take long.
 package protocol LocalReplica: Sendable {
     /// All rows that were saved.
-    func rows() async throws(ReplicaError) -> [SyncRow]
-    /// Saves rows.
-    func save(_ rows: [SyncRow]) async throws(ReplicaError)
+    func rows() async throws(ReplicaError) -> [KeptRow]
+    /// Saves changes of rows.
+    func save(_ rows: [KeptChange]) async throws(ReplicaError)
     /// Which commits were applied, with the highest clock of all of them.
     func versions() async throws(ReplicaError) -> VersionVector
 
@@ -55,7 +55,7 @@ package protocol LocalReplica: Sendable {
     /// Values behind a register, in the order of `Register.precedes`, up to a number of registers.
     func values(after register: Register?, limit: Int) async throws(ReplicaError) -> [RegisterValues]
     /// The hash of what is shown, as all commits that were applied make it.
-    func stateHash() async throws(ReplicaError) -> StateHashBytes
+    func stateHash() async throws(ReplicaError) -> StateHash
 
     /// Begins to gather facts that are to take the place of all that are there; what was gathered before goes.
     func beginRebuild() async throws(ReplicaError)
@@ -66,7 +66,7 @@ package protocol LocalReplica: Sendable {
     /// What was changed here and not made a commit of stays changed, unless it is given up.
     ///
     /// - Returns: The hash of what is shown then.
-    func finishRebuild(_ result: RebuildResult) async throws(ReplicaError) -> StateHashBytes
+    func finishRebuild(_ facts: RebuiltFacts) async throws(ReplicaError) -> StateHash
 }
 
 /// Why a replica did not do what it was asked; nothing was changed, if nothing else is said.
@@ -76,43 +76,7 @@ package enum ReplicaError: Error, Equatable {
     /// The local store failed.
     case failed(String)
     /// A commit could not be sealed.
-    case notSealed(SyncError)
-}
-
-/// A commit of another device, or of this one from before.
-package struct IncomingCommit: Equatable, Sendable {
-    /// What to apply; its version vector names nothing that is not applied.
-    package let commit: FactCommit
-    /// Which commits its author had applied, its own log's included.
-    package let claimedVersions: VersionVector
-    /// What its author showed then; nil if it does not say.
-    package let claimedState: StateHashBytes?
-    /// What is saved with it.
-    package let rows: [SyncRow]
-}
-
-/// What came of applying commits.
-package struct AppliedCommits: Equatable, Sendable {
-    /// How many were applied, from the first on.
-    package let count: Int
-    /// What is odd about them.
-    package let findings: [ReplicaFinding]
-    /// Commits of this device that were made in front of them, in order.
-    package let made: [SealedCommit]
-
-    package init(count: Int, findings: [ReplicaFinding], made: [SealedCommit]) {
-        self.count = count
-        self.findings = findings
-        self.made = made
-    }
-}
-
-/// Something odd about a commit, which was applied all the same.
-package enum ReplicaFinding: Hashable, Sendable {
-    /// It says something that no device of ours says.
-    case complaint(Dot, FactComplaint)
-    /// Its author had applied just what this device had, and showed something else.
-    case otherState(Dot)
+    case notSealed(SealingError)
 }
 
 /// How far the packs are that a commit needs.
@@ -124,31 +88,4 @@ package struct PackProgress: Equatable, Sendable {
 
     /// Nothing yet.
     package init() {}
-}
-
-/// The values of a register, by ascending stamp.
-package struct RegisterValues: Equatable, Sendable {
-    /// Which register.
-    package let register: Register
-    /// At least one.
-    package let values: [RegisterValue]
-
-    package init(register: Register, values: [RegisterValue]) {
-        self.register = register
-        self.values = values
-    }
-}
-
-/// What is so once facts were gathered.
-package struct RebuildResult: Equatable, Sendable {
-    /// Which commits the facts cover.
-    package let versions: VersionVector
-    /// The highest clock of these.
-    package let clock: UInt64
-    /// What the devices are called that write the logs.
-    package let labels: [LogID: String]
-    /// All rows from now on.
-    package let rows: [SyncRow]
-    /// Whether what was changed here and not made a commit of goes: it was set aside.
-    package var givesUpUnsent = false
 }

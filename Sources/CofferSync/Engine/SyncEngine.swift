@@ -56,7 +56,7 @@ package actor SyncEngine {
     var standing: CheckpointStanding?
     var unconfirmed: [UnconfirmedCheckpoint] = []
     /// What was saved of the two.
-    var keptCheckpoints: [SyncRow.Key: [UInt8]] = [:]
+    var keptCheckpoints: [KeptRow.Key: [UInt8]] = [:]
     var isLoaded = false
     /// Whether something failed since all was looked at: what stopped then may be forgotten here, and holds all the
     /// same.
@@ -195,26 +195,26 @@ package actor SyncEngine {
         try await load()
     }
 
-    private func take(_ rows: [SyncRow]) throws(SyncError) {
+    private func take(_ rows: [KeptRow]) throws(SyncError) {
         var members: [UInt64: [UInt8]] = [:]
         var links: [UserID: [UInt64: [UInt8]]] = [:]
         (logs, outgoing, standing, unconfirmed, keptCheckpoints) = ([:], [:], nil, [], [:])
         (duties.pending, duties.cards, duties.keptWraps) = (nil, [:], [:])
         do throws(FormatError) {
             for row in rows {
-                guard let value = row.value else { continue }
                 switch row.key.kind {
                 case .log:
-                    let summary = try LogSummary(value)
+                    let summary = try LogSummary(row.value)
                     logs[summary.log] = summary
                     hashes.note(Dot(log: summary.log, sequence: summary.head.sequence), summary.head.hash)
-                case .outgoing: outgoing[row.key.number] = value
-                case .memberLink: members[row.key.number] = value
+                case .outgoing: outgoing[row.key.number] = row.value
+                case .memberLink: members[row.key.number] = row.value
                 case .identityLink:
                     guard let user = UserID(bytes: row.key.id) else { throw .invalid(field: "user") }
-                    links[user, default: [:]][row.key.number] = value
-                case .pendingLink, .memberCard, .wraps: try duties.take(row, value)
-                case .checkpoint: try takeCheckpointRow(row, value)
+                    links[user, default: [:]][row.key.number] = row.value
+                case .pendingLink, .memberCard, .wraps: try duties.take(row)
+                case .checkpoint: try takeCheckpointRow(row)
+                default: continue
                 }
             }
         } catch {
@@ -264,7 +264,7 @@ extension SyncEngine {
             case .failed(let reason): throw .replica(reason)
             case .remote(let error):
                 throw error == .cancelled ? .cancelled : .remote(error, during: status.phase)
-            case .notSealed(let error): throw error
+            case .notSealed(let error): throw SyncError(error)
             }
         }
     }

@@ -1,3 +1,4 @@
+internal import CofferFacts
 package import CofferFormat
 package import CofferRemote
 package import CofferTrust
@@ -36,6 +37,15 @@ package enum SyncError: Error, Equatable {
     case membership(MembershipError)
     /// The task was cancelled.
     case cancelled
+
+    init(_ error: SealingError) {
+        self =
+            switch error {
+            case .otherVersions: .otherVersions
+            case .tooLarge(let byteCount): .tooLarge(byteCount: byteCount)
+            case .format(let error): .format(error)
+            }
+    }
 }
 
 extension SyncError {

@@ -18,17 +18,17 @@ struct PendingLink: Equatable, Sendable {
     }
 
     /// What keeps it over a crash.
-    var rows: [SyncRow] {
+    var rows: [KeptChange] {
         [
-            SyncRow(SyncRow.Key(.pendingLink, number: 0), link),
-            SyncRow(SyncRow.Key(.pendingLink, number: 1), wraps),
+            KeptChange(KeptRow.Key(.pendingLink, number: 0), link),
+            KeptChange(KeptRow.Key(.pendingLink, number: 1), wraps),
         ]
     }
 
     /// What forgets it.
     static let noRows = [
-        SyncRow(SyncRow.Key(.pendingLink, number: 0), nil),
-        SyncRow(SyncRow.Key(.pendingLink, number: 1), nil),
+        KeptChange(KeptRow.Key(.pendingLink, number: 0), nil),
+        KeptChange(KeptRow.Key(.pendingLink, number: 1), nil),
     ]
 }
 
@@ -94,31 +94,31 @@ struct MemberDuties: Sendable {
     var leftSince: [IdentityID: UInt64] = [:]
 
     /// Takes what was kept.
-    mutating func take(_ row: SyncRow, _ value: [UInt8]) throws(FormatError) {
+    mutating func take(_ row: KeptRow) throws(FormatError) {
         if row.key.kind == .wraps {
-            guard let set = try? WrapSet(value) else { throw .invalid(field: "wraps") }
+            guard let set = try? WrapSet(row.value) else { throw .invalid(field: "wraps") }
             keptWraps[set.hash] = set
         } else if row.key.kind == .memberCard {
-            guard let user = UserID(bytes: row.key.id), let card = KeptCard(value) else {
+            guard let user = UserID(bytes: row.key.id), let card = KeptCard(row.value) else {
                 throw .invalid(field: "card")
             }
             cards[user] = card
         } else if row.key.number == 0 {
-            pending = PendingLink(link: value, wraps: pending?.wraps)
+            pending = PendingLink(link: row.value, wraps: pending?.wraps)
         } else {
-            pending = PendingLink(link: pending?.link ?? [], wraps: value)
+            pending = PendingLink(link: pending?.link ?? [], wraps: row.value)
         }
     }
 
     /// What keeps all of it over a crash.
-    var rows: [SyncRow] {
+    var rows: [KeptChange] {
         (pending?.rows ?? [])
-            + cards.map { SyncRow(SyncRow.Key(.memberCard, id: $0.key.bytes), $0.value.bytes) }
-            + keptWraps.values.map { SyncRow(Self.key(of: $0.hash), $0.record.bytes) }
+            + cards.map { KeptChange(KeptRow.Key(.memberCard, id: $0.key.bytes), $0.value.bytes) }
+            + keptWraps.values.map { KeptChange(Self.key(of: $0.hash), $0.record.bytes) }
     }
 
     /// Where a set of wraps is kept.
-    static func key(of wraps: WrapSetHash) -> SyncRow.Key {
-        SyncRow.Key(.wraps, id: Array(wraps.bytes.prefix(16)))
+    static func key(of wraps: WrapSetHash) -> KeptRow.Key {
+        KeptRow.Key(.wraps, id: Array(wraps.bytes.prefix(16)))
     }
 }

@@ -80,7 +80,7 @@ extension SyncEngine {
         }
         let isTaken = chain.links[Int(sequence)].bytes == pending.link
         if isTaken {
-            let row = SyncRow(SyncRow.Key(.memberLink, number: sequence), pending.link)
+            let row = KeptChange(KeptRow.Key(.memberLink, number: sequence), pending.link)
             try await asking { () async throws(ReplicaError) in
                 try await replica.save([row] + PendingLink.noRows)
             }

@@ -15,12 +15,12 @@ extension SyncEngine {
     /// behind, an object that is there cannot be denied for long.
     func pullMembers() async throws(SyncError) {
         notes.removeAll { if case .memberLink = $0 { true } else { false } }
-        var rows: [SyncRow] = []
+        var rows: [KeptChange] = []
         do throws(SyncError) {
             while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
                 let sequence = chain.nextSequence
                 guard try await appendMember(bytes) else { break }
-                rows.append(SyncRow(SyncRow.Key(.memberLink, number: sequence), bytes))
+                rows.append(KeptChange(KeptRow.Key(.memberLink, number: sequence), bytes))
                 // What waited for want of a link may be right now.
                 stops = stops.filter { $0.value.problem.isFinal }
                 forgetRestoredForks()
@@ -37,7 +37,7 @@ extension SyncEngine {
         guard chain.nextSequence > 0 else { throw .noMembers }
     }
 
-    private func save(_ rows: [SyncRow]) async throws(SyncError) {
+    private func save(_ rows: [KeptChange]) async throws(SyncError) {
         guard !rows.isEmpty else { return }
         try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
     }
@@ -84,13 +84,13 @@ extension SyncEngine {
 
     func pullIdentity(_ user: UserID) async throws(SyncError) {
         var known = identityChains[user] ?? IdentityChain(id: ChainID(user))
-        var rows: [SyncRow] = []
+        var rows: [KeptChange] = []
         while known.nextSequence < Self.identityLinkCountMax {
             let sequence = known.nextSequence
             guard let bytes = try await fetchLink(layout.identityLink(user, sequence)) else { break }
             // What is no link of this identity keeps nobody else from being known.
             guard (try? known.append(bytes)) == .added else { break }
-            rows.append(SyncRow(SyncRow.Key(.identityLink, id: user.bytes, number: sequence), bytes))
+            rows.append(KeptChange(KeptRow.Key(.identityLink, id: user.bytes, number: sequence), bytes))
         }
         guard !rows.isEmpty else { return }
         let saved = rows

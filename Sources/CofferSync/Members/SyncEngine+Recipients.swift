@@ -90,7 +90,7 @@ extension SyncEngine {
         let fetched = try await fetchAll(names, byteCountMax: TransientKeyRecord.byteCount)
         let own = await setup.card()
         var keys: [IdentityID: TransientKey] = [:]
-        var rows: [SyncRow] = []
+        var rows: [KeptChange] = []
         for chain in chains {
             guard let identity = chain.identity else { continue }
             let user = UserID(low: chain.id.low, high: chain.id.high)
@@ -112,9 +112,9 @@ extension SyncEngine {
         return keys
     }
 
-    private func keep(_ card: KeptCard, of user: UserID) -> SyncRow {
+    private func keep(_ card: KeptCard, of user: UserID) -> KeptChange {
         duties.cards[user] = card
-        return SyncRow(SyncRow.Key(.memberCard, id: user.bytes), card.bytes)
+        return KeptChange(KeptRow.Key(.memberCard, id: user.bytes), card.bytes)
     }
 
     // MARK: Putting identities beside the vault
@@ -133,7 +133,7 @@ extension SyncEngine {
         try await published.put(at: remote)
         identityChains[user] = chain
         var rows = chain.links.map {
-            SyncRow(SyncRow.Key(.identityLink, id: user.bytes, number: $0.sequence), $0.bytes)
+            KeptChange(KeptRow.Key(.identityLink, id: user.bytes, number: $0.sequence), $0.bytes)
         }
         if published.isValid {
             rows.append(keep(KeptCard(transient: card.transient.record.bytes, name: card.name), of: user))

@@ -146,8 +146,8 @@ extension SyncEngine {
         }
         guard !new.isEmpty || !old.isEmpty else { return }
         let rows =
-            new.map { SyncRow(MemberDuties.key(of: $0.hash), $0.record.bytes) }
-            + old.map { SyncRow(MemberDuties.key(of: $0), nil) }
+            new.map { KeptChange(MemberDuties.key(of: $0.hash), $0.record.bytes) }
+            + old.map { KeptChange(MemberDuties.key(of: $0), nil) }
         try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
         for set in new { duties.keptWraps[set.hash] = set }
         for hash in old { duties.keptWraps[hash] = nil }

@@ -1,37 +1,10 @@
 package import CofferFacts
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 internal import CofferSystem
-
-/// Facts that are to take the place of all that a vault has.
-package struct RebuiltFacts: Sendable {
-    /// Which commits they cover.
-    package var versions: VersionVector
-    /// The highest clock of these.
-    package var clock: UInt64
-    /// What the devices are called that write the logs.
-    package var labels: [LogID: String]
-    /// All that sync keeps from then on.
-    package var rows: [KeptRow]
-    /// Whether what was changed here and is in no commit goes, as it is kept elsewhere.
-    package var givesUpUnsent: Bool
-
-    package init(
-        versions: VersionVector, clock: UInt64, labels: [LogID: String], rows: [KeptRow],
-        givesUpUnsent: Bool = false
-    ) {
-        self.versions = versions
-        self.clock = clock
-        self.labels = labels
-        self.rows = rows
-        self.givesUpUnsent = givesUpUnsent
-    }
-}
 
 // All facts taken anew: gathered first, then put into the place of those that are there.
 extension Vault {
-    /// The kind of the rows in which facts are gathered: groups of a checkpoint.
-    static let gatheredKind = KeptRow.firstOwnKind
     /// Bytes of groups in a row.
     private static let gatheredByteCount = 512 << 10
 
@@ -40,7 +13,7 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             try changing { state throws(FileSystemError) in
                 try storing { () throws(StoreError) in
-                    try state.index.removeKept(Self.gatheredKind...Self.gatheredKind)
+                    try state.index.removeKept(.gathered ... .gathered)
                 }
             }
         }
@@ -59,11 +32,11 @@ extension Vault {
                     bytes += group.bytes
                     rest = rest.dropFirst()
                 }
-                let key = KeptRow.Key(kind: Self.gatheredKind, id: [], number: number << 16 | part)
-                let row = KeptRow(key, CheckpointPiece.padded(groups: bytes))
+                let key = KeptRow.Key(.gathered, id: [], number: number << 16 | part)
+                let row = KeptChange(key, CheckpointPiece.padded(groups: bytes))
                 part += 1
                 try changing { state throws(FileSystemError) in
-                    try ensureSpace(for: 2 * row.value.count + 4096, state)
+                    try ensureSpace(for: 2 * (row.value?.count ?? 0) + 4096, state)
                     try state.keep([row])
                 }
             }
@@ -122,7 +95,7 @@ private final class Rebuild {
     private let participant: Participant
     /// How entries were shown, and the numbers and hashes of items.
     private var shown: [EntryID: Showing] = [:]
-    private var items: [ItemID: (number: Int64?, hash: [UInt8]?)] = [:]
+    private var items: [ItemID: (number: Int64?, hash: StateHash?)] = [:]
     private var directories: Set<ItemID> = []
     /// Items in whose place another comes, at each of their names.
     ///
@@ -166,7 +139,7 @@ private final class Rebuild {
         try update.work()
         return try vault.changing { state throws(FileSystemError) in
             try storing { () throws(StoreError) in
-                try state.index.removeKept(Vault.gatheredKind...Vault.gatheredKind)
+                try state.index.removeKept(.gathered ... .gathered)
                 try state.facts?.flush()
             }
             return try state.openFacts().stateHash()
@@ -206,10 +179,7 @@ private final class Rebuild {
                 try storing { () throws(StoreError) in
                     let page = try state.index.factEntries(after: last, limit: Self.pageCount)
                     for id in page {
-                        guard let row = try state.index.factEntry(id)?.row, let place = row.taken,
-                            let item = row.takenItem
-                        else { continue }
-                        shown[id] = Showing(place: place, item: item)
+                        if let taken = try state.index.factEntry(id)?.row.state?.taken { shown[id] = taken }
                     }
                     last = page.last
                     isDone = page.count < Self.pageCount
@@ -224,7 +194,9 @@ private final class Rebuild {
                     let page = try state.index.factItems(after: lastItem, limit: Self.pageCount)
                     for id in page {
                         guard let row = try state.index.factItem(id)?.row else { continue }
-                        if row.number != nil || row.hash != nil { items[id] = (row.number, row.hash) }
+                        if row.number != nil || row.state?.hash != nil {
+                            items[id] = (row.number, row.state?.hash)
+                        }
                     }
                     lastItem = page.last
                     isDone = page.count < Self.pageCount
@@ -239,10 +211,9 @@ private final class Rebuild {
     ) throws(FileSystemError) {
         var last: KeptRow.Key?
         while true {
-            let kind = Vault.gatheredKind
             let row = try vault.reading { state throws(FileSystemError) in
                 try storing { () throws(StoreError) in
-                    try state.index.keptRows(kind...kind, after: last, limit: 1)
+                    try state.index.keptRows(.gathered ... .gathered, after: last, limit: 1)
                 }
             }.first
             guard let row else { return }
@@ -275,7 +246,7 @@ private final class Rebuild {
         state.facts = nil
         try storing { () throws(StoreError) in
             try state.index.removeFacts()
-            try state.index.removeKept(0...KeptRow.firstOwnKind - 1)
+            try state.index.removeKept(KeptRow.Kind.sync)
         }
         try state.keep(facts.rows)
         var tree = try state.factTree(participant.hashKey)
@@ -332,7 +303,7 @@ private final class Rebuild {
                 for id in page {
                     let hash = try storing { () throws(StoreError) in try tree.store.item(id)?.hash }
                     guard hash != nil || id == root else { continue }
-                    guard hash?.bytes != items[id]?.hash || reverted.contains(id) else { continue }
+                    guard hash != items[id]?.hash || reverted.contains(id) else { continue }
                     let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
                     guard let row = try state.row(id, nil) else { continue }
                     if let shown, FileType(mode: row.mode) != shown.kind.type {

@@ -51,7 +51,7 @@ extension RemoteUpdate {
             vault.sink.withLock({ $0 != nil })
         {
             let names = try names(of: item, tree, state)
-            if let content = growing[id], content == shown.content {
+            if let content = growing[id], content == shown.content, !item.wasWrittenLately {
                 // Who has it open sees what is added.
                 changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
             } else if names.count == Int(row.links) {

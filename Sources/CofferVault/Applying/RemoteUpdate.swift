@@ -15,7 +15,7 @@ final class RemoteUpdate {
 
     let vault: Vault
     /// The commit; nil while all facts are taken anew.
-    let incoming: RemoteCommit?
+    let incoming: IncomingCommit?
     let participant: Participant
     /// Whether what was changed here cannot become a commit before: it stays as it is, and unsent.
     let isAlone: Bool
@@ -53,7 +53,7 @@ final class RemoteUpdate {
     private var hasEnded = false
 
     init(
-        of vault: Vault, by commit: RemoteCommit?, as participant: Participant, isAlone: Bool,
+        of vault: Vault, by commit: IncomingCommit?, as participant: Participant, isAlone: Bool,
         growths: [ItemID: [Growth]] = [:]
     ) {
         self.vault = vault
@@ -143,13 +143,13 @@ final class RemoteUpdate {
     /// Joins the facts, and changes the items they speak of.
     ///
     /// - Returns: Whether all changes of names are known.
-    private func begin(_ incoming: RemoteCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func begin(_ incoming: IncomingCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
         let commit = incoming.commit
         var tree = try state.factTree(participant.hashKey)
         let odd = try findings(of: incoming, tree)
         try findGrowing(in: commit, tree)
         let application = try storing { () throws(StoreError) in try tree.apply(commit) }
-        if case .early = application {} else { try state.keep(incoming.rows, removing: incoming.removed) }
+        if case .early = application {} else { try state.keep(incoming.rows) }
         switch application {
         case .known: return true
         case .early(let log):
@@ -176,7 +176,7 @@ final class RemoteUpdate {
 
     /// What is odd about the commit, as long as it is not applied.
     private func findings(
-        of incoming: RemoteCommit, _ tree: FactTree<IndexFactStore>
+        of incoming: IncomingCommit, _ tree: FactTree<IndexFactStore>
     ) throws(FileSystemError) -> [CommitFinding] {
         let commit = incoming.commit
         let dot = commit.stamp.dot

@@ -1,20 +1,10 @@
-internal import CofferFacts
-package import CofferFormat
+package import CofferFacts
+internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
 // Commits of other devices become changes of the tree.
 extension Vault {
-    /// What became of commits of other devices.
-    package struct Applied: Equatable, Sendable {
-        /// How many were taken in, or had been before.
-        package var count = 0
-        /// If the next one cannot be taken in: whose commits must come first.
-        package var missing: LogID?
-        /// What is odd about them.
-        package var findings: [CommitFinding] = []
-    }
-
     /// How often what is written meanwhile is sent first.
     private static let triesMax = 5
     /// How many commits are made of what was changed here before names are held: programs may be faster than that.
@@ -38,14 +28,14 @@ extension Vault {
     /// - Throws: `.noSpace` before anything of a commit is done; `.busy` if a file that the first one speaks of is
     ///   written all the time: try again later. Commits before one that fails may have been taken in.
     package func apply(
-        _ commits: [RemoteCommit], as participant: Participant, recorder: (any CommitRecorder)?
-    ) throws(FileSystemError) -> Applied {
+        _ commits: [IncomingCommit], as participant: Participant, recorder: (any CommitRecorder)?
+    ) throws(FileSystemError) -> AppliedCommits {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer {
                 closeFacts()
                 participant.contents.forgetPrepared()
             }
-            var applied = Applied()
+            var applied = AppliedCommits()
             let batch = Self.batch(of: commits)
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
@@ -88,7 +78,7 @@ extension Vault {
         return items
     }
 
-    private static func batch(of commits: [RemoteCommit]) -> ArraySlice<RemoteCommit> {
+    private static func batch(of commits: [IncomingCommit]) -> ArraySlice<IncomingCommit> {
         var (end, count) = (0, 0)
         for commit in commits {
             count += commit.commit.facts.count
@@ -99,7 +89,7 @@ extension Vault {
     }
 
     private func prepare(
-        _ commits: ArraySlice<RemoteCommit>, as participant: Participant
+        _ commits: ArraySlice<IncomingCommit>, as participant: Participant
     ) throws(FileSystemError) {
         for commit in commits {
             for fact in commit.commit.facts {
@@ -123,8 +113,8 @@ extension Vault {
     }
 
     private func apply(
-        _ commits: ArraySlice<RemoteCommit>, _ growths: [ItemID: [Growth]], as participant: Participant,
-        _ recorder: (any CommitRecorder)?, _ applied: inout Applied, _ changes: inout [VaultChange]
+        _ commits: ArraySlice<IncomingCommit>, _ growths: [ItemID: [Growth]], as participant: Participant,
+        _ recorder: (any CommitRecorder)?, _ applied: inout AppliedCommits, _ changes: inout [VaultChange]
     ) throws(FileSystemError) {
         let end = Clock.monotonic + Self.holdMax
         for commit in commits {

@@ -22,7 +22,7 @@ extension Vault {
     ///
     /// Waits for the remote where extents were sealed anew: not under a lock.
     func growths(
-        in commits: ArraySlice<RemoteCommit>, as participant: Participant
+        in commits: ArraySlice<IncomingCommit>, as participant: Participant
     ) throws(FileSystemError) -> [ItemID: [Growth]] {
         var contents: [ItemID: [Fact.Content]] = [:]
         for fact in commits.lazy.flatMap(\.commit.facts) {

@@ -9,13 +9,13 @@ package import CofferStore
 // written entry lies, memory knows all.
 extension IndexFactStore {
     /// What was found out about an entry.
-    package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).state }
+    package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).row.state }
 
     /// Keeps what was found out about an entry; nil removes it.
     package func setEntry(_ state: EntryState?, _ id: EntryID) throws(StoreError) {
         try bound()
         let entry = try cached(id)
-        let before = entry.state
+        let before = entry.row.state
         guard before != state else { return }
         if before?.item != state?.item {
             if let item = before?.item { try detach(entry, id, from: item) }
@@ -43,7 +43,7 @@ extension IndexFactStore {
             }
         }
         noteArrival(of: id, before, state)
-        entry.state = state
+        entry.row.state = state
         touch(entry, id)
         if let state, state.showing != state.taken { changedHere.insert(id) } else { changedHere.remove(id) }
     }
@@ -69,8 +69,8 @@ extension IndexFactStore {
     private func attach(_ entry: CachedFactEntry, _ id: EntryID, to itemID: ItemID) throws(StoreError) {
         let list = try entries(of: itemID)
         let item = try cached(itemID)
-        entry.isOther = item.first != nil
-        if entry.isOther { item.others += 1 } else { item.first = id }
+        entry.row.isOther = item.row.first != nil
+        if entry.row.isOther { item.row.others += 1 } else { item.row.first = id }
         item.entryList = list.inserting(id)
         touch(item, itemID)
     }
@@ -78,8 +78,8 @@ extension IndexFactStore {
     private func detach(_ entry: CachedFactEntry, _ id: EntryID, from itemID: ItemID) throws(StoreError) {
         let list = try entries(of: itemID)
         let item = try cached(itemID)
-        if entry.isOther { item.others -= 1 } else { item.first = nil }
-        entry.isOther = false
+        if entry.row.isOther { item.row.others -= 1 } else { item.row.first = nil }
+        entry.row.isOther = false
         item.entryList = list.filter { $0 != id }
         touch(item, itemID)
     }
@@ -88,7 +88,7 @@ extension IndexFactStore {
         var list = try copies(of: itemID)
         let item = try cached(itemID)
         change(&list)
-        item.copies = Int64(list.count)
+        item.row.copies = Int64(list.count)
         item.copyList = list
         touch(item, itemID)
     }
@@ -97,8 +97,8 @@ extension IndexFactStore {
     package func entries(of id: ItemID) throws(StoreError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.entryList { return list }
-        var list = item.others == 0 ? [] : try read(index.otherFactEntries(of: id))
-        if let first = item.first { list.append(first) }
+        var list = item.row.others == 0 ? [] : try read(index.otherFactEntries(of: id))
+        if let first = item.row.first { list.append(first) }
         list.sort()
         item.entryList = list
         return list
@@ -108,7 +108,7 @@ extension IndexFactStore {
     package func copies(of id: ItemID) throws(StoreError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.copyList { return list }
-        let list = item.copies == 0 ? [] : try read(index.factEntries(copyOf: id)).sorted()
+        let list = item.row.copies == 0 ? [] : try read(index.factEntries(copyOf: id)).sorted()
         item.copyList = list
         return list
     }

@@ -5,14 +5,14 @@ package import CofferStore
 // Items, and commits.
 extension IndexFactStore {
     /// What was found out about an item; nil if nothing is known of it.
-    package func item(_ id: ItemID) throws(StoreError) -> ItemState? { try cached(id).state }
+    package func item(_ id: ItemID) throws(StoreError) -> ItemState? { try cached(id).row.state }
 
     /// Keeps what was found out about an item; nil removes it.
     package func setItem(_ state: ItemState?, _ id: ItemID) throws(StoreError) {
         try bound()
         let item = try cached(id)
-        guard item.state != state else { return }
-        item.state = state
+        guard item.row.state != state else { return }
+        item.row.state = state
         if let state, state.level != .claimed { putBack.insert(id) } else { putBack.remove(id) }
         touch(item, id)
     }

@@ -7,13 +7,13 @@ extension IndexFactStore {
     /// The values of a register, by ascending stamp.
     package func values(_ register: Register) throws(StoreError) -> [RegisterValue] {
         switch register {
-        case .kind(let id): try cached(id).kind
-        case .mode(let id): try cached(id).mode
-        case .modified(let id): try cached(id).modified
-        case .content(let id): try cached(id).content
-        case .place(let id): try cached(id).places
+        case .kind(let id): try cached(id).row.kind
+        case .mode(let id): try cached(id).row.mode
+        case .modified(let id): try cached(id).row.modified
+        case .content(let id): try cached(id).row.content
+        case .place(let id): try cached(id).row.places
         case .extendedAttribute(let id, let name):
-            try cached(id).attributes == 0 ? [] : attributeValues(name, of: id).values
+            try cached(id).row.attributes == 0 ? [] : attributeValues(name, of: id).values
         }
     }
 
@@ -21,15 +21,15 @@ extension IndexFactStore {
     package func setValues(_ values: [RegisterValue], of register: Register) throws(StoreError) {
         try bound()
         switch register {
-        case .kind(let id): try change(id) { $0.kind = values }
-        case .mode(let id): try change(id) { $0.mode = values }
-        case .modified(let id): try change(id) { $0.modified = values }
+        case .kind(let id): try change(id) { $0.row.kind = values }
+        case .mode(let id): try change(id) { $0.row.mode = values }
+        case .modified(let id): try change(id) { $0.row.modified = values }
         case .content(let id):
-            try change(id) { $0.content = values }
+            try change(id) { $0.row.content = values }
             for case .content(_, let content?) in values.map(\.assertion) { byteCount += content.bytes.count }
         case .place(let id):
             let entry = try cached(id)
-            entry.places = values
+            entry.row.places = values
             touch(entry, id)
         case .extendedAttribute(let id, let name): try setAttribute(name, of: id, to: values)
         }
@@ -44,7 +44,7 @@ extension IndexFactStore {
     /// The names of an item's extended attributes, also of removed ones, ascending.
     package func extendedAttributes(of id: ItemID) throws(StoreError) -> [[UInt8]] {
         let item = try cached(id)
-        if item.attributes == 0 { return [] }
+        if item.row.attributes == 0 { return [] }
         if let names = item.attributeNames { return names }
         let names = try read(index.attributeNames(of: id))
         item.attributeNames = names
@@ -60,9 +60,7 @@ extension IndexFactStore {
         do throws(FormatError) {
             let parts = try unsafe RegisterRecord.parts(record.span.bytes)
             let register = Register.extendedAttribute(id, name: name)
-            let values = parts.flatMap { part in
-                part.assertions.map { RegisterValue(stamp: part.stamp, assertion: $0) }
-            }
+            let values = RegisterValue.values(of: parts)
             guard values.allSatisfy({ $0.assertion.register == register }) else {
                 throw .invalid(field: "attribute")
             }
@@ -76,16 +74,16 @@ extension IndexFactStore {
         _ name: [UInt8], of id: ItemID, to values: [RegisterValue]
     ) throws(StoreError) {
         let item = try cached(id)
-        let before = item.attributes == 0 ? nil : try attributeValues(name, of: id).record
+        let before = item.row.attributes == 0 ? nil : try attributeValues(name, of: id).record
         if values.isEmpty {
             guard let before else { return }
             try write(index.removeAttributeFacts(name, of: id, facts: before))
-            item.attributes -= 1
+            item.row.attributes -= 1
         } else {
             let record = RegisterRecord.bytes(RegisterRecord.Part.parts([values]))
             try write(index.setAttributeFacts(name, of: id, to: record, replacing: before))
             if before != nil { return }
-            item.attributes += 1
+            item.row.attributes += 1
         }
         item.attributeNames = nil
         touch(item, id)

@@ -60,7 +60,7 @@ package final class IndexFactStore: FactStore {
         lastEntry = try index.lastFactEntry(below: .endOfTimes)
         let state = try index.factState()
         highestClock = state.clock
-        hash = StateHash(bytes: state.hash) ?? StateHash()
+        hash = state.hash
         for log in try index.logs() {
             logs[log.id] = log
             vector[log.id] = log.sequence
@@ -75,7 +75,7 @@ package final class IndexFactStore: FactStore {
         try flushItems()
         try flushEntries()
         guard isStateDirty else { return }
-        try write(index.put(clock: highestClock, stateHash: hash.bytes))
+        try write(index.put(clock: highestClock, stateHash: hash))
         isStateDirty = false
     }
 
@@ -99,7 +99,7 @@ package final class IndexFactStore: FactStore {
         for id in dirtyItems {
             guard let item = items[id] else { continue }
             item.isDirty = false
-            let row = item.row(id)
+            let row = item.row
             if !row.isVoid {
                 item.stored = try write(index.put(row, replacing: item.stored))
                 if id.isBehind(lastItem) { lastItem = id }
@@ -116,7 +116,7 @@ package final class IndexFactStore: FactStore {
         for id in dirtyEntries {
             guard let entry = entries[id] else { continue }
             entry.isDirty = false
-            let row = entry.row(id)
+            let row = entry.row
             if !row.isVoid {
                 entry.stored = try write(index.put(row, replacing: entry.stored))
                 if id.isBehind(lastEntry) { lastEntry = id }
@@ -154,13 +154,11 @@ package final class IndexFactStore: FactStore {
     func cached(_ id: ItemID) throws(StoreError) -> CachedFactItem {
         if let item = items[id] { return item }
         let item: CachedFactItem
-        if !id.isBehind(lastItem), let (row, hash) = try read(index.factItem(id)) {
-            do throws(FormatError) { item = try CachedFactItem(row, hash) } catch {
-                throw .damaged(place: "the facts of item \(id) in the index")
-            }
-            byteCount += row.facts.count
+        if !id.isBehind(lastItem), let stored = try read(index.factItem(id)) {
+            item = CachedFactItem(stored.row, stored: stored.hash)
+            byteCount += stored.byteCount
         } else {
-            item = CachedFactItem()
+            item = CachedFactItem(FactItemRow(id: id), stored: nil)
         }
         items[id] = item
         return item
@@ -170,13 +168,11 @@ package final class IndexFactStore: FactStore {
     func cached(_ id: EntryID) throws(StoreError) -> CachedFactEntry {
         if let entry = entries[id] { return entry }
         let entry: CachedFactEntry
-        if !id.isBehind(lastEntry), let (row, hash) = try read(index.factEntry(id)) {
-            do throws(FormatError) { entry = try CachedFactEntry(row, hash) } catch {
-                throw .damaged(place: "the facts of name \(id) in the index")
-            }
-            byteCount += row.facts.count
+        if !id.isBehind(lastEntry), let stored = try read(index.factEntry(id)) {
+            entry = CachedFactEntry(stored.row, stored: stored.hash)
+            byteCount += stored.byteCount
         } else {
-            entry = CachedFactEntry()
+            entry = CachedFactEntry(FactEntryRow(id: id), stored: nil)
         }
         entries[id] = entry
         return entry
@@ -197,14 +193,14 @@ package final class IndexFactStore: FactStore {
     // MARK: Numbers
 
     /// The number of an item in the index's `items`; nil if it has none.
-    package func number(of id: ItemID) throws(StoreError) -> Int64? { try cached(id).number }
+    package func number(of id: ItemID) throws(StoreError) -> Int64? { try cached(id).row.number }
 
     /// Keeps which number an item has in the index's `items`; nil if it has none any more.
     package func setNumber(_ number: Int64?, of id: ItemID) throws(StoreError) {
         try bound()
         let item = try cached(id)
-        guard item.number != number else { return }
-        item.number = number
+        guard item.row.number != number else { return }
+        item.row.number = number
         touch(item, id)
     }
 }

@@ -1,14 +1,12 @@
-package import CofferFacts
+internal import CofferFacts
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 internal import CofferSystem
 
 // What sync asks of a vault beside commits.
 extension Vault {
     /// Rows that are read at a time.
     private static let pageCount = 64
-    /// The kinds of rows that are sync's.
-    private static let kinds = 0...KeptRow.firstOwnKind - 1
 
     /// All that sync keeps.
     package func keptRows() throws(FileSystemError) -> [KeptRow] {
@@ -18,7 +16,8 @@ extension Vault {
                 let page = try reading { state throws(FileSystemError) in
                     guard state.isTracking else { return [KeptRow]() }
                     return try storing { () throws(StoreError) in
-                        try state.index.keptRows(Self.kinds, after: rows.last?.key, limit: Self.pageCount)
+                        try state.index.keptRows(
+                            KeptRow.Kind.sync, after: rows.last?.key, limit: Self.pageCount)
                     }
                 }
                 rows += page
@@ -27,14 +26,12 @@ extension Vault {
         }
     }
 
-    /// Keeps rows, and removes those of some keys; on disk when this returns.
-    package func keep(
-        _ rows: [KeptRow], removing keys: [KeptRow.Key] = []
-    ) throws(FileSystemError) {
+    /// Changes rows; on disk when this returns.
+    package func keep(_ changes: [KeptChange]) throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             try changing { state throws(FileSystemError) in
-                try ensureSpace(for: rows.reduce(4096) { $0 + $1.value.count }, state)
-                try state.keep(rows, removing: keys)
+                try ensureSpace(for: changes.reduce(4096) { $0 + ($1.value?.count ?? 0) }, state)
+                try state.keep(changes)
             }
             try commitIndex()
         }
@@ -47,7 +44,7 @@ extension Vault {
 
     /// The hash of what facts show.
     package func stateHash() throws(FileSystemError) -> StateHash {
-        try facts { facts in facts.stateHash() } ?? StateHash()
+        try facts { facts in facts.stateHash() } ?? StateHash.zero
     }
 
     private func facts<Value>(_ read: (IndexFactStore) -> Value) throws(FileSystemError) -> Value? {
@@ -61,11 +58,16 @@ extension Vault {
 }
 
 extension VaultState {
-    /// Keeps rows, and removes others, in the open transaction.
-    func keep(_ rows: [KeptRow], removing keys: [KeptRow.Key] = []) throws(FileSystemError) {
+    /// Changes rows in the open transaction.
+    func keep(_ changes: [KeptChange]) throws(FileSystemError) {
         try storing { () throws(StoreError) in
-            for row in rows { try index.keep(row) }
-            for key in keys { try index.removeKept(key) }
+            for change in changes {
+                if let value = change.value {
+                    try index.keep(KeptRow(change.key, value))
+                } else {
+                    try index.removeKept(change.key)
+                }
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ extension Vault {
     /// - Returns: Each register with its values by ascending stamp; none if there are no more.
     package func values(
         after register: Register?, limit: Int
-    ) throws(FileSystemError) -> [(register: Register, values: [RegisterValue])] {
+    ) throws(FileSystemError) -> [RegisterValues] {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
             return try reading { state throws(FileSystemError) in
@@ -37,7 +37,7 @@ extension Vault {
         private let facts: IndexFactStore
         private var last: Register?
         private let limit: Int
-        private(set) var values: [(register: Register, values: [RegisterValue])] = []
+        private(set) var values: [RegisterValues] = []
         private var byteCount = 0
 
         init(_ facts: IndexFactStore, last: Register?, limit: Int) {
@@ -103,7 +103,7 @@ extension Vault {
             if let last, !last.precedes(register) { return }
             let found = try facts.values(register)
             if found.isEmpty { return }
-            values.append((register, found))
+            values.append(RegisterValues(register: register, values: found))
             last = register
             for value in found { byteCount += value.assertion.byteCount }
         }

@@ -7,9 +7,6 @@ internal import CofferSystem
 // A pin is of an item: of a file, or of a directory with all that is in it. Which files that makes is found by going
 // through the directories, whenever somebody has to know.
 extension Vault {
-    /// The kind of the rows that say what is pinned: no bytes, under the id and the number of the item.
-    static let pinKind = KeptRow.firstOwnKind + 2
-
     /// Names that are read, and rows, while the lock is held.
     private static let pageCount = 256
 
@@ -61,13 +58,12 @@ extension Vault {
             } else {
                 try ensureSpace(for: 4096 + 64 * adding.count, state)
             }
-            var new: [KeptRow] = []
-            for number in adding { new.append(KeptRow(try Self.pinKey(number, state), [])) }
-            var gone: [KeptRow.Key] = []
+            var changes: [KeptChange] = []
+            for number in adding { changes.append(KeptChange(try Self.pinKey(number, state), [])) }
             for row in rows where try Self.item(row, state).map({ removing.contains($0) }) ?? true {
-                gone.append(row.key)
+                changes.append(KeptChange(row.key, nil))
             }
-            try state.keep(new, removing: gone)
+            try state.keep(changes)
         }
         cache.withLock { $0.pinnedUse.forget() }
         try commitIndex()
@@ -93,7 +89,7 @@ extension Vault {
                 guard state.isTracking else { return [KeptRow]() }
                 return try storing { () throws(StoreError) in
                     try state.index.keptRows(
-                        Self.pinKind...Self.pinKind, after: rows.last?.key, limit: Self.pageCount)
+                        .pin ... .pin, after: rows.last?.key, limit: Self.pageCount)
                 }
             }
             rows += page
@@ -103,7 +99,7 @@ extension Vault {
 
     private static func pinKey(_ number: Int64, _ state: VaultState) throws(FileSystemError) -> KeptRow.Key {
         KeptRow.Key(
-            kind: pinKind, id: try state.peek(number).id.bytes, number: UInt64(bitPattern: number))
+            .pin, id: try state.peek(number).id.bytes, number: UInt64(bitPattern: number))
     }
 
     /// The item of a row; nil where it is gone.

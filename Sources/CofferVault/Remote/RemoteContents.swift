@@ -178,7 +178,7 @@ package final class RemoteContents: ContentPublishing {
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         let isNewer = Self.isNewer(content.bytes)
         if fetched == nil, isNewer || Self.value(content) != nil {
-            try file.state.keep([KeptRow(key, content.bytes)])
+            try file.state.keep([KeptChange(key, content.bytes)])
             owed.withLock { owed in
                 owed?.insert(file.id, isNewer: isNewer)
                 owed?.rest = 0
@@ -196,11 +196,8 @@ package final class RemoteContents: ContentPublishing {
 
     // MARK: Later
 
-    /// The kind of the rows that say which file lacks its content: a value, under the id of the item.
-    static let owedKind = KeptRow.firstOwnKind + 1
-
     static func key(of item: ItemID) -> KeptRow.Key {
-        KeptRow.Key(kind: owedKind, id: item.bytes, number: 0)
+        KeptRow.Key(.owed, id: item.bytes)
     }
 
     /// Whether there is a row that says that an item lacks its content.
@@ -210,7 +207,7 @@ package final class RemoteContents: ContentPublishing {
         var last: KeptRow.Key?
         repeat {
             let page = try storing { () throws(StoreError) in
-                try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
+                try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
             }
             for row in page {
                 guard let item = ItemID(bytes: row.key.id) else { continue }
@@ -237,7 +234,7 @@ package final class RemoteContents: ContentPublishing {
         while true {
             let page = try vault.reading { state throws(FileSystemError) in
                 try storing { () throws(StoreError) in
-                    try state.index.keptRows(Self.owedKind...Self.owedKind, after: last, limit: 16)
+                    try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
                 }
             }
             for row in page {

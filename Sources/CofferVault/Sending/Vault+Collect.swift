@@ -111,7 +111,7 @@ extension Vault {
             defer { facts.lock = nil }
             let commit = try collect(changes.records, items, &collector)
             let rows = try commit.map { commit throws(FileSystemError) in
-                try recorder.record(commit, stateHash: hash)
+                try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
             }
             facts.lock = nil
             try changing { state throws(FileSystemError) in
@@ -142,7 +142,7 @@ extension Vault {
         _ recorder: any CommitRecorder, _ state: VaultState
     ) throws(FileSystemError) -> (FactTree<IndexFactStore>, [UnsentItem]) {
         var tree = try state.factTree(participant.hashKey)
-        try recorder.check(tree.store.versions())
+        try sealing { () throws(SealingError) in try recorder.check(tree.store.versions()) }
         let count = contents.values.reduce(changes.records.count + changes.items.count) {
             $0 + $1.bytes.count / Self.byteCountPerFact
         }
@@ -180,14 +180,15 @@ extension Vault {
     ) throws(FileSystemError) -> FactCommit {
         var tree = try state.factTree(participant.hashKey)
         let versions = tree.store.versions()
-        try recorder.check(versions)
+        try sealing { () throws(SealingError) in try recorder.check(versions) }
         let hash = tree.store.stateHash()
         let dot = Dot(log: participant.log, sequence: versions[participant.log] + 1)
         let clock = Stamp.clock(milliseconds: participant.milliseconds(), after: tree.store.clock())
         let commit = FactCommit(
             stamp: Stamp(clock: clock, dot: dot), versions: versions,
             label: dot.sequence == 1 ? participant.label : nil, facts: [])
-        try state.keep(recorder.record(commit, stateHash: hash))
+        let rows = try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
+        try state.keep(rows)
         try storing { () throws(StoreError) in
             _ = try tree.apply(commit)
             try state.facts?.flush()

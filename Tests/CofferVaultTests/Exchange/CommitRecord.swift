@@ -7,18 +7,18 @@ import CofferSystem
 
 /// Keeps commits as they are, as rows by their numbers.
 final class PlainRecorder: CommitRecorder {
-    static let kind: UInt8 = 2
+    static let kind = KeptRow.Kind.outgoing
     let isNeeded: Bool
     let takesChanges = true
 
     init(isNeeded: Bool = false) { self.isNeeded = isNeeded }
 
-    func check(_ versions: VersionVector) throws(FileSystemError) {}
+    func check(_ versions: VersionVector) throws(SealingError) {}
 
-    func record(_ commit: FactCommit, stateHash: StateHash) throws(FileSystemError) -> [KeptRow] {
+    func record(_ commit: FactCommit, stateHash: StateHash) throws(SealingError) -> [KeptChange] {
         let key = KeptRow.Key(
-            kind: Self.kind, id: commit.stamp.dot.log.bytes, number: commit.stamp.dot.sequence)
-        return [KeptRow(key, CommitRecord.bytes(commit))]
+            Self.kind, id: commit.stamp.dot.log.bytes, number: commit.stamp.dot.sequence)
+        return [KeptChange(key, CommitRecord.bytes(commit))]
     }
 }
 

@@ -80,11 +80,12 @@ final class ExchangeDevice {
         let kept = try vault.keptCommits()
         let commits = kept.filter { $0.stamp.dot.sequence > sent }
         hub.state.withLock { $0.commits[participant.log, default: []] += commits }
-        let keys = kept.map {
-            KeptRow.Key(
-                kind: PlainRecorder.kind, id: participant.log.bytes, number: $0.stamp.dot.sequence)
+        let gone = kept.map {
+            KeptChange(
+                KeptRow.Key(PlainRecorder.kind, id: participant.log.bytes, number: $0.stamp.dot.sequence), nil
+            )
         }
-        if !keys.isEmpty { try vault.keep([], removing: keys) }
+        if !gone.isEmpty { try vault.keep(gone) }
         return !commits.isEmpty
     }
 
@@ -96,7 +97,7 @@ final class ExchangeDevice {
             let have = Int(try versions()[log])
             guard have < commits.count else { continue }
             let applied = try vault.apply(
-                commits[have...].map { RemoteCommit($0) }, as: participant, recorder: PlainRecorder())
+                commits[have...].map { IncomingCommit($0) }, as: participant, recorder: PlainRecorder())
             if applied.count > 0 { hasAny = true }
         }
         return hasAny

@@ -117,4 +117,18 @@ import Testing
         let flaws = try pair.alice.flaws() + pair.bob.flaws()
         #expect(flaws == [])
     }
+
+    /// A program that has just written may be about to append: at that instant both would write at the old end.
+    @Test func aFileThatAProgramHereHasWrittenIsANewFile() throws {
+        let pair = try Pair("one")
+        try pair.bob.vault.put(Array("!".utf8), to: pair.number, at: 3)
+        try pair.meet()
+        try pair.alice.write("one!, two", to: "log")
+        try pair.meet()
+        #expect(try pair.bob.vault.number(of: "log") != pair.number)
+        #expect(try pair.bob.read("log") == "one!, two")
+        #expect(pair.growths == [])
+        let flaws = try pair.alice.flaws() + pair.bob.flaws()
+        #expect(flaws == [])
+    }
 }
