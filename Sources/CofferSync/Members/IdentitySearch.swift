@@ -2,28 +2,30 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// Finds where identities lie beside a vault.
+/// Finds the identities beside a vault.
 ///
-/// Objects there are named by users, and members by the hash of their first link. Anybody can put identities there, and
-/// what is none: of those that nobody asks for, no more than the first link is read. All have their turn, since what is no
-/// link may be one later; a search that found too many goes on behind them the next time.
+/// Objects there are named by user, while members are named by the hash of their first link. Anybody can put
+/// identities there, and objects that are not identities, so of a user that nobody asks for only the first
+/// link is read. Every user gets a turn, since an object that is not a link may become one later; a search
+/// that reaches its limit continues from there the next time.
 struct IdentitySearch: Sendable {
-    /// The most users that are looked at in a round, but for those that are remembered from then on.
+    /// The most users examined in a round, not counting those that are remembered from then on.
     static let lookCountMax = 1024
-    /// The most users that somebody looks at who waits for it.
+    /// The most users examined in a search that a person waits for.
     static let wholeLookCountMax = 1 << 16
-    /// The most users that are remembered, but for those that were asked for.
+    /// The most users that are remembered, not counting those that were asked for.
     private static let userCountMax = 1 << 16
-    /// How many users are in memory at a time that were not looked at yet.
+    /// The most users held in memory at a time that have not been examined.
     private static let partCountMax = 1024
 
-    /// Where identities lie that were found, wanted or not.
+    /// The users whose identities were found, wanted or not.
     private(set) var users: [IdentityID: UserID] = [:]
     private var seen: Set<UserID> = []
-    /// Behind which name a listing goes on; nil at its beginning.
+    /// The name after which the next listing continues; nil to begin at the start.
     private(set) var turn: RemoteName?
 
-    /// Looks for identities until all are found, all that is new was looked at, or so many users were that are none.
+    /// Searches until it has found all `identities`, or has examined every new user, or `countMax` users
+    /// without an identity.
     mutating func look(
         for identities: Set<IdentityID>, at remote: any RemoteBackend, _ layout: RemoteLayout,
         countMax: Int = lookCountMax
@@ -37,7 +39,7 @@ struct IdentitySearch: Sendable {
                 at: remote, layout, upTo: limit, countMax: min(left, Self.partCountMax))
             let before = seen.count
             try await read(part.users, for: identities, at: remote, layout)
-            // Those that are remembered are not looked at again.
+            // Users that are remembered will not be examined again, so they do not count.
             left -= part.users.count - (seen.count - before)
             guard part.isLast, !hasFound(identities) else { continue }
             turn = hasBegunAnew ? start : nil
@@ -50,14 +52,14 @@ struct IdentitySearch: Sendable {
         identities.allSatisfy { users[$0] != nil }
     }
 
-    /// Some users of a listing.
+    /// Some of a listing's users.
     private struct Part {
         var users: [UserID] = []
         /// Whether the listing has no more.
         var isLast = true
     }
 
-    /// The next users of a listing whose first link was not read yet, in its order.
+    /// The next users, in the listing's order, whose first link has not been read.
     private func unknown(
         at remote: any RemoteBackend, _ layout: RemoteLayout, upTo limit: RemoteName?, countMax: Int
     ) async throws(RemoteError) -> Part {
@@ -66,7 +68,7 @@ struct IdentitySearch: Sendable {
         try await remote.list(layout.identities, behind: turn) { entries in
             for entry in entries {
                 if let limit, entry.name > limit { return .enough }
-                // All names of a user stand together.
+                // All names of a user are adjacent.
                 guard let user = entry.name.user, user != part.users.last, user != last,
                     !seen.contains(user)
                 else { continue }
@@ -81,7 +83,8 @@ struct IdentitySearch: Sendable {
         return part
     }
 
-    /// Reads first links, in steps, until all identities are found; the turn is then behind the last one that was read.
+    /// Reads first links, in steps, until it has found all `identities`; the turn is then after the last one
+    /// read.
     private mutating func read(
         _ new: [UserID], for identities: Set<IdentityID>, at remote: any RemoteBackend, _ layout: RemoteLayout
     ) async throws(RemoteError) {
@@ -100,7 +103,7 @@ struct IdentitySearch: Sendable {
                 seen.insert(user)
                 users[identity] = user
             }
-            // The last name that a user should have.
+            // The last name that a user is expected to have.
             turn = some.last.map { layout.transientKey($0) }
         }
     }

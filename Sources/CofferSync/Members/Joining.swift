@@ -3,40 +3,40 @@ package import CofferRemote
 package import CofferTrust
 internal import CofferCrypto
 
-/// Why somebody who was invited does not get in.
+/// Why an invited user does not become a member.
 package enum JoinError: Error, Equatable {
-    /// The invite has ended.
+    /// The invite has expired.
     case expired
     /// The remote does not have the vault.
     case noVault
-    /// The remote has another vault than the one that the invite is to.
+    /// The invite is to another vault than the remote's.
     case otherVault
-    /// A newer Coffer keeps the vault.
+    /// The vault's format is newer than this program.
     case newerVersion(found: UInt32)
-    /// Somebody was admitted by this invite already.
+    /// Somebody was admitted by this invite before.
     case used
-    /// Nobody is admitted by the invite, as who gave it says.
+    /// The maker of the invite refuses to admit anybody by it.
     case refused(JoinRefusal)
-    /// One was about to join, and took that back.
+    /// The user has withdrawn the request to join.
     case cancelled
-    /// One is a member already.
+    /// The user is a member already.
     case alreadyMember(Role)
-    /// One was a member, and was removed or left, after this invite was used.
+    /// The user became a member by this invite, and has since been removed or left.
     case ended
-    /// The identity at the remote is another one, by the same keys.
+    /// The remote has another identity by the same keys.
     case identityForked
-    /// A link of the members is not at the remote, and a later one is.
+    /// The remote lacks a link of the member chain, but has a later one.
     case linkMissing(UInt64)
-    /// A link of the members is cut short at the remote.
+    /// The remote has only the beginning of a link of the member chain.
     case linkCut(UInt64)
-    /// The links of a member's identity are not at the remote, or not all of them.
+    /// The remote lacks links of a member's identity.
     case identityMissing(IdentityID)
-    /// The members at the remote do not verify.
+    /// The members at the remote fail verification.
     case members(TrustError)
     /// The remote failed.
     case remote(RemoteError)
 
-    /// Whether something is just not there that may still come, as a replicated folder brings its files in any order.
+    /// Whether an object is only missing so far: a replicated folder brings its files in any order.
     package var isNotArrived: Bool {
         switch self {
         case .linkMissing, .linkCut, .identityMissing: true
@@ -45,29 +45,29 @@ package enum JoinError: Error, Equatable {
     }
 }
 
-/// How it stands with a request to join.
+/// The state of a request to join.
 package enum JoinAnswer: Sendable {
-    /// The request lies there; a device of who invited has to see it.
+    /// The request is at the remote; no device of the invite's maker has answered it yet.
     case waiting
     /// There is no request: it was deleted, or never put. Join again.
     case unasked
-    /// One is a member, and the vault's keys are open.
+    /// The user is a member, and the vault's keys are open.
     case admitted(JoinedVault)
 }
 
-/// A vault that one has become a member of.
+/// A vault that this user has just joined.
 package struct JoinedVault: Sendable {
     /// Its members.
     package let chain: MemberChain
     /// Its keys.
     package let keyring: Keyring
-    /// What one may do.
+    /// This user's role.
     package let role: Role
 }
 
-/// Becoming a member of a vault, for who does not have it yet.
+/// Joins a vault that this device does not have yet.
 ///
-/// Everything may be repeated, after a crash too: the request has one name for each identity.
+/// Every step may be repeated, also after a crash: each identity has exactly one name for its request.
 package struct Joining: Sendable {
     private let invite: Invite
     private let card: IdentityCard
@@ -77,8 +77,8 @@ package struct Joining: Sendable {
     private let layout: RemoteLayout
 
     /// - Parameters:
-    ///   - card: One's own, with the newest transient key; names the identity of `keys`.
-    ///   - keys: Sign the request, and open the wrap when it comes.
+    ///   - card: The user's own, with the newest transient key; names the identity of `keys`.
+    ///   - keys: Sign the request, and open the wrap once it is there.
     ///   - milliseconds: The device's clock, since 1970.
     package init(
         _ invite: Invite, card: IdentityCard, keys: any VaultKeys, remote: any RemoteBackend,
@@ -92,8 +92,9 @@ package struct Joining: Sendable {
         layout = RemoteLayout(invite.vault)
     }
 
-    /// Checks that the vault is the one that the invite is to, and asks to be admitted: puts the identity beside the
-    /// vault, then the request.
+    /// Asks to be admitted: puts the identity beside the vault, then the request.
+    ///
+    /// First checks that the vault is the one that the invite is to.
     package func join() async throws(JoinError) {
         let chain = try await members()
         if let member = chain.state.members[keys.author.identity] { throw .alreadyMember(member.role) }
@@ -117,11 +118,11 @@ package struct Joining: Sendable {
         }
     }
 
-    /// Looks whether one was admitted.
+    /// Checks whether the user was admitted.
     ///
-    /// - Throws: also `.used`, `.expired`, `.refused`: nobody will answer any more.
+    /// - Throws: also `.used`, `.expired`, `.refused`: waiting any longer is useless.
     package func poll() async throws(JoinError) -> JoinAnswer {
-        // First: who admits deletes the request last.
+        // The request is read first, since the device that admits deletes it last.
         let found = try await reaching { () async throws(RemoteError) -> RemoteContent? in
             do throws(RemoteError) {
                 return try await remote.get(requestName, 0..<JoinRefusalRecord.byteCount)
@@ -130,7 +131,7 @@ package struct Joining: Sendable {
                 return nil
             }
         }
-        // What is as short tells of another invite.
+        // An object as short as a refusal may be one of another invite.
         let isAsked = (found?.objectByteCount ?? 0) > JoinRefusalRecord.byteCount
         let chain = try await members()
         let identity = keys.author.identity
@@ -144,9 +145,9 @@ package struct Joining: Sendable {
         return isAsked ? .waiting : .unasked
     }
 
-    /// Takes the request back, and what was put in its place.
+    /// Deletes the request, or the refusal that replaced it.
     ///
-    /// A device that has read it before may still admit.
+    /// A device that has read the request before may still admit the user.
     package func withdraw() async throws(JoinError) {
         try await reaching { () async throws(RemoteError) in try await remote.delete(requestName) }
     }
@@ -158,7 +159,7 @@ package struct Joining: Sendable {
 
     private var requestName: RemoteName { layout.request(JoinRequestName.of(keys.author.identity)) }
 
-    /// Opens the wrap; nil if the remote does not show it yet.
+    /// Opens the wrap; nil if the remote does not have it yet.
     private func open(_ chain: MemberChain) async throws(JoinError) -> Keyring? {
         guard let epoch = chain.state.epoch, let hash = chain.wraps(for: keys.author.identity) else {
             return nil
@@ -170,13 +171,13 @@ package struct Joining: Sendable {
         guard case .bytes(let bytes) = fetched else { return nil }
         do throws(TrustError) { return try await keys.open(try WrapSet(bytes), of: chain, known: nil) } catch
         {
-            // It may have arrived by half.
+            // Only a part of it may have arrived.
             if case .format = error { return nil }
             throw .members(error)
         }
     }
 
-    /// The vault's members, which begin as the invite says.
+    /// The vault's members; checks that their chain begins as the invite says.
     private func members() async throws(JoinError) -> MemberChain {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(layout.format, byteCountMax: RemoteFormat.byteCount)
@@ -206,30 +207,32 @@ extension JoinError: CustomStringConvertible {
         case .expired: "the invite has expired: ask for another one"
         case .noVault: "the remote does not have this vault, or it has not arrived there yet"
         case .otherVault:
-            "the remote has another vault than the one that the invite is to: somebody may be cheating"
-        case .newerVersion(let found): "the vault has format version \(found): a newer Coffer is needed"
-        case .used: "somebody else was admitted by this invite: tell who invited you"
+            "the invite is to another vault than the remote has: somebody may be deceiving you"
+        case .newerVersion(let found): "the vault has format version \(found), which needs a newer Coffer"
+        case .used: "somebody else was admitted by this invite: tell the person who invited you"
         case .refused(.withdrawn): "the invite was withdrawn: ask for another one"
-        case .refused(.noRight): "who invited you may not admit you: ask somebody else"
-        case .cancelled: "the request was taken back"
-        case .alreadyMember: "you are a member of this vault already"
-        case .ended: "you were admitted by this invite, and are a member no longer"
-        case .identityForked: "the remote has other links of your identity than this device"
-        case .members(let error): "the vault's members cannot be trusted: \(MembershipError.sentence(error))"
+        case .refused(.noRight): "the person who invited you may not admit you: ask another member"
+        case .cancelled: "the request to join was withdrawn"
+        case .alreadyMember: "you are already a member of this vault"
+        case .ended: "you were admitted by this invite, and are no longer a member"
+        case .identityForked: "the remote has other links of your identity than this device has"
+        case .members(let error): "the vault's members fail verification: \(MembershipError.sentence(error))"
         case .linkMissing(let sequence):
             """
-            link \(sequence) of the vault's members has not arrived at the remote, and later ones have. If the folder is \
-            replicated, wait until it is complete; otherwise a member's device restores the link when it syncs
+            link \(sequence) of the vault's members has not arrived at the remote, and later ones have. \
+            If the folder is replicated, wait until it is complete; otherwise a member's device restores the \
+            link when it syncs
             """
         case .linkCut(let sequence):
             """
-            link \(sequence) of the vault's members has not arrived whole at the remote. If the folder is replicated, wait \
-            until it is complete
+            link \(sequence) of the vault's members has not arrived completely at the remote. If the \
+            folder is replicated, wait until it is complete
             """
         case .identityMissing(let identity):
             """
-            the identity of the member \(identity.description.prefix(16)) has not arrived at the remote. If the folder is \
-            replicated, wait until it is complete; otherwise that member's device restores it when it syncs
+            the identity of the member \(identity.description.prefix(16)) has not arrived at the remote. If \
+            the folder is replicated, wait until it is complete; otherwise that member's device restores it when \
+            it syncs
             """
         case .remote(let error): error.description
         }

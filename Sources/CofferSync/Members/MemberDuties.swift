@@ -3,7 +3,7 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// A link that was made and may not be at the remote yet, with the set of wraps that it names.
+/// A link that may not be at the remote yet, with the set of wraps that it names.
 struct PendingLink: Equatable, Sendable {
     let link: [UInt8]
     let wraps: [UInt8]?
@@ -17,7 +17,7 @@ struct PendingLink: Equatable, Sendable {
         self.init(link: keyed.link, wraps: keyed.wraps.record.bytes)
     }
 
-    /// What keeps it over a crash.
+    /// The rows that keep it across a crash.
     var rows: [KeptChange] {
         [
             KeptChange(KeptRow.Key(.pendingLink, number: 0), link),
@@ -25,18 +25,18 @@ struct PendingLink: Equatable, Sendable {
         ]
     }
 
-    /// What forgets it.
+    /// The rows that delete it.
     static let noRows = [
         KeptChange(KeptRow.Key(.pendingLink, number: 0), nil),
         KeptChange(KeptRow.Key(.pendingLink, number: 1), nil),
     ]
 }
 
-/// What was last seen of a member: its newest transient key, and what it calls itself.
+/// What this device last saw of a member: its newest transient key, and the name it gives itself.
 ///
 ///     bytes  field
 ///       204  transient key (`TransientKeyRecord`)
-///         …  name, UTF-8; empty where it is not known
+///         …  name, UTF-8; empty if unknown
 struct KeptCard: Equatable, Sendable {
     let transient: [UInt8]
     let name: String?
@@ -56,44 +56,46 @@ struct KeptCard: Equatable, Sendable {
     var bytes: [UInt8] { transient + Array((name ?? "").utf8) }
 }
 
-/// An object among the sets of wraps; nothing where it is no set.
+/// An object among the sets of wraps; both fields are nil if it is not a set.
 struct SeenWraps: Sendable {
     /// A set that a link names, as stored.
     let set: [UInt8]?
-    /// The hash of a set that no link names: anybody can put such, so they are not kept.
+    /// The hash of a set that no link names.
+    ///
+    /// Anybody can put such sets, so they are not kept.
     let stray: WrapSetHash?
 }
 
 /// What an engine remembers of its work for the members.
 struct MemberDuties: Sendable {
-    /// How often members are inspected where nothing changes, in milliseconds: 5 minutes.
+    /// The pause between inspections of the members if nothing changes, in milliseconds: 5 minutes.
     static let inspectionPause: UInt64 = 300_000
 
     var pending: PendingLink?
     var cards: [UserID: KeptCard] = [:]
-    /// The links and the transient key of this user that are known to be at the remote.
+    /// This user's links and transient key, as last known to be at the remote.
     var published: [UInt8]?
-    /// The chain's head at the last inspection, and when that was.
+    /// The chain's head at the last inspection, and the time of that.
     var inspected: LinkHead?
     var inspectedAt: UInt64 = 0
-    /// What the remote has of sets of wraps, by the names of the objects, of one epoch.
+    /// The sets of wraps that the remote has for one epoch, by object name.
     var wraps: [String: SeenWraps] = [:]
     var wrapsEpoch: Epoch?
-    /// The sets of wraps that links of the present epoch name, as far as this device has had them.
+    /// The sets of wraps that links of the current epoch name, as far as this device has seen them.
     var keptWraps: [WrapSetHash: WrapSet] = [:]
-    /// Sets that no link named when it was last looked.
+    /// Sets that no link named at the last inspection.
     var strays: Set<WrapSetHash> = []
-    /// Requests that were refused or are not for this user, by name and size.
+    /// Requests that were refused or are for another user, by name and size.
     var refused: [String: Int] = [:]
     /// The last request that was fetched.
     var requestTurn: RemoteName?
     /// The last object of each kind that was compared with the remote.
     var turns: [ComparedKind: RemoteName] = [:]
     var forks: [Fork] = []
-    /// When this process first saw of those who have left that they have, in milliseconds.
+    /// When this process first noticed that a user had left, in milliseconds.
     var leftSince: [IdentityID: UInt64] = [:]
 
-    /// Takes what was kept.
+    /// Restores a saved row.
     mutating func take(_ row: KeptRow) throws(FormatError) {
         if row.key.kind == .wraps {
             guard let set = try? WrapSet(row.value) else { throw .invalid(field: "wraps") }
@@ -110,14 +112,14 @@ struct MemberDuties: Sendable {
         }
     }
 
-    /// What keeps all of it over a crash.
+    /// All rows that keep this state across a crash.
     var rows: [KeptChange] {
         (pending?.rows ?? [])
             + cards.map { KeptChange(KeptRow.Key(.memberCard, id: $0.key.bytes), $0.value.bytes) }
             + keptWraps.values.map { KeptChange(Self.key(of: $0.hash), $0.record.bytes) }
     }
 
-    /// Where a set of wraps is kept.
+    /// The key under which a set of wraps is kept.
     static func key(of wraps: WrapSetHash) -> KeptRow.Key {
         KeptRow.Key(.wraps, id: Array(wraps.bytes.prefix(16)))
     }

@@ -2,18 +2,18 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// Reads a vault's members for who has nothing of the vault yet; keeps nothing.
+/// Reads the members of a vault that this device does not have yet; saves nothing.
 struct MemberReader: Sendable {
     private let remote: any RemoteBackend
     private let layout: RemoteLayout
-    /// What was verified.
+    /// The links verified so far.
     private(set) var chain: MemberChain
     private var identities = KnownIdentities()
     private var search = IdentitySearch()
     /// The most links that are read of one identity.
     private static let linkCountMax: UInt64 = 1024
 
-    /// How many links, and about how many bytes of them, are fetched before they are checked.
+    /// The most links, and roughly the most bytes of them, that are fetched before they are checked.
     private static let pieceLinkCountMax = 256
     private static let pieceByteCountMax = 4 << 20
 
@@ -23,12 +23,13 @@ struct MemberReader: Sendable {
         chain = MemberChain(id: ChainID(vault))
     }
 
-    /// Reads all links, and the identities that they name: anybody can put others beside the vault.
+    /// Reads all links, and only the identities that they name, since anybody can put others beside the
+    /// vault.
     ///
-    /// Links are fetched in pieces, each of which is checked before the next one is asked for.
+    /// Links are fetched in pieces; each piece is checked before the next is fetched.
     ///
-    /// - Throws: `.members` for a link that is wrong; `.linkMissing` where one is not there and a later one is;
-    ///   `.linkCut` and `.identityMissing` for what has not arrived whole; `.remote`.
+    /// - Throws: `.members` for an invalid link; `.linkMissing` if a link is missing and a later one is
+    ///   there; `.linkCut` and `.identityMissing` for what has not arrived whole; `.remote`.
     mutating func read() async throws(JoinError) {
         while true {
             let piece = try await piece()
@@ -42,7 +43,7 @@ struct MemberReader: Sendable {
         if isBroken { throw .linkMissing(chain.nextSequence) }
     }
 
-    /// The next links that the remote has; none at its end.
+    /// The next links at the remote; empty at the end of the chain.
     private func piece() async throws(JoinError) -> [[UInt8]] {
         var links: [[UInt8]] = []
         var byteCount = 0
@@ -57,8 +58,8 @@ struct MemberReader: Sendable {
 
     /// Verifies a link.
     ///
-    /// The identities that it and those behind it name are looked for when one of them is needed: what is wrong in
-    /// front of that costs nothing more.
+    /// The identities that it and the following links name are looked up only once one is needed, so an
+    /// invalid link before that costs nothing more.
     private mutating func append(_ bytes: [UInt8], in rest: ArraySlice<[UInt8]>) async throws(JoinError) {
         do throws(TrustError) { return try take(bytes) } catch {
             guard case .identityMissing(let identity) = error, identities[identity] == nil else {
@@ -70,7 +71,7 @@ struct MemberReader: Sendable {
         do throws(TrustError) { try take(bytes) } catch { throw problem(error, of: bytes) }
     }
 
-    /// Why the next link is not taken: what is not there, or not all of it, is no reason to distrust anybody.
+    /// Why the next link is not accepted; a link that is missing or incomplete does not count as an attack.
     private func problem(_ error: TrustError, of bytes: [UInt8]) -> JoinError {
         switch error {
         case .identityMissing(let identity): .identityMissing(identity)
@@ -82,13 +83,13 @@ struct MemberReader: Sendable {
     }
 
     private mutating func take(_ bytes: [UInt8]) throws(TrustError) {
-        // A link that the chain has already is none for the next place.
+        // A link that the chain already has cannot be the next one.
         guard try chain.append(bytes, knowing: identities) == .added else {
             throw .notLinked(sequence: chain.nextSequence)
         }
     }
 
-    /// Reads the links of an identity, if it is there; those of others are looked for along with it.
+    /// Reads the links of an identity, if the remote has it; looks for the others in the same search.
     private mutating func readIdentity(
         _ identity: IdentityID, with others: Set<IdentityID>
     ) async throws(JoinError) {
@@ -107,7 +108,7 @@ struct MemberReader: Sendable {
         while known.nextSequence < Self.linkCountMax,
             let bytes = try await link(layout.identityLink(user, known.nextSequence))
         {
-            // What is no link of this identity keeps nobody else from being known.
+            // An object that is not a link of this identity must not keep others from being read.
             guard (try? known.append(bytes)) == .added else { break }
         }
         identities.add(known)
@@ -129,7 +130,7 @@ struct MemberReader: Sendable {
 }
 
 extension MemberOperation {
-    /// What a link does, whoever has signed it; nil if that is nothing.
+    /// Decodes what a link does, without checking its signature; nil if it is not a member operation.
     init?(ofLink bytes: [UInt8]) {
         guard let record = try? LinkRecord(bytes), record.kind == Self.kind else { return nil }
         let body = record.body
@@ -139,7 +140,7 @@ extension MemberOperation {
         self = operation
     }
 
-    /// Who becomes a member by it.
+    /// The identity that becomes a member by it.
     var newMember: IdentityID? {
         switch self {
         case .createVault(let identity, _, _, _), .addMember(let identity, _, _, _, _): identity

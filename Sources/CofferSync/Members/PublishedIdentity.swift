@@ -2,22 +2,22 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// An identity as it lies beside a vault: its links, and its newest transient key.
+/// An identity as published beside a vault: its links, and its newest transient key.
 struct PublishedIdentity: Sendable {
     let chain: IdentityChain
     let transient: TransientKey
     let layout: RemoteLayout
 
-    /// Whether the transient key is signed by the identity's present key.
+    /// Whether the identity's current key has signed the transient key.
     var isValid: Bool { (try? TransientKey(transient.record.bytes, of: chain)) != nil }
 
-    /// Puts what the remote does not have: links in order, then the transient key.
+    /// Puts what the remote lacks: links in order, then the transient key.
     ///
-    /// - Throws: `.membership(.identityForked)` if the remote has another link that its keys have signed.
+    /// - Throws: `.membership(.identityForked)` if the remote has a different link signed by the same keys.
     func put(at remote: any RemoteBackend) async throws(SyncError) {
         guard let last = chain.links.last else { return }
         do throws(RemoteError) {
-            // Links are put in order: where the last one is, all are.
+            // Links are put in order: if the last one is there, all are.
             let name = layout.identityLink(chain.id, last.sequence)
             if try await remote.fetch(name, byteCountMax: LinkRecord.byteCountMax) == .bytes(last.bytes) {
                 return try await putTransient(at: remote)
@@ -39,7 +39,7 @@ struct PublishedIdentity: Sendable {
         error == .cancelled ? .cancelled : .remote(error, during: .members)
     }
 
-    /// False if there is another link at its place, by the identity's own keys.
+    /// Returns false if a different link, signed by the identity's own keys, is in its place.
     private func put(_ link: LinkRecord, at remote: any RemoteBackend) async throws(RemoteError) -> Bool {
         let name = layout.identityLink(chain.id, link.sequence)
         do throws(RemoteError) {
@@ -54,7 +54,7 @@ struct PublishedIdentity: Sendable {
         var chain = chain
         do throws(TrustError) { try chain.append(found) } catch {
             if case .fork = error { return false }
-            // Somebody has put something there to be in the way.
+            // The object there is not a link: an obstacle, which is overwritten.
             try await remote.put(name, .memory(link.bytes), ifAbsent: false)
         }
         return true

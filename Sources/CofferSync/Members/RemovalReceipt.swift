@@ -2,35 +2,36 @@ package import CofferFormat
 internal import CofferTrust
 internal import CofferRemote
 
-/// What a removal came to: what who was removed can still read, and what not.
+/// The effect of a removal: what the removed member can still read, and what not.
 package struct RemovalReceipt: Equatable, Sendable {
-    /// Who was removed.
+    /// The removed member.
     package let identity: IdentityID
-    /// What it is called; nil if that is not known here.
+    /// Its name; nil if unknown here.
     package let name: String?
-    /// Who removed it.
+    /// The member that removed it.
     package let remover: IdentityID
-    /// When, in nanoseconds since 1970, by the remover's clock.
+    /// The time of the removal, in nanoseconds since 1970, by the remover's clock.
     package let time: Int64
-    /// The last epoch whose key the removed has: what is sealed with this or an earlier one it can read, if it gets
-    /// the bytes.
+    /// The last epoch whose key the removed member has.
+    ///
+    /// It can read data sealed under this epoch or an earlier one, if it gets the bytes.
     package let endedEpoch: Epoch
-    /// The last commit of each log that is sealed with a key that the removed has.
+    /// The last commit of each log that is sealed with a key that the removed member has.
     package let readable: [LogBound]
-    /// The last commits of the removed's own logs that count.
+    /// The last commits of the removed member's own logs that count.
     package let bounds: LogBounds
-    /// Bytes of what the vault holds now that are sealed with keys that the removed has.
+    /// Bytes in the vault now that are sealed with keys that the removed member has.
     package let oldByteCount: UInt64
-    /// Bytes of what the vault holds now that are sealed with keys that it does not have.
+    /// Bytes in the vault now that are sealed with keys that it does not have.
     package let newByteCount: UInt64
 }
 
 extension SyncEngine {
     /// A receipt for each removal, in order.
     ///
-    /// Asks the remote for the commits around each change of the key, where it still has them.
+    /// Asks the remote for the commits around each change of the key, if it still has them.
     ///
-    /// - Parameter usage: How many bytes of what the vault holds now are sealed with the key of which epoch.
+    /// - Parameter usage: Returns how many bytes in the vault now are sealed under each epoch.
     package func removalReceipts(
         usage: @Sendable () async -> [Epoch: UInt64]
     ) async throws(SyncError) -> [RemovalReceipt] {
@@ -53,7 +54,7 @@ extension SyncEngine {
         }
     }
 
-    /// The last commit of each log that names a link in front of a removal, and so is sealed with an older key.
+    /// The last commit of each log that names a link before a removal, and so is sealed with an older key.
     private func lastCommits(before removal: MemberLedger.Removal) async throws(SyncError) -> [LogBound] {
         var bounds: [LogBound] = []
         for summary in logs.values.sorted(by: { $0.log < $1.log }) {
@@ -67,7 +68,7 @@ extension SyncEngine {
         return bounds
     }
 
-    /// Looks for the last commit of a log below an epoch, by halves: epochs never go back in a log.
+    /// Finds the last commit of a log below an epoch by binary search: epochs never decrease in a log.
     private func lastCommit(of log: LogSummary, below epoch: Epoch) async throws(SyncError) -> LogBound? {
         var (low, high) = (UInt64(0), log.head.sequence)
         var last: LogBound?
@@ -83,7 +84,8 @@ extension SyncEngine {
                 }
                 last = LogBound(log: dot.log, sequence: dot.sequence, hash: commit.point.hash)
             }
-            // What is not there any more a checkpoint covers: it is older than what is.
+            // A commit that is gone is covered by a checkpoint, so it is older than those that are still
+            // there.
             low = middle
         }
         return last

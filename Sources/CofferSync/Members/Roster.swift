@@ -2,68 +2,68 @@ package import CofferFormat
 package import CofferTrust
 internal import CofferRemote
 
-/// Who is in a vault, for people to see.
+/// The members of a vault and their keys, for display.
 package struct Roster: Equatable, Sendable {
-    /// Somebody who is in the vault.
+    /// A member of the vault.
     package struct Member: Equatable, Sendable {
-        /// Who.
+        /// Its identity.
         package let identity: IdentityID
-        /// What it calls itself; nil if this device has seen neither commits nor a card of it.
+        /// The name it gives itself; nil if this device has seen neither a commit nor a card of it.
         package let name: String?
-        /// What it may do.
+        /// Its role.
         package let role: Role
-        /// To be compared aloud.
+        /// Its fingerprint, to be compared aloud.
         package let fingerprint: Fingerprint
-        /// When it was added, in nanoseconds since 1970, by the clock of who added it.
+        /// When it was added, in nanoseconds since 1970, by the clock of the member that added it.
         package let joined: Int64
-        /// Who added it; itself for who made the vault.
+        /// The member that added it; for the maker of the vault, itself.
         package let addedBy: IdentityID?
         /// Whether this user has compared the fingerprint.
         package let isVerified: Bool
-        /// Whether this is the user of this device.
+        /// Whether it is the user of this device.
         package let isSelf: Bool
-        /// Whether it may do anything with its keys.
+        /// Whether its keys can be used.
         package let keys: KeyStanding
     }
 
-    /// How the keys of a member stand.
+    /// The state of a member's keys.
     package enum KeyStanding: Equatable, Sendable {
-        /// Its transient key is valid until then, in nanoseconds since 1970.
+        /// Its transient key is valid until this time, in nanoseconds since 1970.
         case valid(until: Int64)
-        /// Its transient key ended then; it was not online since.
+        /// Its transient key expired at this time; it has not been online since.
         case expired(Int64)
         /// This device has seen no transient key of it.
         case unseen
-        /// It has newer identity keys than the vault knows.
+        /// It has newer identity keys than the member chain names.
         case rolled
         /// Its identity is revoked.
         case revoked
     }
 
-    /// An invite of this user's that nobody has used yet.
+    /// An invite by this user that has not been used yet.
     package struct Pending: Equatable, Sendable {
         /// The invite.
         package let invite: InviteID
-        /// What the invited become.
+        /// The role that the invited user gets.
         package let role: Role
-        /// When it ends, in nanoseconds since 1970.
+        /// When it expires, in nanoseconds since 1970.
         package let expires: Int64
     }
 
     /// All members: owners first, then by name.
     package let members: [Member]
-    /// This user's open invites, those that end first in front.
+    /// This user's open invites; the first to expire comes first.
     package let pending: [Pending]
-    /// Why the key is to be changed.
+    /// Why the vault's key is due to be changed.
     package let owed: Set<MemberLedger.RotationReason>
-    /// Places of the member chain with two links.
+    /// Places in the member chain that two links claim.
     package let forks: [Fork]
-    /// The present epoch of the vault's key.
+    /// The current epoch of the vault's key.
     package let epoch: Epoch?
 }
 
 extension SyncEngine {
-    /// Who is in the vault, as far as this device knows.
+    /// Lists the members, as far as this device knows.
     ///
     /// - Parameter verified: The identities whose fingerprints this user has compared.
     package func roster(verified: Set<IdentityID>) async throws(SyncError) -> Roster {
@@ -81,11 +81,11 @@ extension SyncEngine {
         }
     }
 
-    /// The other members and what they are called, as far as this device knows at this moment.
+    /// The other members and their names, as far as this device knows at this moment.
     ///
-    /// Does not wait for a round to end, unlike `roster`.
+    /// Unlike `roster`, this does not wait for a round to end.
     ///
-    /// - Returns: Nil for the name of a member that has told none.
+    /// - Returns: Nil for the name of a member that has not given one.
     package func otherMembers() async -> [IdentityID: String?] {
         if !isRunning, !isLoaded {
             try? await alone { () async throws(SyncError) in try await load() }

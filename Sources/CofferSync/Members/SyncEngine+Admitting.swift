@@ -3,23 +3,23 @@ package import CofferTrust
 internal import CofferCrypto
 internal import CofferRemote
 
-// Invites, and those who come with them.
+// Invites, and requests to join by them.
 extension SyncEngine {
     /// The most requests that are fetched in one round.
     private static let requestCountMax = 64
-    /// The most requests of which it is remembered that they were refused.
+    /// The most refused requests that are remembered.
     private static let refusedCountMax = 1 << 14
-    /// How long an invite is kept after its end, so that it can be said why nobody is admitted by it: 30 days.
+    /// How long an expired invite is kept, so that a refusal can state the reason: 30 days, in nanoseconds.
     private static let expiredInviteTime: Int64 = 30 * 86_400_000_000_000
 
     /// Makes an invite, and keeps it until it is used.
     ///
     /// - Parameters:
-    ///   - role: What the invited become.
-    ///   - expires: When it ends, in nanoseconds since 1970.
-    ///   - url: Of the remote, without password.
-    ///   - name: What the vault is called here; nothing of it is put to the remote.
-    /// - Throws: `.membership`: `.refused`, `.noIdentity` without a place to keep invites.
+    ///   - role: The role that the invited user gets.
+    ///   - expires: When the invite expires, in nanoseconds since 1970.
+    ///   - url: The remote's, without a password.
+    ///   - name: The vault's name on this device; it is not put to the remote.
+    /// - Throws: `.membership`: `.refused`; `.noIdentity` if there is no place to keep invites.
     package func invite(
         role: Role, expires: Int64, url: String, name: String? = nil
     ) async throws(SyncError) -> Invite {
@@ -44,7 +44,7 @@ extension SyncEngine {
         }
     }
 
-    /// Takes an invite back: nobody is admitted by it any more, and who asks with it is told.
+    /// Withdraws an invite: it admits nobody any more, and a user that asks with it is told so.
     package func withdraw(_ invite: InviteID) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
             guard let book = setup.invites else { return }
@@ -54,7 +54,7 @@ extension SyncEngine {
         }
     }
 
-    /// Adds somebody whose card was handed over, and whose fingerprint was compared.
+    /// Adds a user whose card was handed over, and whose fingerprint was compared.
     ///
     /// - Throws: `.membership(.refused)`.
     package func add(_ card: IdentityCard, role: Role) async throws(SyncError) {
@@ -76,9 +76,10 @@ extension SyncEngine {
         role == .owner || role == .admin ? .addAdmins : .addMembers
     }
 
-    /// Makes a member of somebody whose identity lies beside the vault.
+    /// Adds an identity that is beside the vault as a member.
     ///
-    /// Who has left is bounded before that: nobody comes back into logs whose end nobody has named.
+    /// If it has left before, its old commits are bounded first, so that it cannot continue logs without a
+    /// bound.
     func addMember(_ identity: IdentityID, _ role: Role, by invite: InviteID? = nil) async throws(SyncError) {
         if chain.state.left[identity] != nil { try await removeMember(identity, onlyIfLeft: true) }
         try await link { () async throws(SyncError) in
@@ -101,13 +102,14 @@ extension SyncEngine {
 
     // MARK: In each round
 
-    /// Admits those who ask with an invite of this user's.
+    /// Admits users that ask with an invite of this user.
     ///
-    /// - Parameter isDue: Whether to ask the remote even if no invite is open, to name what cannot be admitted.
+    /// - Parameter isDue: Whether to list the requests even if no invite is open, to name those that are
+    ///   refused.
     func admitInvited(isDue: Bool) async throws(SyncError) {
         guard let book = setup.invites else { return }
         let used = try await book.load().all.map(\.id).filter { chain.hasUsed($0) }
-        // Admitted by another device of this user's, or before a crash.
+        // These were admitted by another device of this user, or before a crash.
         try await forget(used)
         let invites = try await book.load()
         guard !invites.isEmpty || !used.isEmpty || isDue else { return }
@@ -123,12 +125,14 @@ extension SyncEngine {
         }
     }
 
-    /// Requests that nothing was said of yet, as many as are fetched in a round: first those behind the last one that
-    /// was fetched, so that what comes again and again does not hide others.
+    /// Requests that were not answered yet, as many as are fetched in a round.
+    ///
+    /// Starts after the last request fetched, so that requests that keep coming do not hide others.
     private func newRequests() async throws(SyncError) -> [RemotePage.Entry] {
         var (behind, before): ([RemotePage.Entry], [RemotePage.Entry]) = ([], [])
         let turn = duties.requestTurn
-        // Anybody can put such: very many are fetched again.
+        // Anybody can put requests, so the memory of refusals is bounded; once it is full, they are fetched
+        // again.
         if duties.refused.count >= Self.refusedCountMax { duties.refused = [:] }
         try await list(layout.requests) { entries in
             for entry in entries
@@ -151,9 +155,10 @@ extension SyncEngine {
         return new.filter { $0.byteCount <= JoinRequestRecord.byteCountMax }
     }
 
-    /// Admits who asks, or says why not.
+    /// Admits the user that asks, or refuses the request.
     ///
-    /// A request that was dealt with is deleted; a bad one is left. Who has an invite that admits nobody is told.
+    /// A request that has been granted is deleted; a bad one stays. A user whose invite admits nobody is told
+    /// why.
     private func answer(
         _ bytes: [UInt8], _ entry: RemotePage.Entry, _ invites: OpenInvites
     ) async throws(SyncError) {
@@ -189,7 +194,7 @@ extension SyncEngine {
         try await reaching { () async throws(RemoteError) in try await remote.delete(entry.name) }
     }
 
-    /// Puts in the place of a request why nobody is admitted by its invite.
+    /// Replaces a request by the reason why its invite admits nobody.
     private func tell(
         _ reason: JoinRefusal, _ invite: Invite?, _ entry: RemotePage.Entry
     ) async throws(SyncError) {
@@ -200,7 +205,7 @@ extension SyncEngine {
         duties.refused[entry.name.last] = JoinRefusalRecord.byteCount
     }
 
-    /// Names what is wrong with a request, unless it is with another member's invite.
+    /// Names what is wrong with a request, unless it uses another member's invite.
     private func refuse(
         _ bytes: [UInt8], _ entry: RemotePage.Entry, _ error: TrustError
     ) async throws(SyncError) {
@@ -209,7 +214,7 @@ extension SyncEngine {
         guard let record = try? JoinRequestRecord(bytes), record.vault == setup.vault,
             chain.hasUsed(record.invite)
         else { return }
-        // Who was admitted by it left it behind: a crash came between the link and its end.
+        // A crash between the link and the deletion has left the request of a user that was admitted.
         let members = chain.state.members.keys.map { layout.request(JoinRequestName.of($0)) }
         guard !members.contains(entry.name) else {
             return try await reaching { () async throws(RemoteError) in try await remote.delete(entry.name) }
@@ -230,7 +235,7 @@ extension SyncEngine {
     }
 }
 
-/// Where somebody leaves a request to join: each identity has one place.
+/// The name of a request to join: each identity has one.
 enum JoinRequestName {
     /// The first 16 bytes of the identity id.
     static func of(_ identity: IdentityID) -> RequestID {
@@ -241,7 +246,7 @@ enum JoinRequestName {
     }
 }
 
-/// Tells identifiers of requests from others.
+/// Distinguishes identifiers of requests from others.
 enum RequestKind {}
-/// Names a request to join.
+/// The name of a request to join.
 typealias RequestID = Identifier<RequestKind>

@@ -3,10 +3,11 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Links that this device makes. A link is saved before it is put, and the set of wraps that it names is put before it:
-// a crash at any point leaves a link that is there as a whole, or one that the next round puts or makes anew.
+// Links that this device makes. A link is saved before it is put, and the set of wraps that it names is put
+// before the link. So a crash at any point leaves either a complete link, or one that the next round puts or
+// makes again.
 extension SyncEngine {
-    /// How often others may be first before nothing more is tried.
+    /// The most attempts to add a link while other devices are faster.
     private static let attemptCountMax = 32
 
     /// The time by this device's clock, in nanoseconds since 1970.
@@ -15,12 +16,12 @@ extension SyncEngine {
     /// This user.
     var ownIdentity: IdentityID { setup.keys.author.identity }
 
-    /// Runs what the rules of the member chain may refuse.
+    /// Runs code that the rules of the member chain may refuse.
     func ruling<Value>(_ body: () throws(TrustError) -> Value) throws(SyncError) -> Value {
         do throws(TrustError) { return try body() } catch { throw .membership(.refused(error)) }
     }
 
-    /// Runs something that the user asked for, knowing all links that there are.
+    /// Runs a change that the user asked for, after fetching all links.
     func changingMembers<Value: Sendable>(
         _ body: () async throws(SyncError) -> Value
     ) async throws(SyncError) -> Value {
@@ -34,21 +35,22 @@ extension SyncEngine {
                 try await resumePending()
                 return try await body()
             } catch {
-                // It goes on with the next round: who asked must know.
+                // The next round continues with the link, so the caller must be told.
                 guard let pending = duties.pending, pending != before, case .remote = error else {
                     throw error
                 }
                 throw .membership(.postponed(change(pending).text, because: "\(error)"))
             }
         }
-        // Whatever was changed, there may be something to send or to tell.
+        // Whatever has changed, there may be something to send or to report.
         wakes.wake(.all)
         return value
     }
 
-    /// Makes a link and puts it; who comes second reads the others' links and makes it anew.
+    /// Makes a link and puts it; if another device was faster, reads its links and makes the link again.
     ///
-    /// - Parameter make: Checks what is still to be done, by the links that are known then; nil for nothing.
+    /// - Parameter make: Checks, against the links known at that time, what is still to be done; returns nil
+    ///   if nothing is.
     func link(_ make: () async throws(SyncError) -> PendingLink?) async throws(SyncError) {
         for attempt in 0..<Self.attemptCountMax {
             if attempt > 0 {
@@ -64,7 +66,7 @@ extension SyncEngine {
         throw .membership(.contended)
     }
 
-    /// Puts what was saved, and takes it; false if another link is there.
+    /// Puts the saved link, and appends it to the chain; returns false if another link has its place.
     private func put(_ pending: PendingLink) async throws(SyncError) -> Bool {
         if let name = wrapsName(pending), let wraps = pending.wraps {
             _ = try await putNew(name, wraps)
@@ -93,7 +95,7 @@ extension SyncEngine {
         return isTaken
     }
 
-    /// Puts an object; false if there is one.
+    /// Puts an object; returns false if the name is taken.
     func putNew(_ name: RemoteName, _ bytes: [UInt8]) async throws(SyncError) -> Bool {
         do throws(RemoteError) {
             try await remote.put(name, .memory(bytes), ifAbsent: true)
@@ -112,12 +114,10 @@ extension SyncEngine {
         return layout.wraps(epoch: UInt64(set.record.epoch.number), hash: set.hash.bytes)
     }
 
-    /// Forgets a link whose place another one has taken: it can never appear any more.
-    ///
-    /// Its wraps are deleted.
+    /// Forgets a link whose place another one has taken, and deletes its wraps: it can never become valid.
     private func dropPending() async throws(SyncError) {
         guard let pending = duties.pending else { return }
-        // Those of the link that is there may be the same: it was made here, with older bounds.
+        // The link in its place may name the same set: this device may have made it with older bounds.
         if let name = wrapsName(pending), let set = pending.wraps.flatMap({ try? WrapSet($0) }),
             !chain.state.grants.contains(where: { $0.wraps == set.hash })
         {
@@ -129,7 +129,7 @@ extension SyncEngine {
 
     // MARK: After a crash
 
-    /// Goes on with a link that was begun before a crash, or a failure of the remote.
+    /// Continues with a link that was interrupted by a crash, or by a failure of the remote.
     func resumePending() async throws(SyncError) {
         guard let pending = duties.pending else { return }
         guard let record = try? LinkRecord(pending.link) else { return try await dropPending() }
@@ -155,12 +155,13 @@ extension SyncEngine {
         try await redo(record)
     }
 
-    /// The link with bounds at the commits that are applied here by now, so that what came since it was made counts.
+    /// The link with bounds at the commits applied here by now, so that commits that arrived since it was
+    /// made count.
     ///
-    /// The epoch that it begins is the same, with the same set of wraps: should the older link come to stand there after
-    /// all, nothing is missing.
+    /// It begins the same epoch with the same set of wraps: if the older link turns out to be at the remote
+    /// after all, nothing is missing.
     ///
-    /// - Returns: Nil for one without bounds, and where it can be made no more.
+    /// - Returns: Nil for a link without bounds, or one that can no longer be made.
     private func withPresentBounds(
         _ record: LinkRecord, _ pending: PendingLink
     ) async throws(SyncError) -> PendingLink? {
@@ -175,7 +176,7 @@ extension SyncEngine {
         return PendingLink(link: link, wraps: pending.wraps)
     }
 
-    /// Does once more what a link would have done whose place was taken.
+    /// Repeats the change of a link whose place was taken.
     private func redo(_ record: LinkRecord) async throws(SyncError) {
         let body = record.body
         guard let operation = try? unsafe MemberOperation(code: record.code, body: body.span.bytes) else {
@@ -183,34 +184,35 @@ extension SyncEngine {
         }
         switch operation {
         case .removeMember(let identity, _, _):
-            // Nor is one removed again who came back meanwhile; one who has left is bounded all the same.
+            // A member that has come back in the meantime is not removed again; one that has left is still
+            // bounded.
             let hasComeBack = chain.state.members[identity].map { $0.joined >= record.sequence } ?? false
             try await removeMember(identity, onlyIfLeft: hasComeBack)
         case .changeRole(let identity, let role, _): try await changeRole(of: identity, to: role)
         case .leave(let successor, _): try await leaveVault(successor)
         case .addMember(let identity, _, let role, nil, _):
-            // Who was a member meanwhile, and is none any more, is not brought back.
+            // A user that was a member in the meantime, and no longer is, is not brought back.
             guard !chain.hasChanged(identity, since: record.sequence) else { return }
             try await addMember(identity, role)
-        // A request is still there; what is owed is owed still.
+        // A request is still there; a rotation that is due is still due.
         case .addMember, .createVault, .rotateKey, .memberKeysRolled, .restoreFromBackup: break
         }
     }
 }
 
 extension MemberOperation {
-    /// Whose commits it bounds, and where; nil if it bounds none.
+    /// The identity whose commits it bounds, and the bounds; nil if it bounds none.
     fileprivate var bounded: (identity: IdentityID, bounds: LogBounds)? {
         switch self {
         case .removeMember(let identity, _, let bounds), .memberKeysRolled(let identity, _, let bounds):
             (identity, bounds)
-        // Without the right to write, nothing is to be bounded.
+        // Only a member that loses the right to write needs bounds.
         case .changeRole(let identity, .reader, let bounds): (identity, bounds)
         default: nil
         }
     }
 
-    /// The same with other bounds.
+    /// The same operation with other bounds.
     fileprivate func with(_ bounds: LogBounds) -> MemberOperation {
         switch self {
         case .removeMember(let identity, let start, _): .removeMember(identity, start: start, bounds: bounds)
@@ -222,7 +224,7 @@ extension MemberOperation {
     }
 }
 
-/// A time in nanoseconds; the last one that there is for those that are later.
+/// Converts to nanoseconds; a later time than fits becomes the last one that does.
 func nanoseconds(milliseconds: UInt64) -> Int64 {
     let most = UInt64(Int64.max / 1_000_000)
     return Int64(min(milliseconds, most)) * 1_000_000

@@ -11,8 +11,9 @@ extension SyncEngine {
     /// The most links that are fetched of one identity chain.
     private static let identityLinkCountMax: UInt64 = 1024
 
-    /// Fetches the links of the member chain behind the last one that is known, one after the other: a listing may lag
-    /// behind, an object that is there cannot be denied for long.
+    /// Fetches the links of the member chain after the last known one, one by one.
+    ///
+    /// Does not rely on a listing, which may lag; an existing object cannot be hidden for long.
     func pullMembers() async throws(SyncError) {
         notes.removeAll { if case .memberLink = $0 { true } else { false } }
         var rows: [KeptChange] = []
@@ -21,7 +22,7 @@ extension SyncEngine {
                 let sequence = chain.nextSequence
                 guard try await appendMember(bytes) else { break }
                 rows.append(KeptChange(KeptRow.Key(.memberLink, number: sequence), bytes))
-                // What waited for want of a link may be right now.
+                // A commit that stopped for lack of a link may be valid now.
                 stops = stops.filter { $0.value.problem.isFinal }
                 forgetRestoredForks()
                 guard rows.count >= Self.linkBatchCountMax else { continue }
@@ -29,7 +30,8 @@ extension SyncEngine {
                 rows = []
             }
         } catch {
-            // What was taken is saved: with a gap in what was saved, nothing could be taken up any more.
+            // Links already appended are saved: with a gap among the saved ones, none could be loaded any
+            // more.
             try await save(rows)
             throw error
         }
@@ -51,7 +53,7 @@ extension SyncEngine {
         return bytes
     }
 
-    /// Verifies a link; false if it is not to be had, or not right.
+    /// Verifies and appends a link; returns false if it, or an identity that it names, is missing or invalid.
     private func appendMember(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
         let sequence = chain.nextSequence
         for isLast in [false, true] {
@@ -70,7 +72,7 @@ extension SyncEngine {
         return false
     }
 
-    /// Fetches what is new of an identity, wherever beside the vault it lies.
+    /// Fetches new links of an identity, wherever it is beside the vault.
     func pullIdentity(of identity: IdentityID) async throws(SyncError) {
         if let user = user(of: identity) { return try await pullIdentity(user) }
         let (layout, remote) = (layout, remote)
@@ -88,7 +90,7 @@ extension SyncEngine {
         while known.nextSequence < Self.identityLinkCountMax {
             let sequence = known.nextSequence
             guard let bytes = try await fetchLink(layout.identityLink(user, sequence)) else { break }
-            // What is no link of this identity keeps nobody else from being known.
+            // An object that is not a link of this identity must not keep others from being read.
             guard (try? known.append(bytes)) == .added else { break }
             rows.append(KeptChange(KeptRow.Key(.identityLink, id: user.bytes, number: sequence), bytes))
         }
@@ -99,9 +101,11 @@ extension SyncEngine {
         identities.add(known)
     }
 
-    /// Opens the keys of the present epoch, unless they are open: those that are here may be of a lost side of a fork.
+    /// Opens the current epoch's key, unless it is open; a key that is open may belong to the lost side of a
+    /// fork.
     ///
-    /// - Throws: `.membership` for who is no member any more: it has what it had before, and gets nothing new.
+    /// - Throws: `.membership` for a user that is no longer a member: it keeps what it had, and gets nothing
+    ///   new.
     func openKeys() async throws(SyncError) {
         try checkStanding()
         if keyring == nil { keyring = await setup.keys.keyring() }
@@ -110,7 +114,7 @@ extension SyncEngine {
         try await openWraps()
     }
 
-    /// Opens the wrap of the present epoch's key.
+    /// Opens the wrap of the current epoch's key.
     private func openWraps() async throws(SyncError) {
         guard let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity) else {
             throw .notMember
@@ -126,7 +130,8 @@ extension SyncEngine {
         }
     }
 
-    /// As `openKeys`; who has no wrap sees to it that others have a transient key to make one for.
+    /// Like `openKeys`, but if this user has no wrap, publishes its transient key so that others can make
+    /// one.
     func openKeysOrPublish() async throws(SyncError) {
         do throws(SyncError) { try await openKeys() } catch {
             if case .keys = error { try await publishOwnIdentity() }
@@ -134,7 +139,7 @@ extension SyncEngine {
         }
     }
 
-    /// What commits are checked with.
+    /// A verifier for commits, with the links and keys known now.
     func verifier() throws(SyncError) -> CommitVerifier {
         guard let keyring else { throw .keys(.noWrap) }
         return CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
@@ -142,7 +147,7 @@ extension SyncEngine {
 }
 
 extension RemoteName {
-    /// Whose identity an object beside a vault is of; nil if it is of none.
+    /// The user whose identity the object belongs to; nil if it is not part of an identity.
     var user: UserID? {
         guard segments.count >= 4, segments[2] == "identities" else { return nil }
         return UserID(hexadecimal: String(segments[3]))

@@ -2,17 +2,17 @@ package import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// A change of the members that was begun and is not at the remote yet.
+/// A change of the members that has begun and is not at the remote yet.
 package struct PendingChange: Equatable, Sendable {
-    /// Whom it concerns; nil for a change of the key alone.
+    /// The identity that it concerns; nil for a change of the key alone.
     package let identity: IdentityID?
-    /// What that is called, as far as it is known.
+    /// The identity's name, if known.
     package let name: String?
-    /// What it is, for people.
+    /// A description for the user.
     package let text: String
 }
 
-// What was asked for while the remote could not be written, and is done once it can be.
+// Changes that were requested while the remote could not be written; they are made once it can be.
 extension SyncEngine {
     /// The change of the members that waits for the remote; nil if none does.
     package func pendingChange() async throws(SyncError) -> PendingChange? {
@@ -22,10 +22,10 @@ extension SyncEngine {
         }
     }
 
-    /// Gives up the change of the members that waits for the remote.
+    /// Cancels the change of the members that waits for the remote.
     ///
-    /// Nothing is deleted at the remote: a put that failed may have had its effect, or may have it later. The set of
-    /// wraps that it put stays, and is named if no link names it.
+    /// Deletes nothing at the remote: a put that failed may have succeeded after all, or may yet do so. The
+    /// set of wraps that it put stays, and is reported if no link names it.
     ///
     /// - Throws: `.membership`: `.nothingPending`; `.tookPlace` if the remote has it already.
     package func cancelPendingChange() async throws(SyncError) {
@@ -33,12 +33,12 @@ extension SyncEngine {
             try await load()
             guard let pending = duties.pending else { throw .membership(.nothingPending) }
             publish(.members)
-            // The remote may have taken what it said to have refused.
+            // The remote may have accepted a put that it reported as failed.
             do throws(SyncError) { try await pullMembers() } catch {
                 guard case .remote = error else { throw error }
                 try await reload()
             }
-            // An earlier form of the link, with other bounds, has the same set of wraps.
+            // An earlier version of the link, with other bounds, names the same set of wraps.
             let set = pending.wraps.flatMap { try? WrapSet($0) }
             let tookPlace =
                 chain.links.contains { $0.bytes == pending.link }
@@ -51,7 +51,7 @@ extension SyncEngine {
         wakes.wake(.all)
     }
 
-    /// What a link would do, in words.
+    /// Describes the change that a link would make.
     func change(_ pending: PendingLink) -> PendingChange {
         let operation = MemberOperation(ofLink: pending.link)
         let identity: IdentityID? =

@@ -5,7 +5,7 @@ internal import CofferTrust
 
 // Identities, and the keys that others wrap for.
 extension SyncEngine {
-    /// Fetches objects: those that are there.
+    /// Fetches several objects; those that are absent or too long are left out.
     func fetchAll(
         _ names: [RemoteName], byteCountMax: Int
     ) async throws(SyncError) -> [RemoteName: [UInt8]] {
@@ -20,7 +20,7 @@ extension SyncEngine {
         return fetched
     }
 
-    /// What somebody is called: as it says in its commits, or on its card; else the first words of the fingerprint.
+    /// An identity's name, from its commits or its card, or otherwise the first words of its fingerprint.
     func name(of identity: IdentityID) -> String {
         knownName(of: identity)
             ?? "identity " + Fingerprint(of: identity).words.prefix(3).joined(separator: " ")
@@ -36,12 +36,12 @@ extension SyncEngine {
         identities[identity].map { UserID(low: $0.id.low, high: $0.id.high) }
     }
 
-    /// Those who get wraps of the next epoch's key, with their newest transient keys.
+    /// The members that get wraps of the next epoch's key, with their newest transient keys.
     ///
-    /// Whoever has no transient key that its present identity key has signed is left out: nobody can keep the key from
-    /// being changed by having none. It gets a wrap of a later epoch (`wrapForThoseWithout`).
+    /// A member without a transient key signed by its current identity key is left out, so that nobody can
+    /// block a change of the key by having none. It gets a wrap in a later epoch (`wrapForThoseWithout`).
     ///
-    /// - Throws: `.membership(.noTransientKey)` where this user has none.
+    /// - Throws: `.membership(.noTransientKey)` if this user has none.
     func recipients(without removed: IdentityID?) async throws(SyncError) -> [Recipient] {
         var chains: [IdentityChain] = []
         for member in chain.state.recipients where member.identity != removed {
@@ -64,11 +64,11 @@ extension SyncEngine {
         return recipients
     }
 
-    /// Begins an epoch for members who have no key of the present one, once they have a transient key: they had none when
-    /// it began.
+    /// Begins an epoch for members that had no transient key when the current one began, once they have one.
     ///
-    /// Of the other members the transient keys are fetched and kept, so that whoever deletes them later leaves nobody
-    /// out. What is missing at the storage alone is no reason: a set that says nothing of somebody is in front of it.
+    /// The other members' transient keys are fetched and kept as well, so that deleting them later leaves
+    /// nobody out. A set of wraps that is merely missing at the storage is no reason: this device must have a
+    /// set that has no wrap for the member.
     func wrapForThoseWithout() async throws(SyncError) {
         let chains = chain.state.recipients.compactMap { identities[$0.identity] }
         let keys = try await transientKeys(of: chains)
@@ -83,8 +83,9 @@ extension SyncEngine {
         if isNeeded() { try await rotateKey(while: isNeeded) }
     }
 
-    /// The transient keys to wrap with: the newest of those that were ever seen, so that nobody who has the storage
-    /// can bring up an older one, or keep a key from being changed by deleting them.
+    /// The transient keys to wrap with: for each identity the newest one ever seen.
+    ///
+    /// So the storage can neither bring back an older key, nor block a change of the key by deleting keys.
     func transientKeys(of chains: [IdentityChain]) async throws(SyncError) -> [IdentityID: TransientKey] {
         let names = chains.map { layout.transientKey($0.id) }
         let fetched = try await fetchAll(names, byteCountMax: TransientKeyRecord.byteCount)
@@ -119,12 +120,12 @@ extension SyncEngine {
 
     // MARK: Putting identities beside the vault
 
-    /// Puts an identity chain and a transient key beside the vault, and takes them up.
+    /// Puts an identity chain and a transient key beside the vault, and adds them to what this device knows.
     ///
-    /// Nobody can verify a link that names an identity which the remote does not have: it is put before that.
+    /// This happens before the link that names the identity, which could not be verified without it.
     func publish(_ card: IdentityCard) async throws(SyncError) {
         let user = UserID(low: card.identity.id.low, high: card.identity.id.high)
-        // What the remote has may be newer than the card.
+        // The remote's version may be newer than the card.
         try await pullIdentity(user)
         guard let identity = card.identity.identity, identities.add(card.identity),
             let chain = identities[identity]
@@ -142,12 +143,12 @@ extension SyncEngine {
         try await asking { () async throws(ReplicaError) in try await replica.save(saved) }
     }
 
-    /// Fetches what a listing shows to be new of the identities beside the vault.
+    /// Fetches the links that a listing shows to be new, of identities that are known.
     func pullListedIdentities() async throws(SyncError) {
         var new: Set<UserID> = []
         try await list(layout.identities) { entries in
             for name in entries.map(\.name) where name.segments.count == 6 && name.segments[4] == "chain" {
-                // Only those who are or were members count here.
+                // Only users that are or were members matter here.
                 guard let user = name.user, let known = identityChains[user],
                     let sequence = RemoteLayout.sequence(of: name), sequence >= known.nextSequence
                 else { continue }
@@ -158,7 +159,7 @@ extension SyncEngine {
         for user in new.sorted() { try await pullIdentity(user) }
     }
 
-    /// Sees to it that the remote has this user's identity chain and newest transient key.
+    /// Makes sure that the remote has this user's identity chain and newest transient key.
     @discardableResult
     func publishOwnIdentity() async throws(SyncError) -> IdentityCard? {
         guard let card = await setup.card(), card.identity.identity == ownIdentity else { return nil }
@@ -169,17 +170,20 @@ extension SyncEngine {
         return card
     }
 
-    /// Sees to it that the remote has this user's identity chain and newest transient key, and the member chain the
-    /// identity's present keys; asks the remote once after a start, and once after each change.
+    /// Makes sure that the remote has this user's identity chain and newest transient key, and that the
+    /// member chain names the identity's current keys.
+    ///
+    /// Asks the remote once after a start, and once after each change.
     func publishOwnCard() async throws(SyncError) {
         guard let card = try await publishOwnIdentity() else { return }
-        // Nobody says with an old key that there is a new one.
+        // An old key must not announce a new one.
         guard card.identity.state.current?.signing == setup.keys.author.signing else { return }
         try await recordKeys(of: ownIdentity)
     }
 
-    /// Names in the member chain the keys that an identity's chain has brought, with the commits so far: what is
-    /// signed with older keys from then on does not count.
+    /// Records in the member chain the keys that an identity's chain has added, with the commits so far.
+    ///
+    /// From then on, data signed with older keys does not count.
     func recordKeys(of identity: IdentityID) async throws(SyncError) {
         func isNew() -> Bool {
             guard let member = chain.state.members[identity], let head = identities[identity]?.head else {
@@ -197,14 +201,14 @@ extension SyncEngine {
         }
     }
 
-    /// A link without keys; not taken yet.
+    /// A link without wraps, not yet appended to the chain.
     func link(_ operation: MemberOperation) throws(SyncError) -> [UInt8] {
         try ruling { () throws(TrustError) in
             try chain.link(operation, at: time, by: setup.keys.author.key, knowing: identities)
         }
     }
 
-    /// Fetches and applies all commits, so that none is left out of bounds that could be in them.
+    /// Fetches and applies all commits, so that bounds miss none that they could include.
     func pullAllLogs() async throws(SyncError) {
         if logs.isEmpty, try await takeCheckpoint() { try await load() }
         try await pullLogs(.all)

@@ -6,7 +6,7 @@ internal import CofferTrust
 extension SyncEngine {
     /// Gives a member another role.
     ///
-    /// What a member has written that may write no longer counts up to what is applied here after a fresh pull.
+    /// If the member loses the right to write, its commits count up to those applied here after a fresh pull.
     ///
     /// - Throws: `.membership(.refused)`.
     package func setRole(of identity: IdentityID, to role: Role) async throws(SyncError) {
@@ -19,10 +19,10 @@ extension SyncEngine {
         }
     }
 
-    /// Removes a member, and begins an epoch whose key it does not get: one link.
+    /// Removes a member, and begins an epoch whose key it does not get, in one link.
     ///
-    /// What it has written counts up to what is applied here after a fresh pull; the link says so for each of its
-    /// logs.
+    /// Its commits count up to those applied here after a fresh pull; the link names the last one of each of
+    /// its logs.
     ///
     /// - Throws: `.membership`: `.refused`, `.noTransientKey`, …
     package func remove(_ identity: IdentityID) async throws(SyncError) {
@@ -34,18 +34,18 @@ extension SyncEngine {
         }
     }
 
-    /// Ends this user's membership, once all that was changed here is sent.
+    /// Ends this user's membership, once all changes made here are sent.
     ///
     /// An owner's or admin's device begins the next epoch.
     ///
-    /// - Parameter successor: Who becomes owner where the last owner leaves; left out of the link else.
-    /// - Throws: `.membership(.refused(.lastOwner))` where a successor is needed.
+    /// - Parameter successor: The next owner if the last one leaves; otherwise left out of the link.
+    /// - Throws: `.membership(.refused(.lastOwner))` if a successor is needed.
     package func leave(successor: IdentityID? = nil) async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in
             try await pullAllLogs()
             do throws(SyncError) { try await push() } catch {
                 switch error {
-                // What cannot be sent any more keeps nobody in.
+                // Changes that cannot be sent any more do not keep the user from leaving.
                 case .ownLogEnded, .ownLogForked: break
                 default: throw error
                 }
@@ -64,7 +64,8 @@ extension SyncEngine {
 
     // MARK: Steps
 
-    /// - Parameter onlyIfLeft: Whether to do nothing for who is a member: it may have come back meanwhile.
+    /// - Parameter onlyIfLeft: Whether to do nothing if the identity is a member: it may have come back in
+    ///   the meantime.
     func removeMember(_ identity: IdentityID, onlyIfLeft: Bool = false) async throws(SyncError) {
         try await recordNewKeys(without: identity)
         try await link { () async throws(SyncError) in
@@ -82,11 +83,13 @@ extension SyncEngine {
         }
     }
 
-    /// How long, in milliseconds, this device waits for the commits that one who has left has named: an hour.
+    /// How long this device waits for the commits named by a member that has left, in milliseconds: an hour.
     private static let leftGrace: UInt64 = 3_600_000
 
-    /// Whether who has left can be bounded without taking back what it wrote before: all that it has named is applied
-    /// here, or did not come for long enough since this process first saw that it has left.
+    /// Whether a member that has left can be bounded without taking back what it wrote before.
+    ///
+    /// That is so once all commits that it named are applied here, or have not arrived for long enough since
+    /// this process first noticed that it had left.
     private func isBoundDue(_ identity: IdentityID) -> Bool {
         let now = setup.milliseconds()
         let since = duties.leftSince[identity] ?? now
@@ -99,12 +102,12 @@ extension SyncEngine {
         return true
     }
 
-    /// Says of those who have left by themselves which of their commits count, as for a removal: what they said of that
-    /// themselves could let them write on.
+    /// Bounds the commits of members that have left, as a removal does: the bounds that they stated
+    /// themselves could let them continue to write.
     ///
-    /// The key is changed at once, whoever is bounded later.
+    /// The key is changed at once, even while a bound is not due yet.
     func boundThoseWhoLeft() async throws(SyncError) {
-        // What is applied here of a lost side of a fork is no bound.
+        // Commits applied here from the lost side of a fork must not become bounds.
         guard !hasLostCommits,
             chain.state.left.keys.contains(where: { chain.state.may(ownIdentity, remove: $0) })
         else { return }
@@ -115,7 +118,7 @@ extension SyncEngine {
         for identity in chain.state.left.keys.sorted() where chain.state.may(ownIdentity, remove: identity) {
             guard isBoundDue(identity) else { continue }
             do throws(SyncError) { try await removeMember(identity, onlyIfLeft: true) } catch {
-                // The round goes on as far as it can, and says itself what is wrong with the remote.
+                // The round continues as far as it can, and reports the remote's failure itself.
                 guard case .remote = error else { throw error }
                 return try await reload()
             }
@@ -144,7 +147,7 @@ extension SyncEngine {
                 return PendingLink(link: try link(.leave(successor: heir, bounds: bounds)))
             }
         } catch {
-            // Which is what was wanted.
+            // The user has left, as intended.
             guard error == .membership(.left) else { throw error }
         }
     }
@@ -169,7 +172,7 @@ extension SyncEngine {
         return keyring
     }
 
-    /// Records the keys of members whose identity chains have brought others: wraps are made for the newest ones only.
+    /// Records members' new keys from their identity chains: wraps are made for the newest keys only.
     private func recordNewKeys(without removed: IdentityID?) async throws(SyncError) {
         try await pullListedIdentities()
         for member in chain.state.recipients where member.identity != removed {

@@ -3,40 +3,41 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// A signed object that this device has, and where it belongs.
+/// A signed object that this device has, and its name at the remote.
 private struct KeptObject: Sendable {
     let name: RemoteName
     let bytes: [UInt8]
 }
 
-/// What the remote has in the place of such an object.
+/// What the remote has in place of such an object.
 private struct LostObject: Sendable {
     let object: KeptObject
     let found: Fetched
 
     var isAbsent: Bool { found == .absent }
-    /// What is there; nil where nothing is, or too much of it.
+    /// The object there; nil if there is none, or it is too long.
     var bytes: [UInt8]? { if case .bytes(let bytes) = found { bytes } else { nil } }
 }
 
-/// Kinds of objects that are compared with the remote, some of them at each inspection.
+/// Kinds of objects that are compared with the remote, a few at each inspection.
 enum ComparedKind: Hashable, Sendable {
     case links, lostLinks, identities, lostIdentities, wraps, lostWraps
 }
 
-// Signed objects that the remote has lost, or has something else in place of: whoever holds one puts it again. Each is
-// checked by whoever reads it, so it does not matter who puts it.
+// Signed objects that the remote has lost or replaced: each device that has one puts it back. Readers check
+// every object, so it does not matter which device does that.
 extension SyncEngine {
-    /// The most objects of a kind that are put again in one round.
+    /// The most objects of a kind that are put back in one round.
     private static let putAgainCountMax = 64
-    /// How many objects of a kind that seem to be there are compared in one round.
+    /// The most objects of a kind that are compared in one round although a listing shows them.
     private static let comparedCountMax = 32
 
     // MARK: Links of the member chain
 
-    /// Puts links again that the remote does not have, or has something else in place of.
+    /// Puts back links that the remote lacks, or has other bytes in place of.
     ///
-    /// - Parameter last: Those at the end of the chain, in order; the one in front of them is the same there.
+    /// - Parameter last: Links at the end of the chain, in order; the one before them is the same at the
+    ///   remote.
     func putLinksAgain(_ last: [LinkRecord]) async throws(SyncError) {
         let (layout, remote, chain) = (layout, remote, chain)
         let isBroken = try await reaching { () async throws(RemoteError) in
@@ -54,7 +55,7 @@ extension SyncEngine {
         let compared = toCompare(middle, listed, .links, .lostLinks) + last.map(kept)
         for lost in try await differing(compared, byteCountMax: LinkRecord.byteCountMax) {
             guard let link = links[lost.object.name] else { continue }
-            // Another link of this vault is another history, which is not overwritten.
+            // A different link of this vault is part of another history, which is not overwritten.
             if let found = lost.bytes, chain.isLink(found, at: link.sequence) {
                 switch try await problem(of: found) {
                 case .fork(let fork):
@@ -74,7 +75,7 @@ extension SyncEngine {
 
     // MARK: Identities
 
-    /// Puts links and transient keys of members again that the remote does not have, or has something else in place of.
+    /// Puts back members' links and transient keys that the remote lacks, or has other bytes in place of.
     func putIdentitiesAgain() async throws(SyncError) {
         let listed = try await sizes(below: layout.identities) { [identityChains] name in
             name.user.map { identityChains[$0] != nil } ?? false
@@ -97,7 +98,8 @@ extension SyncEngine {
             guard let user = lost.object.name.user, let identity = identityChains[user],
                 let id = identity.identity
             else { continue }
-            // Another key of that identity is a newer one, or has its turn; another link is another history.
+            // A different key of that identity is newer, or gets its turn; a different link is part of
+            // another history.
             if let found = lost.bytes,
                 isTransientKey(found, of: identity) || isFork(found, of: lost.object, identity)
             {
@@ -112,7 +114,7 @@ extension SyncEngine {
         (try? TransientKey(bytes, of: identity)) != nil
     }
 
-    /// Whether some bytes in a link's place are a link there that the identity's keys have signed.
+    /// Whether the bytes are a different link in the same place that the identity's keys have signed.
     private func isFork(_ bytes: [UInt8], of object: KeptObject, _ identity: IdentityChain) -> Bool {
         var copy = identity
         do throws(TrustError) { try copy.append(bytes) } catch {
@@ -123,12 +125,13 @@ extension SyncEngine {
 
     // MARK: Wraps
 
-    /// The most sets of wraps of members who were added that are kept.
+    /// The most sets of wraps kept for members that were added.
     private static let keptWrapsCountMax = 1024
 
-    /// Keeps sets of wraps that links of the present epoch name, and forgets those of earlier ones.
+    /// Keeps sets of wraps that links of the current epoch name, and forgets those of earlier ones.
     ///
-    /// Who signs links may name any sets: of those that add members only such are kept as have nothing else in them.
+    /// A signer of links can name any set. So a set for added members is kept only if it contains nothing
+    /// else.
     func keepWraps(_ sets: [WrapSet]) async throws(SyncError) {
         let grants = Dictionary(chain.state.grants.map { ($0.wraps, $0) }) { first, _ in first }
         let first = chain.state.grants.first?.wraps
@@ -153,9 +156,9 @@ extension SyncEngine {
         for hash in old { duties.keptWraps[hash] = nil }
     }
 
-    /// Puts sets of wraps again that the remote has lost, or has something else in place of.
+    /// Puts back sets of wraps that the remote has lost, or has other bytes in place of.
     ///
-    /// - Parameter listed: What a listing has, with sizes.
+    /// - Parameter listed: The names in a listing, with sizes.
     func putWrapsAgain(_ listed: [RemoteName: Int]) async throws(SyncError) {
         guard let epoch = chain.state.epoch else { return }
         var links: [RemoteName: UInt64] = [:]
@@ -168,17 +171,17 @@ extension SyncEngine {
         }
         objects.sort { $0.name < $1.name }
         let compared = toCompare(objects, listed, .wraps, .lostWraps)
-        // Its name is the hash of a set: other bytes are none that somebody wants, least of all more of them.
+        // The name is the hash of the set, so other bytes are useless, and more of them all the more.
         let byteCountMax = compared.map(\.bytes.count).max() ?? 0
         for lost in try await differing(compared, byteCountMax: byteCountMax) {
             guard try await putAgain(lost) else { return }
-            note(.membership(.putAgain("the keys that link \(links[lost.object.name] ?? 0) gives")))
+            note(.membership(.putAgain("the vault keys granted by link \(links[lost.object.name] ?? 0)")))
         }
     }
 
     // MARK: Comparing
 
-    /// The most names of a listing that are remembered.
+    /// The most names of a listing that are kept in memory.
     private static let listedCountMax = 1 << 20
 
     /// The objects below a prefix, with their sizes.
@@ -193,9 +196,10 @@ extension SyncEngine {
         return listed
     }
 
-    /// Which of some objects are compared in this round.
+    /// The objects to compare in this round.
     ///
-    /// Those that a listing does not have, or with another size; and a few of the others. All have their turn.
+    /// Mostly those that a listing lacks or shows with another size, and a few of the others. Every object
+    /// gets its turn.
     ///
     /// - Parameter objects: In the order of their names.
     private func toCompare(
@@ -214,7 +218,7 @@ extension SyncEngine {
         return Array(some)
     }
 
-    /// The objects that the remote has something else in place of, or nothing.
+    /// The objects that the remote lacks, or has other bytes in place of.
     private func differing(
         _ objects: [KeptObject], byteCountMax: Int
     ) async throws(SyncError) -> [LostObject] {
@@ -229,7 +233,7 @@ extension SyncEngine {
         return lost
     }
 
-    /// Puts an object; false where this user may put nothing.
+    /// Puts an object; returns false if this user may not write to the remote, or it is full.
     private func putAgain(_ lost: LostObject) async throws(SyncError) -> Bool {
         do throws(RemoteError) {
             try await remote.put(lost.object.name, .memory(lost.object.bytes), ifAbsent: lost.isAbsent)
@@ -245,10 +249,10 @@ extension SyncEngine {
 }
 
 extension MemberLedger.Grant {
-    /// The most bytes of a wrap of any suite, with all that belongs to it.
+    /// The most bytes of one wrap of any suite, with its share of the set.
     private static let wrapByteCountMax = 4096
 
-    /// Whether a set has wraps for those alone who are to have them, and nothing that only takes room.
+    /// Whether a set has wraps only for the members that the link grants keys to, and no padding.
     fileprivate func fits(_ set: WrapSet) -> Bool {
         set.record.wraps.allSatisfy { identities.contains($0.identity) }
             && set.record.bytes.count <= Self.wrapByteCountMax * max(1, identities.count)

@@ -3,13 +3,15 @@ package import CofferTrust
 internal import CofferCrypto
 internal import CofferRemote
 
-// A local vault becomes a shared one.
+// Turns a local vault into a shared one.
 extension SyncEngine {
-    /// Publishes the vault: the format marker, this user's identity, and link 0 with the wrap of its key.
+    /// Publishes the vault: the format marker, this user's identity, and link 0 with the wrap of the vault's
+    /// key.
     ///
-    /// Does nothing where that was done before; goes on where it was broken off. The next round sends what is in it.
+    /// Does nothing if this was done before, and continues if it was interrupted. The next round sends the
+    /// vault's contents.
     ///
-    /// - Parameter key: The vault's present key, which becomes epoch 1's.
+    /// - Parameter key: The vault's current key, which becomes the key of epoch 1.
     /// - Throws: `.membership`: `.noIdentity`, `.taken`, `.identityForked`.
     package func share(_ key: EpochKey) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
@@ -39,7 +41,8 @@ extension SyncEngine {
         wakes.wake(.all)
     }
 
-    /// Checks that a first link which the remote has is this user's, for this key; before anything of it is taken.
+    /// Checks that a first link at the remote is by this user, for this key, before anything of it is
+    /// accepted.
     private func checkFirstLink(_ key: EpochKey) async throws(SyncError) {
         guard let bytes = try await fetchLink(layout.member(0)) else { return }
         guard let record = try? LinkRecord(bytes) else { throw .membership(.blocked(link: 0)) }
@@ -50,7 +53,7 @@ extension SyncEngine {
         }
     }
 
-    /// Fetches the links that there are; there may be none yet.
+    /// Fetches the links that the remote has, if any.
     private func pullFirstMembers() async throws(SyncError) {
         do throws(SyncError) { try await pullMembers() } catch {
             guard error == .noMembers else { throw error }

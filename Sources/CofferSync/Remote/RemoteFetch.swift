@@ -1,21 +1,21 @@
 internal import CofferRemote
 
-/// What became of a fetch.
+/// The result of a fetch.
 enum Fetched: Equatable, Sendable {
     case bytes([UInt8])
     case absent
-    /// It has more bytes than it may have; only the first ones were read.
+    /// The object is longer than the caller allows; only its first bytes were read.
     case tooLong(byteCount: Int)
 }
 
 extension RemoteBackend {
-    /// Reads an object, unless it is too long.
+    /// Reads a whole object, unless it is too long.
     ///
-    /// - Parameter byteCountMax: The most bytes that it may have.
+    /// - Parameter byteCountMax: The most bytes that the object may have.
     func fetch(_ name: RemoteName, byteCountMax: Int) async throws(RemoteError) -> Fetched {
         var bytes: [UInt8] = []
         while true {
-            // Most objects are short; of one that is too long, no more than this is read.
+            // Most objects are short. Of one that is too long, only the first part is read.
             let step = min(limits.rangeByteCountMax, bytes.isEmpty ? 256 << 10 : 4 << 20)
             let content: RemoteContent
             do throws(RemoteError) {
@@ -28,17 +28,17 @@ extension RemoteBackend {
                 return .tooLong(byteCount: content.objectByteCount)
             }
             bytes += content.bytes
-            // What is shorter than it says is found out by whoever reads it.
+            // The caller's decoder detects an object that is shorter than it claims.
             if bytes.count >= content.objectByteCount || content.bytes.isEmpty { return .bytes(bytes) }
         }
     }
 
-    /// Reads objects, as many at once as the remote likes.
+    /// Reads several objects, as many in parallel as the remote allows.
     ///
     /// - Parameters:
-    ///   - keys: What stands for the objects here; each once.
-    ///   - name: An object's name.
-    ///   - byteCountMax: The most bytes that each of them may have.
+    ///   - keys: Stand for the objects, each once.
+    ///   - name: Returns the name of a key's object.
+    ///   - byteCountMax: The most bytes that each object may have.
     func fetchAll<Key: Hashable & Sendable>(
         _ keys: [Key], named name: @escaping @Sendable (Key) -> RemoteName, byteCountMax: Int
     ) async -> [Key: Result<Fetched, RemoteError>] {
@@ -66,7 +66,7 @@ extension RemoteBackend {
         }
     }
 
-    /// Whether there is an object.
+    /// Whether the object exists.
     func has(_ name: RemoteName) async throws(RemoteError) -> Bool {
         do throws(RemoteError) {
             _ = try await get(name, 0..<1)

@@ -14,14 +14,14 @@ package struct RemoteFormat: Equatable, Sendable {
     package static let byteCount = 28
     private static let magic: StaticString = "COFFERRV"
 
-    /// The vault.
+    /// The vault's id.
     package let vault: VaultID
 
     package init(vault: VaultID) {
         self.vault = vault
     }
 
-    /// The bytes.
+    /// The encoded record.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
         writer.header(Self.magic, version: Self.version)
@@ -29,7 +29,7 @@ package struct RemoteFormat: Equatable, Sendable {
         return writer.finish()
     }
 
-    /// Reads the bytes.
+    /// Decodes a record.
     ///
     /// - Throws: any `FormatError`.
     package init(_ bytes: [UInt8]) throws(FormatError) {

@@ -2,11 +2,11 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// How a listing goes on behind a page.
+/// How a listing continues after a page.
 enum ListingStep {
     /// With the next page.
     case next
-    /// Behind a name, if that is behind the page.
+    /// After this name, if the page ends before it.
     case behind(RemoteName)
     /// Not at all.
     case enough
@@ -18,12 +18,12 @@ private let pageCountMax = 10_000
 extension RemoteBackend {
     /// Lists the objects below a prefix, page by page.
     ///
-    /// A storage that lists in circles, or without end, is found out: this ends. What a body keeps of the entries is for
-    /// the body to bound.
+    /// Ends even if the storage lists in circles or without end: it then throws. The body must bound what it
+    /// keeps of the entries.
     ///
     /// - Parameters:
-    ///   - start: The name that it begins behind; nil for the first one.
-    ///   - body: Takes the entries of a page.
+    ///   - start: The listing begins after this name; nil for the beginning.
+    ///   - body: Receives the entries of each page.
     func list(
         _ prefix: RemotePrefix, behind start: RemoteName? = nil,
         isolation: isolated (any Actor)? = #isolation,
@@ -34,7 +34,7 @@ extension RemoteBackend {
             let page = try await list(prefix, after: after)
             let step = body(page.entries.filter { prefix.contains($0.name) })
             guard let next = page.next else { return }
-            // A listing that goes back would have no end.
+            // A listing that goes back would never end.
             if let after, next <= after { throw .failed("a listing goes back") }
             switch step {
             case .next: after = next
@@ -47,11 +47,12 @@ extension RemoteBackend {
 }
 
 extension RemoteBackend {
-    /// The most links behind a gap that are looked at.
+    /// The most links after a gap that are examined.
     private static var linkCountMax: Int { 16 }
 
-    /// Whether there are links of a member chain behind one that is missing, by whoever may change members, as far as
-    /// the chain is known.
+    /// Whether the remote lacks the next link of a member chain but has later ones.
+    ///
+    /// Only links by members who, as far as the chain is known, may change members count.
     func hasLinks(behind chain: MemberChain, _ layout: RemoteLayout) async throws(RemoteError) -> Bool {
         let next = chain.nextSequence
         var later: [UInt64] = []
@@ -62,7 +63,7 @@ extension RemoteBackend {
         for sequence in later.prefix(Self.linkCountMax) {
             let fetched = try await fetch(layout.member(sequence), byteCountMax: LinkRecord.byteCountMax)
             guard case .bytes(let bytes) = fetched, chain.mayHaveLink(bytes, at: sequence) else { continue }
-            // Unless the missing one has just come.
+            // The missing link may have arrived by now.
             return try await !has(layout.member(next))
         }
         return false
@@ -70,7 +71,7 @@ extension RemoteBackend {
 }
 
 extension SyncEngine {
-    /// Lists the objects below a prefix, in the words of this layer.
+    /// Lists the objects below a prefix, and throws this layer's errors.
     func list(_ prefix: RemotePrefix, _ body: ([RemotePage.Entry]) -> ListingStep) async throws(SyncError) {
         try await reaching { () async throws(RemoteError) in try await remote.list(prefix, body) }
     }
