@@ -17,7 +17,7 @@ struct AccessList: Equatable {
         let tag: Tag
         /// Read 4, write 2, execute 1.
         var permissions: UInt16
-        /// Of a named user or group.
+        /// The id of a named user or group.
         let id: UInt32
     }
 
@@ -25,7 +25,7 @@ struct AccessList: Equatable {
 
     private static let version: UInt32 = 2
 
-    /// Reads the value of an attribute; nil if it is not a valid list.
+    /// Decodes the value of an attribute; nil if it is not a valid list.
     init?(_ bytes: [UInt8]) {
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
@@ -74,7 +74,7 @@ struct AccessList: Equatable {
         }
     }
 
-    /// Whether the nine permission bits say as much.
+    /// Whether the nine permission bits express the whole list.
     var isPlain: Bool {
         entries.allSatisfy { [.owner, .group, .other].contains($0.tag) }
     }
@@ -86,15 +86,15 @@ struct AccessList: Equatable {
         return owner << 6 | group << 3 | UInt32(permissions(.other) ?? 0)
     }
 
-    /// Follows a chmod(2).
+    /// Changes the list as chmod(2) does.
     mutating func apply(mode: UInt32) {
         set(.owner, UInt16(mode >> 6 & 7))
         set(permissions(.mask) == nil ? .group : .mask, UInt16(mode >> 3 & 7))
         set(.other, UInt16(mode & 7))
     }
 
-    /// Becomes the access list of a new item, from the default list of its directory: what the creator's
-    /// mode does not allow goes.
+    /// Turns a directory's default list into the access list of a new item: removes the permissions that the
+    /// creator's mode does not allow.
     mutating func restrict(to mode: UInt32) {
         apply(mode: self.mode & mode)
     }

@@ -1,20 +1,20 @@
 internal import CofferStore
 
-/// What stat(2) tells of an item.
+/// The result of stat(2) for an item.
 package struct Attributes: Sendable, Equatable {
     /// The item's number in its vault.
     package var number: Int64
     /// Type and permissions, as st_mode.
     package var mode: UInt32
-    /// Names that lead to it; for a directory 2 and one for each directory in it.
+    /// The number of names that lead to it; for a directory, 2 plus the number of directories in it.
     package var links: UInt32
     /// The owner, as st_uid.
     package var user: UInt32
     /// The group, as st_gid.
     package var group: UInt32
-    /// Bytes of content.
+    /// The size of the content in bytes.
     package var size: Int64
-    /// Bytes of content that are not holes.
+    /// The size of the content without holes, in bytes.
     package var allocated: Int64
     /// As st_rdev.
     package var device: UInt64
@@ -39,7 +39,7 @@ package struct Attributes: Sendable, Equatable {
         changed = row.changed
     }
 
-    /// The type in `mode`; nil if it has none that is known.
+    /// The type in `mode`; nil if it is unknown.
     package var type: FileType? { FileType(mode: mode) }
 }
 
@@ -53,34 +53,34 @@ package enum FileType: UInt8, Sendable {
     case symbolicLink = 10
     case socket = 12
 
-    /// The type in a st_mode.
+    /// The type in st_mode; nil if it is unknown.
     package init?(mode: UInt32) {
         self.init(rawValue: UInt8(truncatingIfNeeded: mode >> 12 & 15))
     }
 
-    /// The type's bits of st_mode.
+    /// The type bits of st_mode.
     package var modeBits: UInt32 { UInt32(rawValue) << 12 }
 }
 
-/// Permission bits that have a meaning of their own; as in inode(7).
+/// Permission bits with a meaning of their own, as in inode(7).
 package enum ModeBits {
     /// Set-user-id.
     package static let setUser: UInt32 = 0o4000
-    /// Set-group-id; on a directory, what is made in it gets its group.
+    /// Set-group-id; on a directory, new items in it get its group.
     package static let setGroup: UInt32 = 0o2000
-    /// Execution by the group, without which set-group-id is no privilege.
+    /// Execution by the group; without it, set-group-id grants no privilege.
     package static let groupExecute: UInt32 = 0o010
-    /// All bits of st_mode but the type.
+    /// All bits of st_mode except the type.
     package static let permissions: UInt32 = 0o7777
 }
 
-/// Who asks.
+/// The user who makes a request.
 package struct Caller: Sendable {
-    /// The user id, which owns what the caller makes.
+    /// The user id; it owns new items.
     package let user: UInt32
-    /// The group id, for what the caller makes outside of set-group-id directories.
+    /// The group id of new items outside set-group-id directories.
     package let group: UInt32
-    /// Permissions that new items do not get, where the directory has no default ACL.
+    /// Permissions that new items do not get, unless the directory has a default ACL.
     package let umask: UInt32
 
     package init(user: UInt32, group: UInt32, umask: UInt32) {
@@ -90,30 +90,30 @@ package struct Caller: Sendable {
     }
 }
 
-/// Which attributes to change, and to what; nil leaves one as it is.
+/// Changes of attributes; nil leaves an attribute as it is.
 package struct AttributeChanges: Sendable {
-    /// What a time is set to.
+    /// A new value of a time.
     package enum Time: Sendable {
         case now
         /// Nanoseconds since 1970.
         case at(Int64)
     }
 
-    /// The permissions; bits of the type are ignored.
+    /// The permissions; type bits are ignored.
     package var mode: UInt32?
     /// The owner.
     package var user: UInt32?
     /// The group.
     package var group: UInt32?
-    /// Bytes of content; what a larger size adds is a hole.
+    /// The size of the content in bytes; growing adds a hole.
     package var size: Int64?
     /// The time of access.
     package var accessed: Time?
     /// The time of modification.
     package var modified: Time?
-    /// The time of change; now if it is nil.
+    /// The time of change; nil means now.
     package var changed: Time?
-    /// Whether set-user-id, set-group-id and file capabilities are to go, as after a write.
+    /// Whether to remove set-user-id, set-group-id, and file capabilities, as a write does.
     package var dropPrivileges = false
 
     /// No change.
@@ -121,7 +121,7 @@ package struct AttributeChanges: Sendable {
 }
 
 extension Attributes {
-    /// Of the root of a mount, which holds `vaultCount` vaults.
+    /// The attributes of a mount's root, which contains `vaultCount` vaults.
     package init(root vaultCount: UInt32, user: UInt32, group: UInt32, changed: Int64) {
         number = 1
         mode = FileType.directory.modeBits | 0o755

@@ -2,29 +2,29 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// What one thread needs to seal or open content; borrowed from a pool, and kept between operations.
+/// The cipher and buffers that one thread needs to seal or open content; borrowed from a pool, and reused.
 final class ContentBuffers {
     let cipher = LibcryptoBlockCipher()
-    /// Of the item at hand.
+    /// The key of the current item.
     var itemKey = SymmetricKey<ItemRole>.zero()
     /// How scattered reads wait for the disk.
     let reads = PolledReads()
-    /// Room for a sealed extent, with a page to spare.
+    /// Space for a sealed extent, plus two pages.
     let sealed = AlignedBuffer(count: ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax) + 8192)
-    /// Room for one block in the clear.
+    /// Space for the plaintext of one block.
     let block = AlignedBuffer(count: ExtentLayout.blockByteCount)
 }
 
-/// Buffers that are not in use.
+/// A pool of unused buffers.
 final class BufferPool: Sendable {
     private let free = Condition([ContentBuffers]())
 
-    /// Buffers for the caller alone, until they are given back.
+    /// Takes buffers, for the caller alone until it gives them back.
     func take() -> ContentBuffers {
         free.withLock { $0.popLast() } ?? ContentBuffers()
     }
 
-    /// Takes buffers back and forgets the key that was in them.
+    /// Returns buffers to the pool and wipes the key in them.
     func giveBack(_ buffers: ContentBuffers) {
         buffers.cipher.end()
         buffers.itemKey.forget()

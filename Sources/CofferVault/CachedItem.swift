@@ -1,20 +1,22 @@
 internal import CofferStore
 internal import CofferSystem
 
-/// An item in memory; what was changed is written to the index with the next commit.
+/// An item in memory; the next commit writes its changes to the index.
 final class CachedItem {
     var row: ItemRow
-    /// The hash of the row that the index has; nil if it has none yet.
+    /// The hash of the row in the index; nil if there is none yet.
     var stored: RowHash?
-    /// Whether what is unsent of it is noted already: in the index's table, or by a record of the journal that
-    /// says that it was made.
+    /// Whether its unsent state is already recorded: in the index's table, or by a journal record that says
+    /// that the item was created.
     var isMarked = false
-    /// When its content was last written while it was in memory; the times in the row may come later.
+    /// When its content was last written while it was in memory; the times in the row may follow
+    /// later.
     var written: Int64 = 0
 
     /// Whether a program on this device wrote to it within the last minute, and may be about to append.
     ///
-    /// Bytes that are added to its inode at that instant could be overwritten: both would write at the old end.
+    /// Bytes that were added to the inode at that moment could be overwritten: both writers would write at
+    /// the old end.
     var wasWrittenLately: Bool { abs(Clock.realTime - written) < 60_000_000_000 }
 
     init(_ row: ItemRow, stored: RowHash?) {

@@ -2,7 +2,7 @@ package import CofferFacts
 package import CofferFormat
 package import CofferStore
 
-/// Why an operation on a vault failed, as a fact; CofferFUSE turns each into its errno.
+/// Why an operation on a vault failed, as a fact; CofferFUSE maps each case to an errno.
 package enum FileSystemError: Error {
     case notFound
     case alreadyExists
@@ -25,34 +25,34 @@ package enum FileSystemError: Error {
     case notSupported
     case beyondEnd
     case stale
-    /// Bytes on disk are not what was written; `place` names them.
+    /// Bytes on disk are not those that were written; `place` names them.
     case damaged(place: String)
-    /// What is on a remote alone cannot be had from there for now.
+    /// Content that is only on a remote cannot be fetched at present.
     case unreachable(reason: String)
-    /// The remote answers, and does not have all of a pack, or not yet.
+    /// The remote answers, but a pack has not completely arrived there, or never will.
     case notArrived(PackID)
     /// A remote did not answer in time.
     case timedOut
-    /// It is sealed under an epoch whose keys this device does not have, or not yet.
+    /// The data is sealed under an epoch whose keys this device lacks, possibly only for now.
     case keyMissing(Epoch)
-    /// A commit of this device could not be sealed; no program's request gets this.
+    /// A commit of this device could not be sealed; requests of programs never fail with this error.
     case notSealed(SealingError)
     /// The disk or the index failed.
     case store(StoreError)
 
-    /// A phrase for people.
+    /// A phrase for users.
     package var summary: String {
         switch self {
         case .damaged(let place): "\(place) is damaged"
         case .store(let error): "\(error)"
         case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"
-        case .notArrived(.nowhere): "what says where it is at the remote has not arrived there"
+        case .notArrived(.nowhere): "the description of its content has not arrived at the remote"
         case .notArrived(let pack):
-            "it is not on this device, and remote pack \(pack), which has it, has not arrived at the remote"
+            "it is not on this device, and remote pack \(pack) with it has not arrived at the remote"
         case .timedOut: "it is not on this device, and the remote does not answer"
         case .keyMissing(let epoch):
             "it is sealed with keys of epoch \(epoch.number) that this device does not have"
-        case .readOnly: "the vaults can only be read: they are mounted so, or writing has stopped"
+        case .readOnly: "the vaults are read-only: they were mounted so, or writing has stopped"
         case .noSpace: "no space left on the disk that holds the profile"
         default: "\(self)"
         }
@@ -69,12 +69,12 @@ package enum FileSystemError: Error {
     }
 }
 
-/// Runs calls of a commit recorder and turns what they throw into the vault's errors.
+/// Runs calls of a commit recorder and turns their errors into the vault's.
 func sealing<Result>(_ body: () throws(SealingError) -> Result) throws(FileSystemError) -> Result {
     do throws(SealingError) { return try body() } catch { throw .notSealed(error) }
 }
 
-/// Runs calls of the store and turns what they throw into the vault's errors.
+/// Runs calls of the store and turns their errors into the vault's.
 @inline(__always)
 func storing<Result>(_ body: () throws(StoreError) -> Result) throws(FileSystemError) -> Result {
     do throws(StoreError) {

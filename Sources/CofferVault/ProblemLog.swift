@@ -1,23 +1,23 @@
 package import CofferFormat
 internal import CofferSystem
 
-/// What went wrong lately, for `coffer status`; names of files stay in memory and reach no system log.
+/// Recent problems, for `coffer status`; names of files stay in memory and reach no system log.
 package final class ProblemLog: Sendable {
-    /// One thing that went wrong.
+    /// One problem.
     package struct Problem: Sendable, Equatable {
         /// Nanoseconds since 1970.
         package let time: Int64
         /// A sentence; may name files.
         package let text: String
-        /// What it is about, where that may come right by itself.
+        /// What the problem is about, if it may go away by itself.
         var subject: Subject?
     }
 
-    /// Something that may come right by itself, and then is no problem any more.
+    /// The subject of a problem that may go away by itself.
     package enum Subject: Hashable, Sendable {
-        /// The content of a file, by its vault and number, that is at a remote only.
+        /// The content of a file that is only on a remote, by vault and item number.
         case content(VaultID, Int64)
-        /// What says where the content of a file is at a remote, by its vault and number.
+        /// The description of a file's content on a remote, by vault and item number.
         case pages(VaultID, Int64)
         /// A remote pack.
         case remotePack(PackID)
@@ -27,12 +27,12 @@ package final class ProblemLog: Sendable {
     private let problems = Condition([Problem]())
     private let report: @Sendable (String) -> Void
 
-    /// - Parameter report: Told of each new problem, at once.
+    /// - Parameter report: Called at once with each new problem.
     package init(report: @escaping @Sendable (String) -> Void = { _ in }) {
         self.report = report
     }
 
-    /// Takes note of a problem; the same one twice in a row counts once.
+    /// Adds a problem; repeating the latest one does nothing.
     package func add(_ text: String) {
         let isNew = problems.withLock { problems in
             if problems.last?.text == text { return false }
@@ -42,7 +42,7 @@ package final class ProblemLog: Sendable {
         if isNew { report(text) }
     }
 
-    /// Takes note of a problem that may come right by itself; of a subject there is one.
+    /// Adds a problem that may go away by itself; it replaces an earlier one about the same subject.
     package func add(_ text: String, about subject: Subject) {
         let isNew = problems.withLock { problems in
             let known = problems.firstIndex { $0.subject == subject }
@@ -54,7 +54,7 @@ package final class ProblemLog: Sendable {
         if isNew { report(text) }
     }
 
-    /// Lets go of a problem that is none any more.
+    /// Removes a problem that no longer exists.
     package func remove(about subject: Subject) {
         problems.withLock { $0.removeAll { $0.subject == subject } }
     }

@@ -1,9 +1,9 @@
 internal import CofferStore
 internal import CofferSystem
 
-/// What the two background threads of a vault wait for.
+/// The work of a vault's two background threads.
 ///
-/// They sleep as long as nothing changes.
+/// The threads sleep while nothing changes.
 final class Upkeep: Sendable {
     struct Work {
         var hasChanges = false
@@ -15,14 +15,14 @@ final class Upkeep: Sendable {
         var threads: [Thread] = []
     }
 
-    /// Rows to write at which a commit does not wait for its second to be over.
+    /// The number of rows at which a commit does not wait for the end of its second.
     private static let urgentChangeCount = 20_000
 
     private static let breath: Int64 = 1_000_000
 
     let work = Condition(Work())
 
-    /// Says that there is something to commit.
+    /// Records that there is something to commit.
     func note(changes: Int) {
         let isUrgent = changes >= Self.urgentChangeCount
         let wakes = work.withLock { work in
@@ -34,7 +34,7 @@ final class Upkeep: Sendable {
         if wakes { work.update { _ in } }
     }
 
-    /// Says that there is something to tidy up, at once or when there is time.
+    /// Records that there is upkeep to do: at once, or when there is time.
     func noteUpkeep(isUrgent: Bool) {
         let wakes = work.withLock { work in
             let wakes = isUrgent ? !work.upkeepIsUrgent : !work.needsUpkeep
@@ -45,15 +45,15 @@ final class Upkeep: Sendable {
         if wakes { work.update { _ in } }
     }
 
-    /// Leaves an item without a name to be taken apart.
+    /// Leaves the removal of an item without a name to the upkeep thread.
     func release(_ number: Int64) {
         work.update { $0.released.append(number) }
     }
 
-    /// Whether the threads are to end.
+    /// Whether the threads should end.
     var isStopped: Bool { work.withLock { $0.isStopped } }
 
-    /// Lets others have the disk and the lock for a moment.
+    /// Pauses briefly, so that other threads can use the disk and the lock.
     func pause() {
         _ = work.wait(nanoseconds: Self.breath) { $0.isStopped ? true : nil }
     }
@@ -72,7 +72,7 @@ final class Upkeep: Sendable {
 extension Vault {
     private static let second: Int64 = 1_000_000_000
 
-    /// Starts the threads that commit each second and tidy up.
+    /// Starts the threads that commit once a second and do the upkeep.
     package func start() throws(FileSystemError) {
         guard !isReadOnly else { return }
         reserveNumbers()
@@ -107,9 +107,9 @@ extension Vault {
         }
     }
 
-    /// Waits for something to tidy up, and then, unless that is urgent, for the files to come to rest.
+    /// Waits for upkeep to do and then, unless that is urgent, until files have been left alone for a while.
     ///
-    /// - Returns: Items to take apart; nil when the thread is to end.
+    /// - Returns: Items to remove; nil if the thread should end.
     private func nextUpkeep() -> [Int64]? {
         _ = upkeep.work.wait { $0.isStopped || $0.needsUpkeep || !$0.released.isEmpty ? true : nil }
         _ = upkeep.work.wait(nanoseconds: Compaction.quiet) {
@@ -129,7 +129,7 @@ extension Vault {
     private func tidyUp() {
         var released: [Int64] = []
         while let more = nextUpkeep() {
-            // With those that a full disk kept from being taken apart.
+            // Includes items that a full disk kept from being removed.
             released += more
             do throws(FileSystemError) {
                 while let number = released.popLast() {
@@ -144,7 +144,7 @@ extension Vault {
                 try evictIfDue()
                 if try compact() { upkeep.noteUpkeep(isUrgent: false) }
             } catch {
-                problems.add("Tidying up failed: \(error.summary)")
+                problems.add("Background upkeep failed: \(error.summary)")
             }
         }
     }

@@ -4,27 +4,32 @@ package import CofferStore
 package import CofferSystem
 internal import Synchronization
 
-/// A vault that is unlocked on this device: its tree of items, with the semantics of POSIX.
+/// An unlocked vault on this device: its tree of items, with POSIX semantics.
 ///
-/// All operations may be called from any thread; they block on local disk only. Numbers of items are
-/// inode numbers inside the vault; the root's is `rootNumber`. Changes are seen at once, and reach the disk
-/// within a second, or when `sync` returns.
+/// All operations may be called from any thread. They may block on the local disk; those that need contents
+/// which are only on a remote also block on the remote, and say so. Item numbers are inode numbers inside the
+/// vault; the root's is `rootNumber`. Changes are visible at once. They reach the disk within about a second,
+/// or when `commit` returns.
 package final class Vault: Sendable {
     /// The number of a vault's root directory.
     package static let rootNumber: Int64 = 1
-    /// The most bytes of a name.
+    /// The maximum length of a name, in bytes.
     package static let nameByteCountMax = 255
-    /// The most bytes of a file.
+    /// The maximum size of a file, in bytes.
     package static let fileByteCountMax = Int64(1) << 62
 
-    /// Names the vault, for all its members.
+    /// The vault's id, the same for all members.
     package let id: VaultID
     let directory: any StorageDirectory
     let adopted: AdoptedKeys
     let state: Condition<VaultState>
-    /// Taken before `state`, for as long as a commit lasts; with it comes the intent log.
+    /// Protects the intent log.
+    ///
+    /// Taken before `state`, for as long as a commit lasts.
     let committing: Condition<IntentLog>
-    /// Taken before `committing`: one at a time sends changes, or takes those of others in.
+    /// Held while sending changes or applying those of other devices.
+    ///
+    /// Taken before `committing`.
     let exchanging = Condition(())
     let log: IndexLog
     let buffers = BufferPool()
@@ -32,27 +37,29 @@ package final class Vault: Sendable {
     let writer: PackWriter
     let readAhead = ReadAhead()
     let remoteReads = RemoteReads()
-    /// Help whoever sends to get extents ready.
+    /// Threads that help prepare extents for sending.
     let packFillers = PackFillers()
-    /// Under no other lock.
+    /// Taken while no other lock is held.
     let cache = Condition(CacheLimit())
-    /// One at a time gives up contents; taken under no other lock, before `committing`.
+    /// Held during eviction.
+    ///
+    /// Taken before `committing`, while no other lock is held.
     let evicting = Condition(())
-    /// Where sealing anew under the newest epoch goes on.
+    /// The place where re-encryption under the newest epoch continues.
     let resealing = Condition(Reencryption.Place())
     let problems: ProblemLog
-    /// Who shows the vault to programs; may be taken under `state`.
+    /// Shows changes to programs; may be taken under `state`.
     let sink = Condition<(any ChangeSink)?>(nil)
-    /// For a full disk; may be taken and used under `committing`.
+    /// Gives space back when the disk is full; may be taken and used under `committing`.
     let reserve = Condition<(any DiskReserve)?>(nil)
-    /// Whether nothing may be changed through this mount.
+    /// Whether this mount is read-only.
     package let isReadOnly: Bool
-    /// Whether programs may change nothing, as the person may only read the vault.
+    /// Whether programs may change nothing because their user is a reader of the vault.
     private let isForReading = Atomic(false)
 
-    /// Makes the local store of a new vault in `directory`, with an empty root.
+    /// Creates the local store of a new vault in `directory`, with an empty root.
     ///
-    /// - Parameter owner: User and group of the root directory.
+    /// - Parameter owner: The user and group of the root directory.
     package static func create(
         in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
         owner: Caller
@@ -64,7 +71,7 @@ package final class Vault: Sendable {
         }
         try Index.create(in: directory, vault: id, key: store)
         let index = try Index(in: directory, vault: id, key: store)
-        // The same on all devices.
+        // All devices use the same id.
         var root = ItemRow(
             number: index.nextItemNumber(), id: ItemID(low: id.low, high: id.high),
             mode: FileType.directory.modeBits | 0o755, user: owner.user, group: owner.group,
@@ -78,8 +85,8 @@ package final class Vault: Sendable {
     /// Opens the local store of a vault.
     ///
     /// - Parameters:
-    ///   - keys: Those of all epochs that this device has; new data is sealed under the newest.
-    ///   - problems: Hears of damage that is met.
+    ///   - keys: The keys of all epochs that this device has; the newest seals new data.
+    ///   - problems: Receives damage that operations find.
     package init(
         in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
         keys: ContentKeys, problems: ProblemLog, isReadOnly: Bool = false
@@ -108,9 +115,9 @@ package final class Vault: Sendable {
         if index.droppedFrameCount > 0 {
             problems.add(
                 """
-                \(index.droppedFrameCount) pages of the latest changes were dropped, as the index's log is \
-                damaged before them. If the machine lost power, they were not on disk yet; else they are lost. \
-                Packs that only they name are kept until the next mount.
+                \(index.droppedFrameCount) pages of the latest changes were dropped, as the write-ahead log \
+                is damaged before them. If the machine lost power, they were not on disk yet; otherwise they \
+                are lost. Packs that only they refer to are kept until the next mount.
                 """)
         }
         try committing.withLock { intents throws(StoreError) in try replay(intents) }
@@ -137,8 +144,8 @@ package final class Vault: Sendable {
 
     /// Runs an operation that changes something.
     ///
-    /// If it fails half-way, which only a damaged index can make it do, nothing is committed any more: the
-    /// last commit is whole.
+    /// Only a damaged index can make it fail half-way. Then the vault commits nothing more, so that the last
+    /// commit stays intact.
     func changing<Result>(
         _ body: (VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
@@ -165,32 +172,33 @@ package final class Vault: Sendable {
         }
     }
 
-    /// Says whether programs may change anything; what comes from elsewhere is taken in all the same.
+    /// Sets whether programs may change anything; changes from other devices are applied in any case.
     package func setForReading(_ isForReading: Bool) {
         self.isForReading.store(isForReading, ordering: .relaxed)
     }
 
-    /// Whether programs may change nothing, as their user may only read.
+    /// Whether programs may change nothing because their user is a reader.
     package var isOnlyForReading: Bool { isForReading.load(ordering: .relaxed) }
 
-    /// Refuses what a program wants to change where it may not.
+    /// Throws `.readOnly` where programs may not change anything.
     func ensureChangeable() throws(FileSystemError) {
         if isReadOnly || isForReading.load(ordering: .relaxed) { throw .readOnly }
     }
 
-    /// Says what to give up where a full disk keeps removals from being stored.
+    /// Sets the reserve to release when a full disk keeps removals from being committed.
     package func setReserve(_ reserve: any DiskReserve) {
         self.reserve.withLock { $0 = reserve }
     }
 
-    /// Has somebody told, soon, whenever there is something new to be sent; nil for nobody.
+    /// Sets the listener that is called when there is something new to send; nil removes it.
     ///
-    /// - Parameter listener: Called often, under the vault's lock: it only wakes somebody.
+    /// - Parameter listener: Called often, under the vault's lock, so it may only wake a thread.
     package func setNewsListener(_ listener: (@Sendable () -> Void)?) {
         state.withLock { $0.listener = listener }
     }
 
-    /// As `changing`, for what changes names; waits while changes from elsewhere are half made.
+    /// Like `changing`, for operations that change names; waits while changes from other devices are half
+    /// applied.
     func changingNames<Result>(
         _ body: (VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
@@ -204,9 +212,10 @@ package final class Vault: Sendable {
         }
     }
 
-    /// Runs what changes names for a program, unless that would wait for changes from elsewhere.
+    /// Runs an operation of a program that changes names, unless it would have to wait for changes from other
+    /// devices.
     ///
-    /// Those who want to hold the names wait until it is done.
+    /// `holdNames` waits until it has finished.
     ///
     /// - Returns: Whether it was run.
     package func performUnlessNamesAreHeld(_ body: () -> Void) -> Bool {
@@ -240,25 +249,25 @@ package final class Vault: Sendable {
         state.update { $0.holdsNames = false }
     }
 
-    /// Stops writing if the index went back to its last commit, and forgets what was read of later ones.
+    /// Stops writing if the index was rolled back to its last commit, and drops what was read since.
     func noticeRollback(_ state: VaultState) {
         state.noticeRollback()
         if state.stopped != nil { readAhead.endAll() }
     }
 
-    /// Puts damage that an operation met into the problem log.
+    /// Reports damage that an operation found to the problem log.
     private func report(_ error: FileSystemError) {
         switch error {
-        case .damaged(let place): problems.add("\(place) is damaged; what it holds cannot be read.")
+        case .damaged(let place): problems.add("\(place) is damaged; its contents cannot be read.")
         case .store: break
         default: return
         }
         if let reason = stoppedReason {
-            problems.add("The vault can only be read until it is mounted anew: \(reason)")
+            problems.add("The vault is read-only until remounted: \(reason)")
         }
     }
 
-    /// Checks a name that is to be made.
+    /// Checks a new name.
     static func validate(_ name: [UInt8]) throws(FileSystemError) {
         guard name.count <= nameByteCountMax else { throw .nameTooLong }
         guard !name.isEmpty, !name.contains(0), !name.contains(UInt8(ascii: "/")) else {

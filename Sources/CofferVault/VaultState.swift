@@ -3,64 +3,66 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// All that the lock of a vault protects.
+/// The state that a vault's lock protects.
 final class VaultState {
     let index: Index
     let packs: PackStore
     private(set) var items: [Int64: CachedItem] = [:]
     private(set) var dirtyItems: Set<Int64> = []
-    /// Items without a name that somebody may still use.
+    /// Items without a name that programs or the kernel may still use.
     var orphans: Set<Int64> = []
-    /// Those of them that are old versions of files, with a name of the new one.
+    /// The orphans that are old versions of files, with a name of the new version.
     var outdated: [Int64: Vault.Name] = [:]
-    /// Those of them that have no new version: the file was removed elsewhere.
+    /// The orphans without a new version: another device removed the file.
     var removedElsewhere: Set<Int64> = []
-    /// As the index has them.
+    /// The orphans that the index has.
     private var storedOrphans: Set<Int64>
-    /// Sealed bytes whose place can be given back after the next commit.
+    /// Sealed bytes whose space can be freed after the next commit.
     var discards: [Discard] = []
-    /// Whether something was taken away since the last commit: that is to make room.
+    /// Whether something was removed since the last commit, which will free space.
     var removes = false
-    /// What can be given back once the last commit is on disk.
+    /// Space that can be freed once the last commit is on disk.
     var dead = Dead()
-    /// Items with many small ranges, to be united by compaction.
+    /// Items with many small ranges, for compaction to unite.
     var fragmented: Set<Int64> = []
-    /// Bytes that may be written before the free space is looked at again, and until when.
+    /// The number of bytes that may be written before the free space is checked again, and when it is checked
+    /// at the latest.
     var budget: (bytes: Int, end: Int64) = (0, 0)
-    /// Whether all but a few frames of the index's log are in the database.
+    /// Whether all but a few frames of the write-ahead log are in the database.
     var logIsNearlyMoved = false
-    /// What is to go into the next record of the intent log.
+    /// The changes for the next record of the intent log.
     var intents = PendingIntents()
-    /// Bytes in packs that died since compaction last looked.
+    /// The number of bytes in packs that died since compaction last looked for waste.
     var deadByteCount: Int64 = 0
-    /// What was done to names since the last commit; nil if nobody wants to know, as there is no remote.
+    /// The changes of names since the last commit; nil if the vault does not track changes, as it has no
+    /// remote.
     var journal: JournalWriter?
-    /// Counts what is changed here.
+    /// The number of local changes so far.
     var localChanges: UInt64 = 0
-    /// What it was when all that is unsent was set aside; nil if it was not.
+    /// The value of `localChanges` when all unsent changes were set aside; nil if they were not.
     var asideChanges: UInt64?
-    /// What is in memory of the facts, while changes are exchanged.
+    /// The facts in memory, while changes are exchanged.
     var facts: IndexFactStore?
-    /// Items whose contents are being read for a remote, unless they changed since.
+    /// Items whose contents are being read for a remote and have not changed since.
     var publishing: Set<Int64> = []
     /// Items that were too busy to be sent, and since when.
     var busy: [Int64: Int64] = [:]
-    /// Told when there is something new to be sent.
+    /// Called when there is something new to send.
     var listener: (@Sendable () -> Void)?
-    /// Whether names may not be changed for now, as changes from elsewhere are half made.
+    /// Whether names may not change at present, because changes from other devices are half applied.
     var holdsNames = false
-    /// Whether somebody waits to hold them: no request of a mount begins to change any.
+    /// Whether a thread waits to hold the names; no request of a mount then begins to change any.
     var wantsNames = false
-    /// Requests of a mount that are changing names.
+    /// The number of a mount's requests that are changing names.
     var nameChanges = 0
-    /// Why nothing may be written any more.
+    /// Why nothing may be written any more; nil if writing is allowed.
     var stopped: String?
 
     /// Disk space that no committed row refers to.
     struct Dead {
         var packs: [PackID] = []
         var discards: [Discard] = []
-        /// Whether that commit takes something away.
+        /// Whether that commit removes something.
         var removes = false
     }
 
@@ -70,7 +72,7 @@ final class VaultState {
         let count: Int
     }
 
-    /// Items that are kept in memory although nothing was changed in them.
+    /// The maximum number of unchanged items in memory.
     private static let cleanItemsMax = 16_384
 
     init(index: Index, packs: PackStore, orphans: [Int64]) {
@@ -85,22 +87,22 @@ final class VaultState {
         !dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced
     }
 
-    /// Rows that the next commit will write, about.
+    /// The approximate number of rows that the next commit will write.
     var changeCount: Int { index.changes + dirtyItems.count }
 
-    /// An item as it is now, without keeping it in memory.
+    /// The current state of an item, without keeping it in memory.
     func peek(_ number: Int64) throws(FileSystemError) -> ItemRow {
         guard let row = try row(number) else { throw .stale }
         return row
     }
 
-    /// An item as it is now; nil if there is none.
+    /// The current state of an item; nil if there is no such item.
     func row(_ number: Int64) throws(FileSystemError) -> ItemRow? {
         if let cached = items[number] { return cached.row }
         return try storing { () throws(StoreError) in try index.item(number) }
     }
 
-    /// An item, to be read often or changed.
+    /// An item that will be read often, or changed; stays in memory.
     func item(_ number: Int64) throws(FileSystemError) -> CachedItem {
         if let cached = items[number] { return cached }
         guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
@@ -110,13 +112,13 @@ final class VaultState {
         return item
     }
 
-    /// An item in memory that the last commit has.
+    /// An item in memory that the last commit contains.
     func storedItem(_ number: Int64) -> CachedItem? {
         guard let item = items[number], item.stored != nil else { return nil }
         return item
     }
 
-    /// Takes in an item that is new.
+    /// Adds a new item.
     func add(_ row: ItemRow) -> CachedItem {
         let item = CachedItem(row, stored: nil)
         items[row.number] = item
@@ -125,7 +127,7 @@ final class VaultState {
         return item
     }
 
-    /// Notes that an item was changed.
+    /// Records that an item was changed.
     func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
         item.row.unsent.formUnion(aspects)
         if !aspects.isEmpty { localChanges &+= 1 }
@@ -135,7 +137,7 @@ final class VaultState {
         intents.note(item: item.row.number)
     }
 
-    /// Forgets an item for good.
+    /// Removes an item for good.
     func erase(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
         removes = true
@@ -154,15 +156,15 @@ final class VaultState {
         busy[number] = nil
     }
 
-    /// Forgets items in which nothing was changed, if there are many.
+    /// Drops unchanged items from memory if there are many.
     ///
-    /// Only between operations: what one of them still holds would be changed without being stored.
+    /// Called only between operations: a change of an item that was dropped during one would be lost.
     func forgetCleanItems() {
         guard items.count >= Self.cleanItemsMax + dirtyItems.count else { return }
         items = items.filter { dirtyItems.contains($0.key) }
     }
 
-    /// A directory that is not removed.
+    /// A directory that has not been removed.
     func directory(_ number: Int64) throws(FileSystemError) -> CachedItem {
         let item = try item(number)
         guard item.type == .directory else { throw .notDirectory }
@@ -174,7 +176,7 @@ final class VaultState {
     func storeItems() throws(FileSystemError) {
         for number in dirtyItems {
             guard let item = items[number] else {
-                throw .store(.stopped(reason: "item \(number) was changed and is not in memory"))
+                throw .store(.stopped(reason: "item \(number) was changed but is not in memory"))
             }
             item.stored = try storing { () throws(StoreError) in
                 try index.put(item.row, replacing: item.stored)
@@ -194,10 +196,10 @@ final class VaultState {
         storedOrphans = orphans
     }
 
-    /// Whether the index has all items without a name, and no other.
+    /// Whether the index has exactly the items that have no name now.
     var orphansAreStored: Bool { orphans == storedOrphans }
 
-    /// Stops writing if the transaction was rolled back, and forgets what belonged to it.
+    /// Stops writing if the transaction was rolled back, and drops what belonged to it.
     func noticeRollback() {
         guard !index.isInTransaction else { return }
         stopped = stopped ?? "the disk failed to read or write the index"

@@ -1,12 +1,12 @@
 internal import CofferStore
 internal import CofferSystem
 
-// Changing what stat(2) tells.
+// Changing attributes.
 extension Vault {
-    /// Changes attributes, all or none.
+    /// Changes attributes: all of them or none.
     ///
-    /// As chmod(2), chown(2), truncate(2), utimensat(2); whether the caller may is for the kernel to check
-    /// (default_permissions).
+    /// Behaves like chmod(2), chown(2), truncate(2), and utimensat(2). The kernel checks whether the caller
+    /// is allowed to (default_permissions).
     package func setAttributes(
         of number: Int64, _ changes: AttributeChanges
     ) throws(FileSystemError) -> Attributes {
@@ -14,7 +14,8 @@ extension Vault {
         return try changing { state throws(FileSystemError) in
             let item = try state.item(number)
             let time = Clock.fileTime
-            // truncate(2) to the size that a file has leaves its times alone, and the kernel, which keeps those itself.
+            // truncate(2) to the current size leaves the file's times alone. So does the kernel, which keeps
+            // the times itself.
             let keepsTimes = changes.size == item.row.size && changes.mode == nil
             if let size = changes.size { try self.resize(item, to: size, time, state) }
             if let mode = changes.mode { try self.changeMode(of: item, to: mode, state) }
@@ -49,9 +50,9 @@ extension Vault {
         try updateAccessList(of: item, state)
     }
 
-    /// Takes set-user-id and set-group-id from a file that was written or given away, and its capabilities.
+    /// Removes set-user-id, set-group-id, and capabilities from a file whose content or owner changed.
     ///
-    /// - Parameter all: Whether that is done to everybody's files, as chown(2) does.
+    /// - Parameter all: Whether to do so for items of all types, as chown(2) does.
     func dropPrivileges(of item: CachedItem, all: Bool, _ state: VaultState) throws(FileSystemError) {
         guard item.type == .regular || all else { return }
         var mode = item.row.mode & ~ModeBits.setUser
@@ -63,9 +64,9 @@ extension Vault {
         try dropCapability(of: item, state)
     }
 
-    /// As a write by `caller` does: root keeps set-user-id and set-group-id.
+    /// Removes privileges as a write by `caller` does: root keeps set-user-id and set-group-id.
     ///
-    /// Who is not in the file's group takes set-group-id also from what the group cannot execute.
+    /// A caller outside the file's group removes set-group-id even if the group cannot execute the file.
     func dropPrivileges(of item: CachedItem, by caller: Caller, _ state: VaultState) throws(FileSystemError) {
         if caller.user != 0 {
             if caller.group != item.row.group, item.row.mode & ModeBits.setGroup != 0 {
@@ -83,8 +84,8 @@ extension Vault {
         try removeAttribute(ExtendedAttributeName.capability, of: item, state)
     }
 
-    /// Notes that an item was read, if its time of access is older than its times of change, or than a day
-    /// (as the mount option relatime has it).
+    /// Records a read of an item, if its access time is older than its times of change, or older than a day
+    /// (as with the mount option relatime).
     package func noteAccess(_ number: Int64) {
         if isReadOnly { return }
         let day: Int64 = 86_400_000_000_000

@@ -3,15 +3,15 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Making names.
+// Creating names.
 extension Vault {
-    /// What to make.
+    /// An item to create.
     package struct NewItem: Sendable {
         /// Type and permissions, before the umask.
         package var mode: UInt32
         /// As st_rdev, for device nodes.
         package var device: UInt64 = 0
-        /// For symbolic links.
+        /// The target of a symbolic link.
         package var target: [UInt8] = []
 
         package init(mode: UInt32, device: UInt64 = 0, target: [UInt8] = []) {
@@ -21,14 +21,14 @@ extension Vault {
         }
     }
 
-    /// The most bytes of a symbolic link's target (PATH_MAX - 1).
+    /// The maximum size of a symbolic link's target (PATH_MAX - 1), in bytes.
     private static let targetByteCountMax = 4095
-    /// The most names of an item, and directories in a directory.
+    /// The maximum number of names of an item, and of directories in a directory.
     static let linksMax: UInt32 = 2_000_000_000
 
-    /// Makes an item and its name.
+    /// Creates an item and its name.
     ///
-    /// As open(2) with O_CREAT | O_EXCL, mkdir(2), mknod(2), symlink(2).
+    /// Behaves like open(2) with O_CREAT | O_EXCL, mkdir(2), mknod(2), and symlink(2).
     ///
     /// - Throws: `.alreadyExists`, `.notFound` if the directory was removed, `.nameTooLong`, `.noSpace`.
     package func create(
@@ -69,7 +69,7 @@ extension Vault {
 
     /// Gives an item another name.
     ///
-    /// As link(2).
+    /// Behaves like link(2).
     ///
     /// - Throws: `.notPermitted` for directories, `.alreadyExists`, `.tooManyLinks`.
     package func link(
@@ -95,9 +95,9 @@ extension Vault {
         }
     }
 
-    /// Puts a name into a directory and sets the directory's times.
+    /// Adds a name to a directory and sets the directory's times.
     ///
-    /// - Parameter cookie: Its place in the order of reading; nil for the last one.
+    /// - Parameter cookie: Its place in the reading order; nil for the last.
     func insertEntry(
         _ name: [UInt8], in directory: CachedItem, to item: Int64, _ type: FileType, _ time: Int64,
         cookie: Int64? = nil, _ state: VaultState
@@ -109,7 +109,7 @@ extension Vault {
         stamp(directory, time, state)
     }
 
-    /// Sets the times of a directory whose names were changed.
+    /// Sets the times of a directory whose names changed.
     func stamp(_ directory: CachedItem, _ time: Int64, _ state: VaultState) {
         directory.row.modified = time
         directory.row.changed = time

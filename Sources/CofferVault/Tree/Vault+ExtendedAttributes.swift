@@ -2,13 +2,13 @@ internal import CofferFacts
 internal import CofferStore
 internal import CofferSystem
 
-/// Names of extended attributes that mean something to a vault.
+/// Names of extended attributes that have a meaning to a vault.
 enum ExtendedAttributeName {
     static let capability = Array("security.capability".utf8)
     static let accessList = Array("system.posix_acl_access".utf8)
     static let defaultList = Array("system.posix_acl_default".utf8)
 
-    /// What is known of an item, and nobody can set; not among the names, so that no copy takes it along.
+    /// The content state of an item; it cannot be set, and is not listed, so that copies do not include it.
     static let state = Array("user.coffer.state".utf8)
 
     private static let reserved = Array("user.coffer.".utf8)
@@ -21,7 +21,7 @@ enum ExtendedAttributeName {
         name.starts(with: user) && name.count > user.count && !name.starts(with: reserved)
     }
 
-    /// Whether attributes of this name are kept.
+    /// Whether attributes of this name are stored.
     static func isKept(_ name: [UInt8]) -> Bool {
         if name == accessList || name == defaultList { return true }
         return !name.starts(with: reserved)
@@ -41,19 +41,19 @@ enum ExtendedAttributeName {
     }
 }
 
-// Extended attributes, xattr(7), and the access lists that are kept in them.
+// Extended attributes, xattr(7), and the access lists that they contain.
 extension Vault {
-    /// The most bytes of a value, and of all names of an item with a zero byte behind each.
+    /// The maximum size of a value, and of all names of an item with a zero byte after each, in bytes.
     private static let valueByteCountMax = 65_536
 
-    /// How setxattr(2) treats a name that is there or not.
+    /// What setxattr(2) does if the name exists or not.
     package enum AttributeMode: Sendable {
         case any, create, replace
     }
 
     /// The value of an attribute.
     ///
-    /// In vaults whose changes are kept for a remote each item has `user.coffer.state`, a `ContentState`.
+    /// In vaults that track changes for a remote, each item has `user.coffer.state`, a `ContentState`.
     ///
     /// - Throws: `.attributeNotFound`.
     package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
@@ -80,12 +80,13 @@ extension Vault {
 
     /// Sets an attribute.
     ///
-    /// An access list changes the permissions too; one that says no more than the permissions is not kept.
+    /// An access list also changes the permissions. A list that says no more than the permissions is not
+    /// stored.
     ///
-    /// - Parameter groups: Asked for the groups of the caller; nil if they do not matter, as for root.
-    /// - Throws: `.attributeTooLarge`, `.noSpace` where there are too many, `.alreadyExists`,
-    ///   `.attributeNotFound`, `.invalidArgument` for a list that is none, `.notSupported` for other classes
-    ///   of names than user, trusted, security and system.posix_acl_*.
+    /// - Parameter groups: Returns the caller's groups; nil if they do not matter, as for root.
+    /// - Throws: `.attributeTooLarge`, `.noSpace` if there are too many, `.alreadyExists`,
+    ///   `.attributeNotFound`, `.invalidArgument` for an invalid list, `.notSupported` for name classes other
+    ///   than user, trusted, security, and system.posix_acl_*.
     package func setExtendedAttribute(
         _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode,
         groups: () -> [UInt32]? = { nil }
@@ -102,7 +103,7 @@ extension Vault {
             try self.ensureSpace(for: value.count + 4096, state)
             if name == ExtendedAttributeName.accessList || name == ExtendedAttributeName.defaultList {
                 try self.setAccessList(name, of: item, to: value, state)
-                // As chmod(2): who is not in the file's group does not make it set-group-id.
+                // As for chmod(2): a caller outside the file's group cannot make it set-group-id.
                 if item.row.mode & ModeBits.setGroup != 0, let groups = groups(),
                     !groups.contains(item.row.group)
                 {
@@ -112,14 +113,14 @@ extension Vault {
                 try self.setAttribute(name, of: item, to: value, state)
             }
             item.row.changed = Clock.fileTime
-            // A list stays on this device; what the mode shows of it does not.
+            // A list stays on this device; its effect on the mode is sent.
             state.touch(item, item.row.mode == permissions ? .attributes : [.attributes, .mode])
         }
     }
 
     /// Removes an attribute.
     ///
-    /// - Throws: `.attributeNotFound`, `.notSupported` for one of Coffer's own.
+    /// - Throws: `.attributeNotFound`, `.notSupported` for Coffer's own attributes.
     package func removeExtendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) {
         try ensureChangeable()
         if ExtendedAttributeName.isReserved(name) { throw .notSupported }
@@ -147,9 +148,9 @@ extension Vault {
         state.touch(item, .attributes)
     }
 
-    /// Sets attributes that another device has; where there is no room for the name of one, it is left out.
+    /// Sets attributes that another device has; skips one if there is no room for its name.
     ///
-    /// - Parameter attributes: All that the item has, by name; brought up to date.
+    /// - Parameter attributes: All attributes of the item, by name; updated.
     func setAttributesFromElsewhere(
         _ new: [ShownItem.ExtendedAttribute], of item: CachedItem,
         having attributes: inout [[UInt8]: [UInt8]],
@@ -196,7 +197,7 @@ extension Vault {
             guard item.type == .directory else { throw .accessDenied }
             return try setAttribute(name, of: item, to: value, state)
         }
-        // The list first: there may be no room for it, and then nothing is to change.
+        // The list comes first: if there is no room for it, nothing may change.
         if !list.isPlain {
             try setAttribute(name, of: item, to: value, state)
         } else if item.row.flags.contains(.hasAccessList) {
@@ -205,7 +206,7 @@ extension Vault {
         item.row.mode = item.row.mode & ~0o777 | list.mode
     }
 
-    /// Makes the access list follow a change of the permissions.
+    /// Updates the access list after a change of the permissions.
     func updateAccessList(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         let number = item.row.number
         guard
@@ -217,7 +218,7 @@ extension Vault {
         try setAttribute(ExtendedAttributeName.accessList, of: item, to: list.bytes, state)
     }
 
-    /// Gives a new item its permissions: from the default list of its directory, or from the umask.
+    /// Sets the permissions of a new item: from its directory's default list, or from the umask.
     func inheritAccessLists(
         _ row: inout ItemRow, from directory: ItemRow, umask: UInt32, _ state: VaultState
     ) throws(FileSystemError) {

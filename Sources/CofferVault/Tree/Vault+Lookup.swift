@@ -1,17 +1,17 @@
 internal import CofferStore
 internal import CofferSystem
 
-// Finding items and reading what the index knows of them.
+// Finding items, and reading what the index has about them.
 extension Vault {
-    /// The item of a name in a directory; "." and ".." are names too.
+    /// The item that a name in a directory leads to; "." and ".." are names, too.
     ///
     /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
         return try reading { state throws(FileSystemError) in
             if name == [46] {
-                // Asked for a file handle, when the kernel has let go of the item: it may still be here
-                // without a name, until the kernel's word of that arrives.
+                // The kernel asks this for a file handle, after it has forgotten the item. The item may still
+                // exist without a name, until the kernel's forget request arrives.
                 let row = try state.peek(parent)
                 guard row.links > 0 else { throw .stale }
                 return Attributes(row)
@@ -27,7 +27,7 @@ extension Vault {
         }
     }
 
-    /// What stat(2) tells of an item.
+    /// The attributes of an item, as for stat(2).
     package func attributes(of number: Int64) throws(FileSystemError) -> Attributes {
         try reading { state throws(FileSystemError) in Attributes(try state.peek(number)) }
     }
@@ -41,17 +41,17 @@ extension Vault {
         }
     }
 
-    /// A name in a directory, as readdir(3) gives it.
+    /// A directory entry, as readdir(3) returns it.
     package struct Entry: Sendable {
-        /// 1 to 255 bytes, without "/" and NUL; also "." and "..".
+        /// 1 to 255 bytes without "/" and NUL; also "." and "..".
         package let name: [UInt8]
         /// The number of the item that it leads to.
         package let item: Int64
         /// The item's type, as d_type.
         package let type: UInt8
-        /// Where to go on behind it.
+        /// Where to continue after this entry.
         package let cookie: Int64
-        /// With `readDirectory(attributes: true)`, unless the item is missing or damaged.
+        /// Set by `readDirectory(attributes: true)`, unless the item is missing or damaged.
         package let attributes: Attributes?
 
         package init(name: [UInt8], item: Int64, type: UInt8, cookie: Int64, attributes: Attributes?) {
@@ -63,12 +63,12 @@ extension Vault {
         }
     }
 
-    /// Cookies below this one are "." and "..".
+    /// Lower cookies are those of "." and "..".
     private static let firstCookie: Int64 = 3
 
-    /// Up to `limit` entries of a directory from behind `cookie` on (0 from the start); none at the end.
+    /// Reads up to `limit` entries of a directory after `cookie` (0 for the start); none at the end.
     ///
-    /// Entries keep their cookies as long as they live, and new ones come last: so reading goes on in the
+    /// Entries keep their cookies as long as they exist, and new ones come last. So a reader continues in the
     /// right place while the directory changes.
     package func readDirectory(
         _ number: Int64, after cookie: Int64, limit: Int, attributes: Bool
@@ -98,7 +98,7 @@ extension Vault {
                 do throws(FileSystemError) {
                     item = attributes ? try state.peek(row.item) : nil
                 } catch {
-                    // One name that leads nowhere, or to a damaged page, is no reason to hide the others.
+                    // One name without an item, or with a damaged page, must not hide the others.
                     switch error {
                     case .stale: dangling.append(row.item)
                     case .damaged: break

@@ -5,13 +5,13 @@ internal import CofferSystem
 
 // Opening sealed content.
 extension Vault {
-    /// Opens a range of an item into a buffer; what no extent covers is zeros.
+    /// Decrypts a range of an item into a buffer; parts that no extent covers become zeros.
     ///
-    /// Takes the vault's lock for a message only. Waits for the remote where extents are there only.
+    /// Takes the vault's lock only for an error message. Waits for the remote if extents are only there.
     ///
-    /// - Parameter isForAll: Whether only keys count that the other members have, too.
-    /// - Throws: `.damaged` if a block does not open, `.keyMissing`, `.stale` if an extent came to this device or was replaced
-    ///   after it was looked up, `.unreachable`, `.timedOut`.
+    /// - Parameter isForAll: Whether to use only keys that the other members also have.
+    /// - Throws: `.damaged` if a block cannot be decrypted, `.keyMissing`, `.stale` if an extent was fetched
+    ///   to this device or replaced after it was looked up, `.unreachable`, `.timedOut`.
     func fill(
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
         from extents: [SealedExtent], isForAll: Bool = false
@@ -44,7 +44,7 @@ extension Vault {
         zero(buffer, start + done, start + range.upperBound)
     }
 
-    /// Fetches the extents that come next, as many as memory is spent on.
+    /// Fetches the next extents, up to the memory limit for one fetch.
     private func bring(_ extents: ArraySlice<SealedExtent>) throws(FileSystemError) -> [Int64: BufferPart] {
         var next: [SealedExtent] = []
         var count = 0
@@ -60,7 +60,7 @@ extension Vault {
         if start < end { buffer.withMutableBytes(Int(start)..<Int(end)) { $0.zero() } }
     }
 
-    /// Opens an extent with the other keys of its epoch, of which there are some after a fork of the members.
+    /// Decrypts an extent with the other keys of its epoch, which exist after a fork of the members.
     private func openOtherwise(
         _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
         into buffer: AlignedBuffer, at place: Int
@@ -75,7 +75,7 @@ extension Vault {
         throw .damaged(place: describe(extent))
     }
 
-    /// Opens the blocks of an extent that `wanted` (offsets in the item) touches.
+    /// Decrypts the blocks of an extent that `wanted` (offsets in the item) touches.
     private func open(
         _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
         into buffer: AlignedBuffer, at place: Int, choice: Int = 0
@@ -138,8 +138,8 @@ extension Vault {
 
     /// Brings the sealed bytes of some blocks into memory.
     ///
-    /// - Parameter meanwhile: Runs once, while the disk works where there is time.
-    /// - Returns: The buffer that they are in, and where in it they begin.
+    /// - Parameter meanwhile: Runs once; while the disk works, if there is time.
+    /// - Returns: The buffer that contains them, and their position in it.
     private func bring(
         _ extent: SealedExtent, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers,
         meanwhile: () -> Void

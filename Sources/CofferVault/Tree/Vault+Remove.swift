@@ -1,18 +1,18 @@
 internal import CofferStore
 internal import CofferSystem
 
-// Taking names away.
+// Removing names.
 extension Vault {
-    /// Items with more content than this are taken apart in the background.
+    /// Items with more content than this are removed in the background.
     static let eraseAtOnceMax: Int64 = 64 << 20
-    /// Ranges that are taken from such an item at a time.
+    /// The number of ranges that are removed from such an item at a time.
     private static let sliceRowCount = 256
 
-    /// Takes a name away; the item goes when nobody uses it any more.
+    /// Removes a name; the item is removed once it is not used any more.
     ///
-    /// As unlink(2).
+    /// Behaves like unlink(2).
     ///
-    /// - Returns: The item's number and whether this was its last name.
+    /// - Returns: The item's number, and whether this was its last name.
     @discardableResult
     package func unlink(
         _ name: [UInt8], in parent: Int64
@@ -36,7 +36,7 @@ extension Vault {
 
     /// Removes an empty directory.
     ///
-    /// As rmdir(2).
+    /// Behaves like rmdir(2).
     ///
     /// - Throws: `.directoryNotEmpty`, `.notDirectory`, `.notFound`, `.invalidArgument` for ".".
     @discardableResult
@@ -64,16 +64,16 @@ extension Vault {
         }
     }
 
-    /// Checks that an item has the names, or a directory the directories, that one is taken from: an old page
-    /// of the index may say otherwise.
+    /// Checks that the count of an item's names, or of a directory's directories, can be decremented: a page
+    /// from an older state of the index may say otherwise.
     static func checkCount(of item: CachedItem) throws(FileSystemError) {
-        // The name of a directory and its "." are two.
+        // The name of a directory and its "." make two.
         guard item.row.links > (item.type == .directory ? 2 : 0) else {
             throw .damaged(place: "the number of names of item \(item.row.number)")
         }
     }
 
-    /// Counts one name less.
+    /// Decrements the number of names of an item.
     func dropName(of item: CachedItem, _ time: Int64, _ state: VaultState) {
         item.row.links -= 1
         item.row.changed = time
@@ -91,7 +91,7 @@ extension Vault {
         state.orphans.insert(item.row.number)
     }
 
-    /// Says that nobody uses an item any more; if it has no name, it goes.
+    /// Records that an item is not used any more; removes it if it has no name.
     package func release(_ number: Int64) {
         let needsUpkeep = state.withLock { state in
             guard state.orphans.contains(number), let item = try? state.item(number) else { return false }
@@ -131,10 +131,10 @@ extension Vault {
         try state.erase(item)
     }
 
-    /// Removes an item of any size, without keeping others waiting for long: some ranges at a time, each time
+    /// Removes an item of any size without blocking other operations for long: some ranges at a time, each
     /// with a commit.
     ///
-    /// What is not done when the vault is closed is done after the next mount.
+    /// If the vault is closed before that is done, the next mount continues.
     func eraseInSlices(_ number: Int64) throws(FileSystemError) {
         var isDone = false
         while !isDone, !upkeep.isStopped {

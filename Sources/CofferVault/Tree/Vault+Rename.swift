@@ -1,9 +1,9 @@
 internal import CofferStore
 internal import CofferSystem
 
-// Moving names.
+// Renaming.
 extension Vault {
-    /// How a rename treats what has the new name already.
+    /// What a rename does if the new name exists.
     package enum RenameMode: Sendable {
         case replace
         /// RENAME_NOREPLACE
@@ -18,13 +18,13 @@ extension Vault {
         var entry: EntryRow?
     }
 
-    /// Moves a name, replacing what had the new one.
+    /// Renames an item, replacing an item that has the new name.
     ///
-    /// As renameat2(2); there is no instant at which the new name does not exist. Whoever reads the directory
-    /// meanwhile finds a name that was replaced at its place, and one that is new where the old one was: a reader that
-    /// renames what it finds comes to an end.
+    /// Behaves like renameat2(2): there is no moment at which the new name does not exist. A concurrent
+    /// reader of the directory finds a replaced name at the place of the replaced entry, and a new name at
+    /// the place of the old one. So a reader that renames what it finds terminates.
     ///
-    /// - Returns: The number of an item that lost its last name by it.
+    /// - Returns: The number of an item that lost its last name; nil if there is none.
     @discardableResult
     package func rename(
         _ name: [UInt8], in parent: Int64, to newName: [UInt8], in newParent: Int64, _ mode: RenameMode
@@ -150,7 +150,7 @@ extension Vault {
         var seen: Set<Int64> = []
         while number != ancestor {
             if number == Self.rootNumber { return false }
-            // Old pages of the index may make a circle.
+            // Pages from an older state of the index may form a cycle.
             guard seen.insert(number).inserted else {
                 throw .damaged(place: "the place of directory \(number)")
             }

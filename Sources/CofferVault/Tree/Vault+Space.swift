@@ -2,20 +2,20 @@ internal import CofferFormat
 internal import CofferStore
 package import CofferSystem
 
-// Holes, reservations, and the space that is left.
+// Holes, reservations, and free space.
 extension Vault {
-    /// What is kept free for the index when the disk is nearly full, so that removing works, in bytes.
+    /// Space that is kept for the index when the disk is nearly full, so that removing works, in bytes.
     private static let reserveByteCount = 8 << 20
-    /// How far a look at the free space carries, in bytes and nanoseconds.
+    /// How long a check of the free space is valid, in bytes and nanoseconds.
     private static let budgetByteCount = 16 << 20
     private static let budgetLifetime: Int64 = 200_000_000
 
-    /// Ranges that are looked at while the lock is held.
+    /// The number of ranges that are looked at while the lock is held.
     private static let seekRowCount = 256
 
-    /// The modes of fallocate(2) that a vault has.
+    /// The modes of fallocate(2) that a vault supports.
     package enum Allocation: Sendable {
-        /// Space for a range; makes the file longer unless `keepsSize`.
+        /// Reserves space for a range; extends the file unless `keepsSize`.
         case reserve(keepsSize: Bool)
         /// FALLOC_FL_PUNCH_HOLE
         case punchHole
@@ -23,10 +23,10 @@ extension Vault {
         case zero(keepsSize: Bool)
     }
 
-    /// As fallocate(2).
+    /// Allocates or removes a range of a file, as fallocate(2) does.
     ///
-    /// A reservation checks that there is room now; content is written elsewhere each time, so none can be
-    /// set aside.
+    /// A reservation only checks that there is room now: since each write goes to a new place, space cannot
+    /// be set aside.
     ///
     /// - Parameter touches: As for `write`.
     package func allocate(
@@ -67,9 +67,9 @@ extension Vault {
         }
     }
 
-    /// Where data or a hole begins at or behind `offset`.
+    /// The next offset, from `offset` on, at which data or a hole begins.
     ///
-    /// As lseek(2) with SEEK_DATA, SEEK_HOLE.
+    /// Behaves like lseek(2) with SEEK_DATA and SEEK_HOLE.
     ///
     /// - Throws: `.beyondEnd`.
     package func seek(
@@ -99,8 +99,8 @@ extension Vault {
         return (start, start)
     }
 
-    /// A hole at or behind `place`, or else where to go on looking: adjacent ranges may be many, and others
-    /// want the lock.
+    /// A hole at or after `place`, or the offset at which to continue: there may be many adjacent ranges, and
+    /// other threads need the lock.
     private func hole(
         of number: Int64, at start: Int64, _ state: VaultState
     ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
@@ -122,7 +122,7 @@ extension Vault {
         return isAll && rows.count >= Self.seekRowCount ? (nil, place) : (place, place)
     }
 
-    /// What statvfs(3) tells.
+    /// The disk's space, as for statvfs(3).
     package func space() throws(FileSystemError) -> StorageSpace {
         try storing { () throws(StoreError) in try localSpace() }
     }
@@ -147,12 +147,12 @@ extension Vault {
         state.budget = (min(room, Self.budgetByteCount) - count, now + Self.budgetLifetime)
     }
 
-    /// Copies between items without a detour through the caller.
+    /// Copies between items without passing the bytes through the caller.
     ///
-    /// As copy_file_range(2).
+    /// Behaves like copy_file_range(2).
     ///
     /// - Parameter touches: As for `write`.
-    /// - Returns: Bytes that were copied; fewer than asked for where that would keep others waiting.
+    /// - Returns: The number of bytes copied; fewer than requested if a full copy would keep others waiting.
     package func copy(
         _ source: Int64, at offset: Int64, to target: Int64, at targetOffset: Int64, count: Int,
         touches: Bool = true, by caller: Caller
@@ -162,7 +162,7 @@ extension Vault {
         while done < min(count, Self.copyByteCountMax) {
             let wanted = min(ExtentLayout.byteCountMax, count - done)
             let from = max(0, offset + Int64(done))
-            // Whoever copies byte by byte can wait for the remote; here others would.
+            // A program that copies byte by byte can wait for the remote; here, others would have to wait.
             if try !missingExtents(of: source, from..<from + Int64(wanted)).isEmpty {
                 if done > 0 { break }
                 throw .notSupported
