@@ -2,10 +2,10 @@ package import CofferFormat
 internal import CofferSystem
 internal import Synchronization
 
-/// The keys of an open vault, which become more when an epoch begins.
+/// The keys of an open vault; more are added when an epoch begins.
 ///
-/// They are looked up for each extent, by many threads, so without a lock: what was newest once stays in memory as
-/// long as the vault is open, which is a dictionary for each epoch that began meanwhile.
+/// Many threads look them up for each extent, so that takes no lock. Replaced sets of keys stay in memory
+/// while the vault is open; that costs a dictionary for each epoch that begins in the meantime.
 // SAFETY: `newest` refers to an element of `all`, from which nothing is ever removed.
 @safe
 final class AdoptedKeys: Sendable {
@@ -17,40 +17,41 @@ final class AdoptedKeys: Sendable {
         unsafe newest = Atomic(Unmanaged.passUnretained(keys))
     }
 
-    /// All that this device has now.
+    /// All keys that this device has now.
     ///
-    /// Whoever seals takes them once, so that the row says what was used.
+    /// A thread that seals reads them once, so that the row names the epoch that was used.
     var current: ContentKeys {
-        // SAFETY: See above; `acquiring` makes visible what `add` wrote before.
+        // SAFETY: See above; `acquiring` makes the writes of `add` visible.
         unsafe newest.load(ordering: .acquiring).takeUnretainedValue()
     }
 
-    /// Takes keys in the place of those that there were.
+    /// Replaces the keys; the old ones can still open existing data.
     func add(_ keys: ContentKeys) {
         all.withLock { all in
             let more = current.followed(by: keys)
             all.append(more)
-            // SAFETY: `all` keeps it.
+            // SAFETY: `all` keeps a reference to it.
             unsafe newest.store(Unmanaged.passUnretained(more), ordering: .releasing)
         }
     }
 }
 
 extension Vault {
-    /// What content is sealed and opened with.
+    /// The keys that seal and open content.
     var keys: ContentKeys { adopted.current }
 
-    /// The epoch that new content is sealed under.
+    /// The current epoch, which new content is sealed under.
     package var epoch: Epoch { keys.current }
 
-    /// Takes in keys of epochs that began, or became known, while the vault is open.
+    /// Adopts the keys of epochs that began, or became known, while the vault is open.
     ///
-    /// What is written from now on is sealed under the newest of them; what another thread is sealing at this moment
-    /// may still be of the one before. What was sealed before stays as it is, until `reencrypt`, or until it is sent
-    /// if it is sealed under a key that another one takes the place of: `sealAnew`. Whoever calls has stored the keys,
-    /// and those that were there before: after a crash what was sealed with others is lost.
+    /// The newest key seals everything that is written from now on; content that another thread is sealing at
+    /// this moment may still be of the previous epoch. Older content stays as it is until `reencrypt`. If its
+    /// key was replaced by another of the same epoch, it stays until it is sent: `sealAnew`. The caller has
+    /// already stored these keys and the earlier ones; otherwise a crash would lose data that is sealed with
+    /// the new keys.
     ///
-    /// - Throws: `.invalidArgument` if they are of another vault.
+    /// - Throws: `.invalidArgument` if the keys are of another vault.
     package func adopt(_ keys: ContentKeys) throws(FileSystemError) {
         guard keys.vault == id else { throw .invalidArgument }
         adopted.add(keys)

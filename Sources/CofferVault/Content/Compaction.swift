@@ -3,31 +3,33 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Uniting small ranges, and emptying packs that waste room.
+/// Compaction: unites small ranges, and empties packs that waste space.
 ///
-/// Runs in the background, in steps that each leave a whole vault; stopped at any moment, it goes on from
-/// what it finds.
+/// Runs in the background, in steps that each leave the vault consistent. Stopped at any moment, it continues
+/// from the state that it finds.
 enum Compaction {
-    /// Plaintext bytes of a range below which it counts as small.
+    /// The number of plaintext bytes below which a range counts as small.
     static let smallByteCount: Int64 = 64 << 10
-    /// Small ranges of a file that are left alone.
+    /// The number of small ranges that a file may have before they are united.
     static let smallRangesMax = 64
-    /// Room on the disk that packs may waste, in percent of what is live, before some are emptied; and after that.
+    /// How much disk space packs may waste, in percent of the live bytes, before some are emptied; and after
+    /// that.
     static let wastePercentMax = 20, wastePercentLeft = 10
-    /// Wasted bytes that make it worth to empty packs.
+    /// The number of wasted bytes that makes emptying packs worthwhile.
     static let wasteByteCountMin = 8 << 20
-    /// Bytes that are moved before the packs they were in go, at least; else an eighth of what is live.
+    /// The minimum number of bytes to move before the packs that contained them are removed; an eighth of the
+    /// live bytes, if that is more.
     static let movedByteCountMin = 64 << 20
-    /// Bytes that must have died before somebody looks for waste again.
+    /// The number of bytes that must die before the next search for waste.
     static let deadByteCountMin: Int64 = 8 << 20
     /// How long a file must have been left alone, in nanoseconds.
     static let quiet: Int64 = 2_000_000_000
-    /// Ranges that are looked at in one go.
+    /// The number of ranges that are looked at together.
     static let batchCount = 256
 }
 
 extension Vault {
-    /// Does what there is to do now.
+    /// Does the compaction that is due now.
     ///
     /// - Returns: Whether there is more to do once files have been left alone for long enough.
     func compact() throws(FileSystemError) -> Bool {
@@ -53,7 +55,7 @@ extension Vault {
         return waits
     }
 
-    /// Rewrites runs of small ranges of a file that has many.
+    /// Rewrites runs of small ranges of a file with many of them.
     private func uniteRanges(of number: Int64) throws(FileSystemError) {
         var place: Int64 = -1
         var run: [ExtentRow] = []
@@ -83,7 +85,9 @@ extension Vault {
         if run.count > Compaction.smallRangesMax / 4 { try rewrite(run) }
     }
 
-    /// Moves what is live out of packs that waste room, which then go: some at a time, as until then it is there twice.
+    /// Moves the live extents out of packs that waste space, and removes those packs.
+    ///
+    /// Does so for some packs at a time, as the extents exist twice until the packs are removed.
     private func emptyWastefulPacks() throws(FileSystemError) {
         var percent = Compaction.wastePercentMax
         var tried: Set<Int64> = []
@@ -114,15 +118,16 @@ extension Vault {
         }
     }
 
-    /// The packs to empty next, if all together waste too much: those that waste most of their room.
+    /// The packs that waste most of their space, to be emptied next; none unless all packs together waste too
+    /// much.
     ///
-    /// What was wasted in whole pages was given back already, so the disk is asked.
+    /// Asks the disk, as wasted whole pages have already been returned to it.
     private func wastefulPacks(beyond percent: Int, except tried: Set<Int64>) -> Set<Int64> {
         let (packs, current) = state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
         let live = Int(packs.reduce(0) { $0 + $1.live })
         var found: [(pack: PackRow, waste: Int)] = []
         for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
-            // One that is missing is told of when it is read.
+            // A missing pack is reported when it is read.
             let waste = try? state.withLock { state throws(StoreError) in
                 try state.packs.wastedByteCount(of: pack.number)
             }
@@ -141,10 +146,10 @@ extension Vault {
         return wasteful
     }
 
-    /// Seals adjacent ranges anew as one extent, unless they were changed meanwhile.
+    /// Re-encrypts adjacent ranges as one extent, unless they have changed in the meantime.
     ///
-    /// - Parameter aspects: What of the item is to be sent because of that.
-    /// - Returns: Whether it was done; not if they cannot be read.
+    /// - Parameter aspects: The aspects of the item that become unsent through this.
+    /// - Returns: Whether it was done; false if the ranges cannot be read.
     @discardableResult
     func rewrite(
         _ rows: [ExtentRow], marking aspects: ItemRow.Aspects = []
@@ -161,14 +166,14 @@ extension Vault {
                 return false
             }
         } catch {
-            // A damaged or vanished file is left as it is; reading it tells.
+            // A damaged or vanished file stays as it is; reading it reports the problem.
             return false
         }
         var isDone = false
         try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
             try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
                 guard try state.row(number)?.origin == id else { return false }
-                // Reading may have brought them here from a remote.
+                // Reading may have fetched them from a remote.
                 return try storing { () throws(StoreError) in
                     try state.index.extents(of: number, overlapping: range)
                 }.elementsEqual(rows) {

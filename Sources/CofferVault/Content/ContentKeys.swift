@@ -6,10 +6,11 @@ package import CofferTrust
 package final class ContentKeys: Sendable {
     /// The vault.
     package let vault: VaultID
-    /// The epoch that new data is sealed under.
+    /// The current epoch, which new data is sealed under.
     package let current: Epoch
     private let roots: [Epoch: Root]
-    /// Of epochs that a lost side of a fork of the members began: they open what is here, and seal nothing.
+    /// Keys of epochs that began on a lost side of a fork of the members; they open existing data and seal
+    /// nothing.
     private let lost: [Epoch: [Root]]
 
     private final class Root: Sendable {
@@ -24,7 +25,7 @@ package final class ContentKeys: Sendable {
         func isEqual(to other: Root) -> Bool { key.bytes.isEqual(to: other.key.bytes) }
     }
 
-    /// Derives the content key of each epoch; `nil` without any, or with one of another vault.
+    /// Derives the content key of each epoch; nil if there is no key, or one of another vault.
     ///
     /// - Parameter lost: Keys of lost sides of forks.
     package init?(vault: VaultID, _ keys: [EpochKey], lost: [EpochKey] = []) {
@@ -44,10 +45,10 @@ package final class ContentKeys: Sendable {
         self.lost = lost
     }
 
-    /// Others in the place of these, which open what they could.
+    /// New keys that replace these, and can still open the data that these can.
     ///
-    /// Where both have a key of an epoch, or these have later ones, the members have taken another side of a fork: what
-    /// is here is opened with the old keys, and nothing is sealed with them any more.
+    /// If both sets have different keys of an epoch, or this set has later epochs, the members have taken
+    /// another side of a fork. The old keys then open existing data, and seal nothing more.
     func followed(by others: ContentKeys) -> ContentKeys {
         var (roots, lost) = (others.roots, others.lost)
         for (epoch, known) in self.roots.map({ ($0, [$1]) }) + self.lost.map({ ($0, $1) }) {
@@ -67,16 +68,16 @@ package final class ContentKeys: Sendable {
     /// Whether this device has a key of an epoch.
     func has(_ epoch: Epoch) -> Bool { roots[epoch] != nil || lost[epoch] != nil }
 
-    /// How many keys this device has of an epoch; more than one after a fork of the members.
+    /// The number of keys that this device has of an epoch; more than one after a fork of the members.
     func count(of epoch: Epoch) -> Int { all(epoch).count }
 
-    /// Whether the members have a key of an epoch; of several it is the first.
+    /// Whether the members have a key of an epoch; it comes first if there are several.
     func isPresent(_ epoch: Epoch) -> Bool { roots[epoch] != nil }
 
     /// Whether there are keys of lost sides of forks.
     var hasLost: Bool { !lost.isEmpty }
 
-    /// Whether something of an epoch may be sealed under a key that other members do not have.
+    /// Whether data of an epoch may be sealed under a key that other members lack.
     func mayBeLost(_ epoch: Epoch) -> Bool { lost[epoch] != nil }
 
     private func all(_ epoch: Epoch) -> [Root] {
@@ -84,7 +85,7 @@ package final class ContentKeys: Sendable {
         return [roots[epoch]].compactMap(\.self) + lost
     }
 
-    /// Seals a page of a content's tree in the current epoch; nil if this device does not have that.
+    /// Seals a page of a content tree under the current epoch; nil if this device lacks its key.
     func seal(page: ContentPage, _ node: ContentNode, of origin: ItemID) -> [UInt8]? {
         guard let root = roots[current] else { return nil }
         let (plain, data) = (
@@ -93,7 +94,7 @@ package final class ContentKeys: Sendable {
         return unsafe RecordCipher.seal(plain.span.bytes, key: root.pages, associated: data.span.bytes)
     }
 
-    /// Opens a page of a content's tree; nil if it is not what was sealed for its place.
+    /// Opens a page of a content tree; nil if it was not sealed for this place.
     func open(page: [UInt8], _ node: ContentNode, of origin: ItemID, _ epoch: Epoch) -> [UInt8]? {
         let data = ContentPage.associatedData(vault: vault, origin: origin, node)
         for root in all(epoch) {
@@ -104,9 +105,9 @@ package final class ContentKeys: Sendable {
         return nil
     }
 
-    /// Turns `key` into that of one item in one epoch; false if this device does not have the epoch.
+    /// Sets `key` to the key of one item in one epoch; false if this device lacks the epoch.
     ///
-    /// - Parameter choice: Which of the keys of the epoch.
+    /// - Parameter choice: The index of the key among those of the epoch.
     func derive(
         _ key: inout SymmetricKey<ItemRole>, for item: ItemID, _ epoch: Epoch, choice: Int = 0
     ) -> Bool {

@@ -2,19 +2,19 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Works ahead of whoever reads an item from front to back: fetches whole extents past the page cache, and
-/// opens them piece by piece before they are asked for.
+/// Reads ahead of sequential readers: fetches whole extents past the page cache, and decrypts them piece by
+/// piece before they are requested.
 ///
-/// A request never waits in the thread that brought it: if a piece is not open yet, it is answered by
-/// whoever opens its last piece. Threads and memory come with the first stream, and go when nothing was
-/// read in streams for some seconds.
+/// The receiving thread never waits: if pieces of a request are not decrypted yet, the thread that finishes
+/// the last one answers it. Threads and memory are created with the first stream, and released after some
+/// seconds without sequential reads.
 final class ReadAhead: Sendable {
-    /// The most bytes that a fetch brings: a sealed extent.
+    /// The maximum size of a fetch, in bytes: a sealed extent.
     static let fetchByteCountMax = ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
-    /// A fetch, and what reading whole pages adds on both sides.
+    /// The size of a fetch, plus the bytes that reading whole pages adds on both sides.
     private static let fetchSlotByteCount = (fetchByteCountMax + 3 * 4096 - 1) / 4096 * 4096
 
-    /// What pieces are opened into, and what is fetched into.
+    /// Memory for decrypted pieces and for fetched bytes.
     final class Memory: Sendable {
         let pieces = AlignedBuffer(count: ReadStream.pieceByteCount * ReadAheadState.pieceSlotCount)
         let fetches = AlignedBuffer(count: fetchSlotByteCount * ReadAheadState.fetchSlotCount)
@@ -31,12 +31,12 @@ final class ReadAhead: Sendable {
 
     // MARK: Streams
 
-    /// Notes a read, and says how it relates to those before it.
+    /// Records a read and returns its relation to earlier ones.
     func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern {
         shared.withLock { $0.streams.note(item, range) }
     }
 
-    /// The stream that a request belongs to, and what is to be looked up for it.
+    /// The stream that a request belongs to, and the range to look up for it.
     func stream(of item: Int64, _ range: Range<Int64>) -> (ReadStream, unplanned: Range<Int64>?)? {
         shared.withLock { shared in
             guard let stream = shared.streams.stream(of: item, range) else { return nil }
@@ -44,11 +44,12 @@ final class ReadAhead: Sendable {
         }
     }
 
-    /// Takes in a stream that begins.
+    /// Adds a new stream.
     ///
-    /// The caller holds the vault's lock, so that no change of the content comes between.
+    /// The caller holds the vault's lock, so that the content cannot change in between.
     ///
-    /// - Returns: What is to be looked up for it; nil if there cannot be another stream.
+    /// - Returns: The range to look up for it; nil if there cannot be another stream, or nothing is to be
+    ///   looked up.
     func begin(_ stream: ReadStream, for range: Range<Int64>) -> Range<Int64>? {
         shared.withLock { shared in
             if shared.isStopped { return nil }
@@ -58,7 +59,7 @@ final class ReadAhead: Sendable {
         }
     }
 
-    /// Adds what was looked up; the caller holds the vault's lock since it looked.
+    /// Adds the extents that were looked up; the caller has held the vault's lock since the lookup.
     func add(_ extents: [ReadStream.PlannedExtent], for range: Range<Int64>, to stream: ReadStream) {
         shared.withLock { $0.streams.add(extents, for: range, to: stream) }
     }
@@ -68,14 +69,14 @@ final class ReadAhead: Sendable {
         shared.withLock { $0.streams.end(item) }
     }
 
-    /// Ends all streams, as the index went back to its last commit; the caller holds the vault's lock.
+    /// Ends all streams after a rollback of the index to its last commit; the caller holds the vault's lock.
     func endAll() {
         shared.withLock { $0.streams.endAll() }
     }
 
     // MARK: Requests
 
-    /// Answers a request from its stream, now or later; false if it is to be answered in another way.
+    /// Answers a request from its stream, now or later; false if it must be answered in another way.
     func answer(
         _ item: Int64, _ range: Range<Int64>, in vault: Vault, _ request: () -> any ReadRequest
     ) -> Bool {
@@ -100,14 +101,14 @@ final class ReadAhead: Sendable {
                 memory.pieces, at: piece.slot * ReadStream.pieceByteCount, with: piece.range,
                 of: piece.stream.id, from: extents)
         } catch {
-            // Nobody may have asked for what is damaged: who does will hear of it.
+            // It may be that no program has requested the damaged range; a request for it reports the error.
             failed = true
         }
         let complete = shared.withLock { $0.streams.finish(piece, failed: failed) }
         for pending in complete { answer(pending, in: vault) }
     }
 
-    /// The extents of a piece, with what was fetched of them.
+    /// The extents of a piece, with their fetched bytes.
     private static func extents(of piece: ReadStream.Piece, _ memory: Memory) -> [SealedExtent] {
         piece.extents.map { planned in
             guard let fetch = planned.fetch, case .ready(let skew) = fetch.state, let slot = fetch.slot,
@@ -140,8 +141,8 @@ final class ReadAhead: Sendable {
         callWorkers(for: vault)
     }
 
-    /// Answers a request of which a piece could not be opened, as its extents are not any more what they
-    /// were, or are damaged: with what a read of its own finds.
+    /// Answers a request with the result of a plain read, as one of its pieces could not be decrypted: its
+    /// extents have changed or are damaged.
     private func readAnew(_ pending: ReadStream.Pending, in vault: Vault) {
         let buffer = AlignedBuffer(count: pending.range.count)
         do throws(FileSystemError) {
@@ -173,7 +174,7 @@ final class ReadAhead: Sendable {
         if opens { callOpener(for: vault) }
     }
 
-    /// - Returns: Whether a thread hears it.
+    /// - Returns: Whether a thread will do it.
     @discardableResult
     private func callOpener(for vault: Vault) -> Bool {
         openers.call({ self.openNext(in: vault) }, leaving: { self.rest() })
@@ -190,7 +191,7 @@ final class ReadAhead: Sendable {
             shared.memory.flatMap { memory in shared.streams.nextFetch().map { (memory, $0) } }
         }
         guard let (memory, (fetch, slot)) = next else { return false }
-        // What cannot be fetched is read, and complained of, when its turn comes.
+        // If the fetch fails, the extents are read when they are needed, and errors are reported then.
         let skew = try? fetch.file.fetch(
             into: memory.fetches, at: slot * Self.fetchSlotByteCount, from: fetch.position, count: fetch.count
         )
@@ -198,14 +199,14 @@ final class ReadAhead: Sendable {
             shared.streams.finish(fetch, skew: skew ?? nil)
             return shared.streams.canOpen
         }
-        // Requests may wait for what this fetch brought.
+        // Requests may be waiting for the fetched bytes.
         if opens, !callOpener(for: vault) { while openNext(in: vault) {} }
         return true
     }
 
-    /// Forgets streams that nobody has gone on with, and gives the memory back.
+    /// Drops streams that no reader has continued, and frees the memory.
     private func rest() {
-        // Wiped without the lock.
+        // The memory is wiped without the lock.
         let memory = shared.withLock { shared -> Memory? in
             shared.streams.endAll()
             guard shared.streams.isAtRest else { return nil }

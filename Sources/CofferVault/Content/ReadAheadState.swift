@@ -2,25 +2,25 @@ internal import CofferStore
 internal import CofferFormat
 internal import CofferSystem
 
-/// What is read ahead of whom, and what is to be done next: the part of `ReadAhead` without threads.
+/// The streams of `ReadAhead` and their next steps, without its threads.
 struct ReadAheadState {
     typealias Piece = ReadStream.Piece
     typealias Fetch = ReadStream.Fetch
     typealias Pending = ReadStream.Pending
 
-    /// Plaintext that is opened ahead of a reader, and content that is fetched ahead, in bytes.
+    /// How far ahead of a reader plaintext is decrypted, and content is fetched, in bytes.
     static let openAhead = Int64(2 << 20), fetchAhead = Int64(8 << 20)
     static let pieceSlotCount = 32, fetchSlotCount = 8
     private static let streamsMax = 4
-    /// How far from its reader a stream's requests may be: they overtake each other.
+    /// How far from its reader a stream's requests may be, as they overtake each other.
     private static let reach: Int64 = 1 << 20
-    /// Reads of others after which a stream counts as left.
+    /// The number of other reads after which a stream counts as abandoned.
     static let patience = 64
 
     private var recent = RecentReads()
-    /// Reads so far.
+    /// The number of reads so far.
     private var readCount = 0
-    /// The one that was used last comes last.
+    /// The streams, least recently used first.
     private var streams: [ReadStream] = []
     private var toFetch: [Fetch] = []
     private var toOpen: [Piece] = []
@@ -38,16 +38,16 @@ struct ReadAheadState {
     /// Whether there is a piece to open.
     var canOpen: Bool { !toOpen.isEmpty }
 
-    /// Notes a read, and says how it relates to those before it.
+    /// Records a read and returns its relation to earlier ones.
     mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern {
         readCount += 1
         return recent.note(item, range)
     }
 
-    /// What of an item is to be looked up for a stream before `range` can be read in it; nil if nothing is.
+    /// The range of an item to look up before a stream can serve `range`; nil if there is none.
     func unplanned(_ stream: ReadStream, for range: Range<Int64>) -> Range<Int64>? {
         let ahead = Self.fetchAhead / Int64(max(1, streams.count))
-        // Pieces are whole, but for the last one.
+        // All pieces except the last are whole.
         let piece = Int64(ReadStream.pieceByteCount)
         let needed = (range.upperBound + piece - 1) / piece * piece
         guard stream.planned < min(needed + ahead / 2, stream.size) else { return nil }
@@ -68,10 +68,10 @@ struct ReadAheadState {
         return streams.last
     }
 
-    /// Takes a stream in; ends those that their readers left.
+    /// Adds a stream, and ends those that their readers abandoned.
     ///
-    /// - Returns: False if there are as many as there can be: to end one that is read would make all of them
-    ///   begin again and again.
+    /// - Returns: False if there are too many: ending one that is being read would make all of them start
+    ///   over again and again.
     mutating func begin(_ stream: ReadStream) -> Bool {
         while let oldest = streams.first, isLeft(oldest) { end(at: 0) }
         guard streams.count < Self.streamsMax else { return false }
@@ -82,7 +82,7 @@ struct ReadAheadState {
 
     private func isLeft(_ stream: ReadStream) -> Bool { readCount - stream.lastRead > Self.patience }
 
-    /// Adds what was looked up in the index, unless somebody else was faster.
+    /// Adds the extents that were looked up, unless another thread was faster.
     mutating func add(
         _ extents: [ReadStream.PlannedExtent], for range: Range<Int64>, to stream: ReadStream
     ) {
@@ -93,7 +93,7 @@ struct ReadAheadState {
         layOut(stream)
     }
 
-    /// Ends the streams of an item, whose content changes; requests that wait are still answered.
+    /// Ends the streams of an item whose content changes; waiting requests are still answered.
     mutating func end(_ item: Int64) {
         while let index = streams.firstIndex(where: { $0.item == item }) { end(at: index) }
     }
@@ -120,7 +120,7 @@ struct ReadAheadState {
 
     // MARK: Pieces
 
-    /// Cuts a stream into pieces as far as it is to be opened ahead.
+    /// Cuts a stream into pieces, as far as it will be decrypted ahead.
     private mutating func layOut(_ stream: ReadStream) {
         let target = min(stream.next + Self.openAhead / Int64(max(1, streams.count)), stream.size)
         while !stream.isOver, stream.laidOut < target {
@@ -142,9 +142,9 @@ struct ReadAheadState {
         toOpen.append(piece)
     }
 
-    /// Makes a request a part of its stream.
+    /// Adds a request to its stream.
     ///
-    /// - Returns: Pieces that the caller is to open, and the request if it can be answered at once; nil if
+    /// - Returns: Pieces that the caller must decrypt, and the request if it can be answered at once; nil if
     ///   it must be answered in another way.
     mutating func attach(
         _ item: Int64, _ range: Range<Int64>, _ request: () -> any ReadRequest
@@ -154,7 +154,7 @@ struct ReadAheadState {
         stream.next = max(stream.next, range.upperBound)
         leaveBehind(stream)
         layOut(stream)
-        // A stream that was left must not keep one that is read from all the memory.
+        // An abandoned stream must not deprive an active one of memory.
         while stream.laidOut < range.upperBound, freePieceSlots.isEmpty, endOneThatWasLeft() {
             layOut(stream)
         }
@@ -180,7 +180,7 @@ struct ReadAheadState {
         return (mine, pending.missing == 0 ? pending : nil)
     }
 
-    /// Gives up pieces that the reader jumped over.
+    /// Drops pieces that the reader skipped.
     private mutating func leaveBehind(_ stream: ReadStream) {
         for piece in stream.pieces where piece.range.upperBound <= stream.next - Self.reach {
             piece.isConsumed = true
@@ -188,14 +188,14 @@ struct ReadAheadState {
         }
     }
 
-    /// Ends the stream that was not read for longest, if that is long enough.
+    /// Ends the least recently read stream if it was abandoned.
     private mutating func endOneThatWasLeft() -> Bool {
         guard let oldest = streams.first, isLeft(oldest) else { return false }
         end(at: 0)
         return true
     }
 
-    /// A piece that is asked for does not wait for fetches that have not begun.
+    /// Makes a requested piece not wait for fetches that have not begun.
     private mutating func skipUnstarted(_ piece: Piece) {
         guard case .waiting = piece.state else { return }
         if freeFetchSlots.isEmpty { _ = endOneThatWasLeft() }
@@ -206,7 +206,7 @@ struct ReadAheadState {
         }
     }
 
-    /// The next piece to open.
+    /// The next piece to decrypt.
     mutating func nextPiece() -> Piece? {
         guard !toOpen.isEmpty else { return nil }
         let piece = toOpen.removeFirst()
@@ -214,9 +214,9 @@ struct ReadAheadState {
         return piece
     }
 
-    /// Notes that a piece was opened, or could not be.
+    /// Records that a piece was decrypted, or could not be.
     ///
-    /// - Returns: Requests that can be answered now; then they are given back.
+    /// - Returns: Requests that can be answered now; the caller gives them back afterwards.
     mutating func finish(_ piece: Piece, failed: Bool) -> [Pending] {
         piece.state = .done
         piece.failed = failed
@@ -230,7 +230,7 @@ struct ReadAheadState {
         }
     }
 
-    /// Notes that a request was answered.
+    /// Records that a request was answered.
     mutating func giveBack(_ pending: Pending) {
         for piece in pending.pieces {
             piece.lent -= 1
@@ -239,7 +239,7 @@ struct ReadAheadState {
         if let stream = pending.pieces.first?.stream { layOut(stream) }
     }
 
-    /// Frees a piece that nobody needs any more.
+    /// Frees a piece that is not needed any more.
     private mutating func settle(_ piece: Piece) {
         guard piece.lent == 0, piece.isConsumed || piece.stream.isOver else { return }
         switch piece.state {
@@ -267,16 +267,16 @@ struct ReadAheadState {
         return (fetch, slot)
     }
 
-    /// Notes that a fetch has ended.
+    /// Records the end of a fetch.
     ///
-    /// - Parameter skew: Where in the slot its bytes begin; nil if it failed.
+    /// - Parameter skew: The position of its bytes in the slot; nil if it failed.
     mutating func finish(_ fetch: Fetch, skew: Int?) {
         fetch.state = skew.map { .ready(skew: $0) } ?? .skipped
         for piece in fetch.pieces { queueIfReady(piece) }
         release(fetch)
     }
 
-    /// Notes that a piece needs its fetches no more.
+    /// Records that a piece does not need its fetches any more.
     private mutating func leaveFetches(of piece: Piece) {
         for fetch in piece.fetches {
             fetch.pieces.removeAll { $0 === piece }
@@ -288,7 +288,7 @@ struct ReadAheadState {
         }
     }
 
-    /// Frees the slot of a fetch that nobody needs any more.
+    /// Frees the slot of a fetch that is not needed any more.
     private mutating func release(_ fetch: Fetch) {
         guard fetch.rest <= 0 || fetch.state == .skipped || (fetch.isAbandoned && fetch.pieces.isEmpty)
         else { return }

@@ -1,24 +1,24 @@
 package import CofferSystem
 
-/// A read that may be answered later, by another thread; exactly once.
+/// A read that another thread may answer later; it is answered exactly once.
 package protocol ReadRequest: AnyObject, Sendable {
-    /// Answers with bytes, which are lent for the call.
+    /// Answers with bytes, which are valid during the call only.
     func answer(_ parts: [ReadPart])
     /// Answers with an error.
     func fail(_ error: FileSystemError)
-    /// Whether whoever asked does not want the answer any more; it is to be given all the same, and soon.
+    /// Whether the requester no longer wants the answer; an answer is still due, and soon.
     var isInterrupted: Bool { get }
 }
 
 extension ReadRequest {
-    /// Nobody tells.
+    /// By default, requests are never interrupted.
     package var isInterrupted: Bool { false }
 }
 
-/// Bytes of an answer.
+/// A part of an answer.
 package struct ReadPart: Sendable {
-    /// Where they lie.
+    /// The buffer that contains the bytes.
     package let buffer: AlignedBuffer
-    /// Which bytes of the buffer.
+    /// The range of the bytes in the buffer.
     package let range: Range<Int>
 }

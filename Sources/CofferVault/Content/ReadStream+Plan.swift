@@ -2,14 +2,14 @@ internal import CofferFormat
 internal import CofferStore
 
 extension ReadStream {
-    /// Bytes between extents that are read for the sake of one fetch.
+    /// The maximum gap between extents that one fetch may read over, in bytes.
     private static let gapByteCountMax = 16 << 10
-    /// Bytes from which on a fetch is worth its while.
+    /// The minimum size of a worthwhile fetch, in bytes.
     private static let fetchByteCountMin = 96 << 10
 
     /// Groups extents that follow each other in a pack into fetches.
     ///
-    /// - Parameter start: What is in front of this offset in the item will not be opened.
+    /// - Parameter start: Parts of the item before this offset will not be decrypted.
     static func plan(_ extents: [SealedExtent], from start: Int64) -> [PlannedExtent] {
         var planned: [PlannedExtent] = []
         var group: [SealedExtent] = []
@@ -44,8 +44,10 @@ extension ReadStream {
         return planned
     }
 
-    /// The bytes of a pack with the blocks that the range of an extent touches; nil if it is not to be
-    /// fetched, or if its row cannot be right, which who opens it will find.
+    /// The bytes of a pack with the blocks that an extent's range touches.
+    ///
+    /// Nil if they should not be fetched, or if the extent's row is invalid; decrypting the extent will
+    /// report that.
     private static func sealedRange(of extent: SealedExtent, from start: Int64) -> Range<Int>? {
         let row = extent.row
         guard case .file = extent.source, case .pack(_, let position) = row.place, position >= 0,

@@ -2,29 +2,28 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// One item that is read from front to back, and what is fetched and opened ahead of its reader.
+/// A sequential read of one item, and the parts that are fetched and decrypted ahead of its reader.
 ///
-/// Ends with the first change of the item's content.
-///
-/// All that can change, here and in the classes inside, belongs to the lock of `ReadAhead`.
+/// Ends with the first change of the item's content. The lock of `ReadAhead` protects all mutable state, here
+/// and in the classes inside.
 final class ReadStream {
-    /// Plaintext bytes of a piece: sealed and open it fits the cache of a core, and it is what the kernel
-    /// asks for at a time.
+    /// The plaintext size of a piece: its sealed and decrypted bytes fit the cache of a core, and the kernel
+    /// requests as much at a time.
     static let pieceByteCount = 128 << 10
 
     let item: Int64
     let id: ItemID
     let size: Int64
-    /// Where the reader is: the end of the furthest request.
+    /// The reader's position: the end of the furthest request.
     var next: Int64
-    /// The end of what was looked up in the index, and of what was cut into pieces.
+    /// The end of the range that was looked up in the index, and of the range that was cut into pieces.
     var planned: Int64
     var laidOut: Int64
-    /// What was looked up and is not cut into pieces to its end yet, in order.
+    /// The extents that were looked up and not completely cut into pieces yet, in order.
     var extents: [PlannedExtent] = []
     var pieces: [Piece] = []
     var isOver = false
-    /// Which read used it last.
+    /// The number of the read that used it last.
     var lastRead = 0
 
     init(item: Int64, id: ItemID, size: Int64, at offset: Int64) {
@@ -37,7 +36,7 @@ final class ReadStream {
         laidOut = start
     }
 
-    /// An extent of the stream, and the fetch that brings it if it is worth one.
+    /// An extent of the stream, and the fetch that reads it if that is worthwhile.
     struct PlannedExtent {
         let extent: SealedExtent
         let fetch: Fetch?
@@ -45,17 +44,18 @@ final class ReadStream {
 
     /// A contiguous part of a pack that is read into memory as a whole, ahead of its use.
     ///
-    /// The bytes of its slot belong to who fetches, then to who opens pieces.
+    /// The bytes of its slot belong first to the thread that fetches, then to those that decrypt pieces.
     final class Fetch {
         let file: PackFile
         let position: Int
         let count: Int
-        /// Plaintext bytes in it that are not opened yet.
+        /// The number of plaintext bytes in it that are not decrypted yet.
         var rest: Int64
-        /// Its part of the memory for sealed bytes, from the time it is read until its last byte is open.
+        /// Its slot in the memory for sealed bytes, from the start of the fetch until its last byte is
+        /// decrypted.
         var slot: Int?
         var state = State.queued
-        /// Pieces that were cut from it and are not opened yet.
+        /// Pieces that were cut from it and are not decrypted yet.
         var pieces: [Piece] = []
         /// Whether no more pieces will be cut from it.
         var isAbandoned = false
@@ -63,9 +63,9 @@ final class ReadStream {
         enum State: Equatable {
             case queued
             case reading
-            /// Its first byte is `skew` bytes behind the beginning of the slot.
+            /// Its first byte is `skew` bytes after the beginning of the slot.
             case ready(skew: Int)
-            /// To be read in another way.
+            /// The pieces must read it in another way.
             case skipped
         }
 
@@ -80,34 +80,34 @@ final class ReadStream {
         var isDone: Bool { state != .queued && state != .reading }
     }
 
-    /// A part of the stream that is opened at once.
+    /// A part of the stream that is decrypted as one.
     ///
-    /// The bytes of its slot belong to who opens it, and are then only read.
+    /// The bytes of its slot belong to the thread that decrypts it; after that, they are only read.
     final class Piece {
         let stream: ReadStream
         let range: Range<Int64>
         let extents: [PlannedExtent]
-        /// The fetches of its extents, each once.
+        /// The fetches of its extents, without duplicates.
         let fetches: [Fetch]
-        /// Its part of the memory for plaintext.
+        /// Its slot in the memory for plaintext.
         let slot: Int
         var state = State.waiting
-        /// Whether it could not be opened; each request is then answered by a read of its own.
+        /// Whether decrypting it failed; each request for it then falls back to a read of its own.
         var failed = false
-        /// Requests that wait for it to be open.
+        /// Requests that wait until it is decrypted.
         var waiting: [Pending] = []
-        /// Requests that are answered from it, now or later.
+        /// The number of requests that are answered from it, now or later.
         var lent = 0
-        /// Whether its end was asked for: the kernel has it from then on.
+        /// Whether its end was requested, so that the kernel has it from then on.
         var isConsumed = false
 
         enum State {
-            /// For fetches.
+            /// Waiting for fetches.
             case waiting
-            /// In line to be opened.
+            /// Queued for decryption.
             case queued
             case opening
-            /// Open, unless that failed.
+            /// Decrypted, unless that failed.
             case done
         }
 
@@ -122,13 +122,13 @@ final class ReadStream {
         }
     }
 
-    /// A request that is answered when all of its pieces are open.
+    /// A request that is answered once all of its pieces are decrypted.
     final class Pending {
         let request: any ReadRequest
         let item: Int64
         let range: Range<Int64>
         let pieces: [Piece]
-        /// Pieces that are not open yet.
+        /// The number of pieces that are not decrypted yet.
         var missing = 0
 
         init(_ request: any ReadRequest, _ item: Int64, _ range: Range<Int64>, _ pieces: [Piece]) {

@@ -1,24 +1,24 @@
-/// Where the latest reads ended, to tell streams from scattered reads.
+/// The ends of the latest reads, to tell sequential reads from scattered ones.
 struct RecentReads {
-    /// How far from the end of the last read a stream may go on: its requests overtake each other.
+    /// How far from the end of the last read a stream may continue, as its requests overtake each other.
     private static let reach: Int64 = 1 << 20
     private static let slotCount = 16
-    /// Bytes up to which a read away from the last one counts as scattered.
+    /// The largest read that counts as scattered if it is away from the last one, in bytes.
     private static let scatteredByteCountMax = 64 << 10
-    /// Bytes that must have been read in a row before a reader counts as sequential.
+    /// The number of consecutive bytes after which a reader counts as sequential.
     private static let runByteCountMin: Int64 = 128 << 10
 
     private struct Slot {
         var item: Int64 = 0
         var end: Int64 = 0
-        /// Bytes that were read in a row up to `end`.
+        /// The number of consecutive bytes read up to `end`.
         var run: Int64 = 0
     }
 
     private var slots = [Slot](repeating: Slot(), count: slotCount)
     private var oldest = 0
 
-    /// Notes a read, and says what it is part of; several readers of one item are told apart.
+    /// Records a read and returns its pattern; tells several readers of one item apart.
     mutating func note(_ item: Int64, _ range: Range<Int64>) -> ReadPattern {
         let isSmall = range.count <= Self.scatteredByteCountMax
         for index in slots.indices where slots[index].item == item {

@@ -2,37 +2,39 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Sealing what is of older epochs under the newest, so that who was removed can read less and less.
+/// Re-encryption of data of older epochs under the newest, so that removed members can read less and less.
 ///
-/// In steps that each leave a whole vault. Nothing is noted of how far it got: what is left are ranges of older
-/// epochs, and a step goes on where the one before ended, or begins anew after a mount.
+/// Runs in steps that each leave the vault consistent. Progress is not stored: the remaining work is all
+/// ranges of older epochs. A step continues where the last one ended, or starts over after a mount.
 package enum Reencryption {
-    /// What became of a step.
+    /// The result of a step.
     package struct Progress: Equatable, Sendable {
-        /// Bytes that were sealed anew.
+        /// The number of bytes that were re-encrypted.
         package var byteCount: Int64 = 0
-        /// Bytes that stay as they are for now: damaged, on a remote that cannot be reached, changed meanwhile.
+        /// The number of bytes that were skipped for now: damaged, on an unreachable remote, or changed in
+        /// the meantime.
         package var skippedByteCount: Int64 = 0
-        /// Whether it came to the end of the vault; the next step begins with the first file.
+        /// Whether the step reached the end of the vault; the next one begins with the first file.
         package var isAtEnd = false
     }
 
-    /// Where the next step goes on.
+    /// Where the next step continues.
     struct Place {
         var epoch = Epoch.first
         var item: Int64 = 0
         var offset: Int64 = -1
     }
 
-    /// Ranges that are looked at while the lock is held.
+    /// The number of ranges that are looked at while the lock is held.
     static let batchCount = 256
 
-    /// Whether it falls to this device to seal anew what is of older epochs.
+    /// Whether this device is responsible for re-encrypting data of older epochs.
     ///
-    /// One device of a vault is to do it: contents that two devices put in the place of the same one are
-    /// concurrent, and a conflict copy would be made of bytes that nobody changed. It is the device with the lowest
-    /// log among those of whoever began the epoch; if none of them takes part any more, the lowest of all who
-    /// may write. Devices that know different commits may disagree for a while.
+    /// Only one device of a vault may do it: if two devices replaced the same content, their versions would
+    /// be concurrent, and bytes that no user changed would get a conflict copy. The responsible device is the
+    /// one with the lowest log among those of the member who began the epoch; if none of them takes part any
+    /// more, it is the lowest of all that may write. Devices that know different commits may disagree for a
+    /// while.
     ///
     /// - Parameters:
     ///   - own: This device's log.
@@ -44,14 +46,15 @@ package enum Reencryption {
 }
 
 extension Vault {
-    /// Seals ranges of older epochs anew under the newest, as many as come to about `byteCountMax` bytes.
+    /// Re-encrypts ranges of older epochs under the newest, about `byteCountMax` bytes of them.
     ///
-    /// What programs see stays as it is, times included. The content of each file that is touched counts as
-    /// unsent, and cannot be given up until it was sent; who calls has it sent, before there is too much of it
-    /// for the disk. What is on a remote only is fetched. Takes the lock for moments, and lets others have the
-    /// disk in between; not from a thread that must not wait for the remote.
+    /// Programs see no change, and times stay as they are. The content of each file touched becomes unsent,
+    /// and cannot be evicted until it has been sent. The caller sends it before there is too much of it for
+    /// the disk. Content that is only on a remote is fetched, so do not call this from a thread that must not
+    /// wait for the remote. Takes the lock only briefly, and pauses to let other threads use the disk.
     ///
-    /// - Throws: `.noSpace`, `.readOnly`; what cannot be read is left out, and told by reading it.
+    /// - Throws: `.noSpace`, `.readOnly`. Content that cannot be read is skipped; reading it reports the
+    ///   error.
     package func reencrypt(byteCountMax: Int64) throws(FileSystemError) -> Reencryption.Progress {
         if isReadOnly { throw .readOnly }
         var progress = Reencryption.Progress()
@@ -86,7 +89,7 @@ extension Vault {
         return progress
     }
 
-    /// Ranges of older epochs, in groups of adjacent ones that make one extent.
+    /// Ranges of older epochs, in groups of adjacent ranges that fit one extent.
     private static func runs(of rows: [ExtentRow], before epoch: Epoch) -> [[ExtentRow]] {
         var runs: [[ExtentRow]] = []
         var length: Int64 = 0
@@ -104,9 +107,9 @@ extension Vault {
         return runs
     }
 
-    /// Bytes of content by the epoch that they are sealed under, as of the last commit; holes do not count.
+    /// The number of bytes of content sealed under each epoch, as of the last commit; holes do not count.
     ///
-    /// Reads all of the index's table of ranges, without keeping others from it.
+    /// Reads the whole table of ranges, without blocking its other users.
     package func epochUsage() throws(FileSystemError) -> [Epoch: Int64] {
         try storing { () throws(StoreError) in
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeContentReader()

@@ -2,39 +2,39 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// A range of an item's content, and where its sealed bytes are to be had.
+/// A range of an item's content, and the location of its sealed bytes.
 struct SealedExtent: Sendable {
     let row: ExtentRow
     var source: Source
 
     enum Source: Sendable {
-        /// In memory, from the sealed extent's first byte on.
+        /// In memory, beginning with the sealed extent's first byte.
         case bytes([UInt8])
-        /// In a pack's file; scattered reads go past the page cache.
+        /// In a pack's file; scattered reads bypass the page cache.
         case file(PackFile, isScattered: Bool)
-        /// On a remote only.
+        /// Only on a remote.
         case remote(SealedPlace)
-        /// In memory, all of it: it came from a remote.
+        /// The whole extent in memory, fetched from a remote.
         case held(BufferPart)
-        /// In a buffer that has the sealed extent's byte `from` at `place`.
+        /// In a buffer, with the sealed extent's byte `from` at `place`.
         case buffer(AlignedBuffer, place: Int, from: Int)
     }
 
-    /// Whether there is nothing to be read from the disk ahead of a reader.
+    /// Whether it was fetched from a remote into memory, so that reading ahead has nothing to read.
     var isHeld: Bool { if case .held = source { true } else { false } }
 
-    /// Where it is to be had, if that is a remote.
+    /// Its place on the remote; nil if it is not only there.
     var remotePlace: SealedPlace? {
         if case .remote(let place) = source { place } else { nil }
     }
 }
 
-/// How a read relates to those before it.
+/// The relation of a read to earlier ones.
 enum ReadPattern {
-    /// In none of the other ways.
+    /// None of the others.
     case plain
-    /// Small, and away from where the item was read last.
+    /// A small read away from the last read of the item.
     case scattered
-    /// Goes on where others ended.
+    /// A read that continues where others ended.
     case sequential
 }

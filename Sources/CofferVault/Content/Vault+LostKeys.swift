@@ -2,14 +2,15 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Content that is sealed with keys which the other members do not have, as their fork took another side.
+// Content sealed with keys that the other members lack, because their fork took another side.
 extension Vault {
-    /// Ranges that are looked at while the lock is held.
+    /// The number of ranges that are looked at while the lock is held.
     private static let batchCount = 256
 
-    /// Seals anew what of some files is sealed with keys of lost sides of forks, and counts their content as unsent.
+    /// Re-encrypts those parts of some files that are sealed with keys of lost sides of forks, and marks
+    /// their contents as unsent.
     ///
-    /// What is on a remote only is fetched. What cannot be read stays as it is.
+    /// Content that is only on a remote is fetched. Content that cannot be read stays as it is.
     package func sealAnew(_ items: [ItemID]) throws(FileSystemError) {
         guard keys.hasLost else { return }
         let numbers = try exchanging.withLock { _ throws(FileSystemError) in
@@ -24,9 +25,9 @@ extension Vault {
         try commitIndex()
     }
 
-    /// The same for one file, whose content is about to be sent.
+    /// Does the same for one file whose content is about to be sent.
     ///
-    /// - Parameter isFetching: Whether also what is on a remote only is looked at.
+    /// - Parameter isFetching: Whether to include content that is only on a remote.
     func sealAnew(_ number: Int64, isFetching: Bool = false) throws(FileSystemError) {
         let keys = keys
         guard keys.hasLost else { return }
@@ -47,7 +48,7 @@ extension Vault {
             if rows.count < Self.batchCount { break }
         }
         guard isChanged else { return }
-        // Its pages may be sealed in the same way.
+        // Its pages may be sealed with such keys, too.
         try changing { state throws(FileSystemError) in
             guard try state.row(number) != nil else { return }
             let item = try state.item(number)
@@ -56,7 +57,7 @@ extension Vault {
         }
     }
 
-    /// Whether the first block of a range opens with a key that all members have.
+    /// Whether the first block of a range can be decrypted with a key that all members have.
     private func opensForAll(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         guard keys.isPresent(row.epoch) else { return false }
         let (id, extent) = try reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
@@ -72,7 +73,7 @@ extension Vault {
         } catch {
             switch error {
             case .damaged: return false
-            // It is told when it is read or sent.
+            // Reading or sending it will report the error.
             default: return true
             }
         }

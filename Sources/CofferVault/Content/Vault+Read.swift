@@ -4,21 +4,22 @@ package import CofferSystem
 
 // Reading content.
 extension Vault {
-    /// Plaintext bytes of an extent from which on it is worth a read past the page cache: extents of small
-    /// files lie in the order in which they are likely to be read.
+    /// The plaintext size from which an extent is read past the page cache: extents of small files lie in the
+    /// order in which they are likely to be read.
     private static let scatteredExtentMin: Int64 = 64 << 10
-    /// How often a read looks again for what was moved or replaced meanwhile.
+    /// How often a read retries when extents have been moved or replaced in the meantime.
     private static let attemptCount = 5
-    /// Bytes that are looked up at a time for a stream.
+    /// The number of bytes that are looked up for a stream at a time.
     private static let planByteCount: Int64 = 4 << 20
 
-    /// Reads into `buffer`, or works ahead where an item is read from front to back.
+    /// Reads into `buffer`, or from a stream if the item is read sequentially.
     ///
-    /// As pread(2).
+    /// Behaves like pread(2).
     ///
-    /// - Parameter request: Made, and answered, where the answer comes from elsewhere or later.
-    /// - Returns: Bytes that were read; nil if the request is or will be answered.
-    /// - Throws: As `read(_:at:count:into:)`.
+    /// - Parameter request: Creates the request, which is then answered, if the answer comes from another
+    ///   place or later.
+    /// - Returns: The number of bytes read; nil if the request was or will be answered.
+    /// - Throws: The errors of `read(_:at:count:into:)`.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer,
         or request: () -> any ReadRequest
@@ -39,15 +40,14 @@ extension Vault {
 
     /// Reads into `buffer`.
     ///
-    /// As pread(2).
+    /// Behaves like pread(2). Waits for the remote if bytes are only there.
     ///
     /// - Parameters:
-    ///   - place: Where in the buffer the bytes go.
-    ///   - isScattered: Whether it is a small read away from others.
-    /// - Returns: Bytes that were read: fewer than asked for only at the end of the file. Waits for the remote
-    ///   where they are there only.
-    /// - Throws: `.damaged` if a byte of them is not what was written, `.unreachable` or `.timedOut` if one is
-    ///   not here and cannot be fetched, `.keyMissing`; the problem log then names the file.
+    ///   - place: The position in the buffer for the first byte.
+    ///   - isScattered: Whether this is a small read away from others.
+    /// - Returns: The number of bytes read; fewer than requested only at the end of the file.
+    /// - Throws: `.damaged` if a byte is not the one that was written, `.unreachable` or `.timedOut` if one
+    ///   is not on this device and cannot be fetched, `.keyMissing`; the problem log then names the file.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
         isScattered: Bool = false
@@ -58,9 +58,9 @@ extension Vault {
         ) ?? 0
     }
 
-    /// Reads into `buffer`, or leaves a request that has to wait for the remote to those who may.
+    /// Reads into `buffer`, or hands a request that must wait for the remote to threads that may wait.
     ///
-    /// - Parameter request: Made where there is something to wait for; nil if the caller may wait.
+    /// - Parameter request: Creates the request if it must wait; returns nil if the caller may wait.
     func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
         isScattered: Bool, later request: () -> (any ReadRequest)?
@@ -86,7 +86,8 @@ extension Vault {
                 try fill(buffer, at: place, with: range, of: id, from: extents)
                 return range.count
             } catch {
-                // A range that was replaced meanwhile may have lost its bytes to compaction: look again.
+                // A range that was replaced in the meantime may have lost its bytes to compaction: look
+                // again.
                 switch error {
                 case .damaged: break
                 case .stale: continue
@@ -104,22 +105,23 @@ extension Vault {
         throw .stale
     }
 
-    /// What a reader hears of a content of which nothing is known: whether something is to come.
+    /// The error for a reader of a content of which nothing is known; it depends on whether more may arrive.
     private func told(_ error: FileSystemError, _ number: Int64) -> FileSystemError {
         guard case .notArrived(.nowhere) = error else { return error }
         switch owedContent(of: number) {
         case .mayArrive: return error
         case .isNewer: return .unreachable(reason: "it was written by a newer Coffer")
-        case .isDamaged, nil: return .damaged(place: "what says where the content is at the remote")
+        case .isDamaged, nil: return .damaged(place: "the description of the content on the remote")
         }
     }
 
-    /// Puts what a reader met into the problem log.
+    /// Adds an error of a read to the problem log.
     ///
-    /// - Parameter isAtRemote: Whether damage is in what came from the remote, where it may come right.
+    /// - Parameter isAtRemote: Whether the damage is in data from the remote, where it may go away.
     func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>, isAtRemote: Bool = false) {
         let text =
-            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: \(error.summary)"
+            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: "
+            + error.summary
         switch error {
         case .damaged where isAtRemote:
             var packs = SeenPacks(vault: self)
@@ -136,7 +138,7 @@ extension Vault {
 
     // MARK: Looking up
 
-    /// What there is to read, as of now.
+    /// Looks up the current extents of a range.
     private func lookUp(
         _ range: Range<Int64>, of number: Int64, _ isScattered: Bool
     ) throws(FileSystemError) -> (id: ItemID, size: Int64, extents: [SealedExtent]) {
@@ -192,10 +194,10 @@ extension Vault {
 
     // MARK: Streams
 
-    /// Looks up what a stream needs next, and begins one where there is none.
+    /// Looks up the extents that a stream needs next, and begins a stream if there is none.
     ///
-    /// - Returns: False if the rest of the item is not worth a stream, or cannot be looked up: what is far
-    ///   ahead may be damaged, and must not keep anybody from what is not.
+    /// - Returns: False if the rest of the item is not worth a stream, or cannot be looked up: damage far
+    ///   ahead must not affect reads before it.
     private func plan(_ range: Range<Int64>, of number: Int64) -> Bool {
         let found = readAhead.stream(of: number, range)
         if let found, found.unplanned == nil { return true }
@@ -232,7 +234,7 @@ extension Vault {
     ) throws(FileSystemError) {
         let range = unplanned.clamped(to: unplanned.lowerBound..<unplanned.lowerBound + Self.planByteCount)
         let extents = try extents(of: stream.item, overlapping: range, false, state)
-        // What has to be fetched is not waited for in a stream.
+        // A stream does not wait for extents that must be fetched from a remote.
         if extents.contains(where: { $0.remotePlace != nil }) { throw .stale }
         let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))
         readAhead.add(

@@ -7,11 +7,11 @@ internal import CofferSystem
 extension Vault {
     /// Writes bytes at an offset.
     ///
-    /// As pwrite(2).
+    /// Behaves like pwrite(2).
     ///
     /// - Parameters:
-    ///   - touches: Whether the times of the item change (not where the kernel keeps them).
-    ///   - dropsPrivileges: Whether set-user-id and set-group-id are to go.
+    ///   - touches: Whether to change the item's times; false if the kernel keeps them.
+    ///   - dropsPrivileges: Whether to remove set-user-id and set-group-id.
     package func write(
         _ bytes: RawSpan, to number: Int64, at offset: Int64, touches: Bool, dropsPrivileges: Bool
     ) throws(FileSystemError) {
@@ -45,12 +45,13 @@ extension Vault {
                 try self.dropCapability(of: item, state)
                 state.touch(item, touches ? [.content, .times] : .content)
             }
-            // Content of another origin has come in its place meanwhile: sealed for that it is written again.
+            // If content of another origin has replaced the item's, the bytes must be sealed for that and
+            // written again.
             if isStored { done += count } else { origin = try self.origin(ofWritable: number) }
         }
     }
 
-    /// Under whose id the content of an item is sealed that is to be written.
+    /// The id under which new content of an item is sealed.
     private func origin(ofWritable number: Int64) throws(FileSystemError) -> ItemID {
         try reading { state throws(FileSystemError) in
             try state.ensureWritable()
@@ -60,9 +61,9 @@ extension Vault {
         }
     }
 
-    /// Notes a small write for the intent log.
+    /// Records a small write for the intent log.
     ///
-    /// - Parameter changes: Rows of the index that it changed.
+    /// - Parameter changes: The number of index rows that it changed.
     private func noteIntent(of row: ExtentRow, changes: Int, _ state: VaultState) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
         guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
@@ -73,9 +74,9 @@ extension Vault {
             .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
     }
 
-    /// Seals an extent, without the lock, and then, with it, gives the extent a place and has `refer` use it.
+    /// Seals an extent without the lock; then, with it, places the extent and makes `refer` use it.
     ///
-    /// - Parameter isWanted: Whether it is still to be stored.
+    /// - Parameter isWanted: Whether the extent is still to be stored.
     func store(
         _ bytes: RawSpan, of id: ItemID, _ number: Int64, at offset: Int64,
         isWanted: (VaultState) throws(FileSystemError) -> Bool = { _ in true },
@@ -83,7 +84,7 @@ extension Vault {
     ) throws(FileSystemError) {
         let length = Int64(bytes.byteCount)
         let prefix = NoncePrefix.random()
-        // Taken once: an epoch may begin at any moment.
+        // Read once, as an epoch may begin at any moment.
         let keys = keys
         try place(of: number, base: offset, total: length, isWanted: isWanted) {
             target, buffers throws(FileSystemError) in
@@ -97,11 +98,11 @@ extension Vault {
         }
     }
 
-    /// Gets a sealed extent into a buffer, without the lock, and then, with it, gives the extent a place in a
-    /// pack and has `use` make rows refer to it.
+    /// Puts a sealed extent into a buffer without the lock; then, with it, places the extent in a pack and
+    /// makes `use` refer to it.
     ///
     /// - Parameters:
-    ///   - isWanted: Whether it is still to be stored.
+    ///   - isWanted: Whether the extent is still to be stored.
     ///   - fill: Puts the sealed bytes at the beginning of the buffer.
     func place(
         of number: Int64, base offset: Int64, total length: Int64,
@@ -117,7 +118,8 @@ extension Vault {
         var isHandedOver = false
         defer { if isLarge, !isHandedOver { writer.giveBack(target) } }
         try fill(target, buffers)
-        // A buffer for the tail is not waited for under the lock: those who have one may wait for that.
+        // Do not wait for a tail buffer under the lock: the threads that have one may be waiting for the
+        // lock.
         var spare: AlignedBuffer?
         defer { if let spare { writer.giveBack(spare) } }
         var isDone = false
@@ -165,7 +167,7 @@ extension Vault {
             return try writer.take()
         } catch {
             if case .noSpace = error { throw .noSpace }
-            // An extent that rows refer to could not be written: no commit may be made any more.
+            // An extent that rows refer to could not be written, so no commit may follow.
             stop("\(error)")
             throw .store(error)
         }
@@ -197,7 +199,7 @@ extension Vault {
         }
     }
 
-    /// Makes an item refer to a new extent in the place of what was there.
+    /// Makes an item refer to a new extent, in place of the old content.
     private func refer(to row: ExtentRow, _ state: VaultState) throws(FileSystemError) {
         let item = try state.item(row.item)
         readAhead.end(row.item)
@@ -209,7 +211,7 @@ extension Vault {
         if row.length < Compaction.smallByteCount, row.offset > 0 { state.fragmented.insert(row.item) }
     }
 
-    /// Makes a range of an item a hole; ranges that reach beyond it are shortened.
+    /// Makes a range of an item a hole, and shortens ranges that extend beyond it.
     func removeContent(
         of item: CachedItem, _ range: Range<Int64>, _ state: VaultState
     ) throws(FileSystemError) {
@@ -243,7 +245,7 @@ extension Vault {
 
     /// Counts bytes of an extent as dead.
     ///
-    /// - Parameter keepsBytes: Whether they are to stay in their pack in any case.
+    /// - Parameter keepsBytes: Whether they must stay in their pack in any case.
     func drop(
         _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false, _ state: VaultState
     ) throws(FileSystemError) {
@@ -257,10 +259,10 @@ extension Vault {
         try dropLocal(row, count, keepsBytes: isShared, state)
     }
 
-    /// Counts bytes of an extent as dead that are on this device.
+    /// Counts bytes of an extent on this device as dead.
     ///
-    /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack: only those of
-    ///   extents on a remote are shared by items.
+    /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack; items share only
+    ///   extents that are on a remote.
     func dropLocal(
         _ row: ExtentRow, _ count: Int64, keepsBytes: Bool, _ state: VaultState
     ) throws(FileSystemError) {
@@ -278,7 +280,7 @@ extension Vault {
         }
     }
 
-    /// Changes the size; what is behind a smaller size is gone, what a larger one adds is a hole.
+    /// Changes the size: shrinking discards the content after the new end, growing adds a hole.
     func resize(
         _ item: CachedItem, to size: Int64, _ time: Int64, _ state: VaultState
     ) throws(FileSystemError) {

@@ -2,49 +2,49 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Checking a vault: the index by itself, then every name and every block, from the root on.
+/// Checking a vault: first the index, then every name and every block, from the root.
 extension Vault {
-    /// What a check of a vault found.
+    /// The result of checking a vault.
     package struct CheckResult: Sendable {
-        /// Files, directories and others that were met.
+        /// The number of files, directories, and other items found.
         package var items = 0
-        /// Blocks of content that were read.
+        /// The number of content blocks read.
         package var blocks = 0
-        /// Bytes of content that were read.
+        /// The number of content bytes read.
         package var bytes = 0
-        /// Bytes of content that are on a remote only, and were not read.
+        /// The number of content bytes that are only on a remote, and were not read.
         package var missingBytes = 0
-        /// All that is hurt; empty if nothing is.
+        /// All damage; empty if there is none.
         package var damage: [Damage] = []
-        /// What could not be checked and why, as sentences; empty if all was.
+        /// Sentences about what could not be checked and why; empty if everything was.
         package var unchecked: [String] = []
 
-        /// Nothing was checked.
+        /// A result before anything is checked.
         package init() {}
 
-        /// Something that is hurt.
+        /// A piece of damage.
         package struct Damage: Sendable, Equatable {
-            /// The file, as a path in the vault.
+            /// The path of the file in the vault.
             package let path: String?
-            /// The bytes of it that cannot be read.
+            /// The bytes of the file that cannot be read.
             package let range: Range<Int64>?
-            /// What is wrong, for people.
+            /// The problem, for users.
             package let text: String
         }
     }
 
     /// Reads every row and block.
     ///
-    /// Others can work meanwhile.
+    /// Other operations continue in the meantime.
     ///
-    /// - Parameter progress: Told how many bytes are done, and of how many.
-    /// - Throws: What keeps the check itself from going on; damage is in the result, and so is what cannot be checked for
-    ///   want of room.
+    /// - Parameter progress: Called with the number of bytes checked, and the total.
+    /// - Throws: Errors that prevent the check itself. Damage is in the result, as is what cannot be checked
+    ///   because the disk is full.
     package func check(progress: (Int, Int) -> Void) throws(FileSystemError) -> CheckResult {
         let unstored = commitForCheck()
-        // The disk is what is looked at.
+        // The check must read the disk, not fetched bytes in memory.
         remoteReads.letGo()
-        // What was damaged at the remote may have come right.
+        // Damage on the remote may have gone away.
         remoteReads.arrivals.tryAgain(in: self, evenDamaged: true)
         var walk = CheckWalk(vault: self)
         if let unstored { walk.result.unchecked.append(unstored) }
@@ -59,16 +59,17 @@ extension Vault {
         } catch {
             guard case .damaged(let place) = error else { throw FileSystemError(error) }
             walk.result.damage.append(
-                .init(path: nil, range: nil, text: "\(place) is damaged; what it holds cannot be read."))
+                .init(path: nil, range: nil, text: "\(place) is damaged; its contents cannot be read."))
         }
         walk.packs.prepare(packs)
         walk.run(progress)
         return walk.result
     }
 
-    /// Commits what is to be checked.
+    /// Commits the changes that are to be checked.
     ///
-    /// - Returns: What is not on the disk to be checked there, as a sentence; nil if all is.
+    /// - Returns: A sentence about changes that are not on the disk, and cannot be checked there; nil if all
+    ///   are.
     private func commitForCheck() -> String? {
         guard !isReadOnly, stoppedReason == nil else { return nil }
         do throws(FileSystemError) {
@@ -76,23 +77,23 @@ extension Vault {
             return nil
         } catch {
             return
-                "The latest changes cannot be stored (\(error.summary)): they were read from memory, and the index was "
-                + "checked as it was before them."
+                "The latest changes cannot be stored (\(error.summary)): they were read from memory, and the "
+                + "index was checked as it was before them."
         }
     }
 
-    /// Items, and bytes of content, as of the last commit.
+    /// The number of items and of content bytes, as of the last commit.
     package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
         try storing { () throws(StoreError) in
             try state.withLock { state throws(StoreError) in try state.index.makeReader() }.size()
         }
     }
 
-    /// Why nothing can be written, if so.
+    /// Why nothing can be written; nil if writing is possible.
     package var stoppedReason: String? { state.withLock { $0.stopped } }
 }
 
-/// A walk over a vault that reads everything.
+/// A walk that reads everything in a vault.
 private struct CheckWalk {
     private static let batchCount = 256
 
@@ -101,10 +102,10 @@ private struct CheckWalk {
     var total = 0
     private let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
     private var directories: [(number: Int64, path: String)] = [(Vault.rootNumber, "")]
-    /// Directories, and files with several names, that were met already: old pages of the index may make
-    /// circles.
+    /// Directories, and files with several names, that were already visited: pages from an older state of the
+    /// index may form cycles.
     private var seen: Set<Int64> = [Vault.rootNumber]
-    /// What the remote has of contents that are not on this device.
+    /// The packs on the remote with contents that are not on this device.
     var packs: SeenPacks
 
     init(vault: Vault) {
@@ -122,7 +123,7 @@ private struct CheckWalk {
                     entries = try vault.readDirectory(
                         directory.number, after: cookie, limit: Self.batchCount, attributes: false)
                 } catch {
-                    // A directory that was removed meanwhile has nothing to read.
+                    // A directory that was removed in the meantime has nothing to read.
                     if case .stale = error { break }
                     note(directory.path, nil, "The directory cannot be read: \(error.summary).")
                     break
@@ -188,7 +189,7 @@ private struct CheckWalk {
 
     /// Reads those parts of a range that are on this device.
     ///
-    /// - Returns: Bytes of the others.
+    /// - Returns: The number of bytes in the other parts.
     private mutating func readPresent(of number: Int64, _ range: Range<Int64>, _ path: String) -> Int {
         var count = 0
         var start = range.lowerBound
@@ -208,7 +209,7 @@ private struct CheckWalk {
         return count
     }
 
-    /// Reads a range; where that fails, block by block, to name the bytes that are hurt.
+    /// Reads a range; if that fails, reads it block by block, to find the damaged bytes.
     private mutating func readRange(of number: Int64, _ range: Range<Int64>, _ path: String) {
         if damage(of: number, range) == nil { return }
         var hurt: (range: Range<Int64>, text: String)?

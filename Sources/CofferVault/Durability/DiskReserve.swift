@@ -1,9 +1,9 @@
-/// Room on the disk that was taken beforehand, so that removing works where there is none left.
+/// Disk space that was set aside, so that removals work on a full disk.
 package protocol DiskReserve: Sendable {
-    /// Gives the room back to the disk.
+    /// Returns the space to the disk.
     ///
     /// - Returns: Whether there was any.
     func release() -> Bool
-    /// Takes room again, once there is plenty; costs next to nothing while it is there.
+    /// Sets space aside again once there is plenty; costs next to nothing while it is in place.
     func restore()
 }

@@ -2,22 +2,23 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Making changes last.
+// Making changes durable.
 extension Vault {
-    /// Sealed bytes in the tail up to which a commit puts them into rows, so that one flush does for all.
+    /// The number of sealed bytes in the tail up to which a commit puts them into rows, so that one flush
+    /// suffices.
     private static let inlineByteCountMax = 64 << 10
-    /// Frames of the index's log (4 KiB each) from which on it is moved into the database.
+    /// The number of frames in the write-ahead log (4 KiB each) from which it is moved into the database.
     private static let logFrameCountMax = 2048
-    /// Frames that a commit moves by itself, to start the log from the beginning.
+    /// The number of frames that a commit moves by itself, to restart the log from its beginning.
     private static let lastFrameCountMax = 256
 
-    /// Returns once everything that was changed before is on disk.
+    /// Makes all earlier changes durable before it returns.
     ///
-    /// As fsync(2), for all of the vault. Small changes of files that are there already go into the intent
-    /// log, all others make it a commit of the index.
+    /// Behaves like fsync(2) for the whole vault. Small changes of existing files go into the intent log; all
+    /// others require a commit of the index.
     ///
-    /// - Parameter usingReserve: Whether the reserve of disk space may be used for anything, not only for removals: at
-    ///   the end of a mount.
+    /// - Parameter usingReserve: Whether the reserve of disk space may be used for any change, not only for
+    ///   removals; for the end of a mount.
     package func commit(usingReserve: Bool = false) throws(FileSystemError) {
         try committing.withLock { intents throws(FileSystemError) in
             if try recordChanges(in: intents) { return }
@@ -25,25 +26,25 @@ extension Vault {
         }
     }
 
-    /// Returns once everything that was changed before is in the index, and that is on disk.
+    /// Commits all earlier changes to the index, and returns once that is on disk.
     ///
-    /// Order: packs to disk, then the commit to the log, then the log to disk; only the middle step holds
-    /// the vault's lock.
+    /// The order is: sync packs, commit to the log, sync the log. Only the middle step holds the vault's
+    /// lock.
     func commitIndex(usingReserve: Bool = false) throws(FileSystemError) {
         try committing.withLock { intents throws(FileSystemError) in
             try commitAlone(intents, usingReserve: usingReserve)
         }
     }
 
-    /// Bytes that a commit would have to bring to disk, about.
+    /// The approximate number of bytes that a commit would have to write to disk.
     package var unsyncedByteCount: Int {
         state.withLock { $0.packs.unsyncedByteCount }
     }
 
-    /// Where a full disk keeps a removal from being committed, the reserve makes room for it.
+    /// Commits; if a full disk prevents the commit of a removal, releases the reserve and tries again.
     ///
-    /// - Parameter body: Runs right behind the commit, with the vault's lock; if given, there is a commit in
-    ///   any case.
+    /// - Parameter body: Runs directly after the commit, under the vault's lock; if it is given, there is
+    ///   always a commit.
     func commitAlone(
         _ intents: IntentLog, usingReserve: Bool = false,
         then body: ((VaultState) throws(FileSystemError) -> Void)? = nil
@@ -85,8 +86,8 @@ extension Vault {
                 try body?(state)
             }
         } catch {
-            // Without room for the tail nothing was committed, and nothing is lost: the next commit tries
-            // again. After any other failure the transaction may not be what it should be.
+            // If there is no room for the tail, nothing was committed and nothing is lost: the next commit
+            // tries again. After any other failure, the transaction may be wrong.
             if case .noSpace = error { throw error }
             stop(error.summary)
             throw error
@@ -95,8 +96,10 @@ extension Vault {
         noteUpkeep(hasDiscards: giveBack())
     }
 
-    /// Brings the committed part of the log to disk; if that fails for another reason than space, nobody
-    /// may be told any more that something is on disk.
+    /// Syncs the committed part of the log.
+    ///
+    /// If that fails for any reason but space, the vault stops: it must not report anything as durable any
+    /// more.
     private func syncLog(for intents: IntentLog) throws(FileSystemError) {
         do throws(StoreError) {
             try log.sync()
@@ -117,10 +120,10 @@ extension Vault {
         if isLong || hasWork || hasDiscards { upkeep.noteUpkeep(isUrgent: isLong) }
     }
 
-    /// Stores counters that are ahead of the numbers to come, before the first of them is given away.
+    /// Stores counters that are ahead of the next numbers, before the first of those is assigned.
     ///
-    /// Where there is no room for that there is none for new items, and the first commit does it. A vault that
-    /// has stopped gives none away, and what is half-done in it must not be committed.
+    /// If there is no room for that, there is none for new items either, and the first commit does it. A
+    /// stopped vault assigns no numbers, and must not commit half-finished changes.
     func reserveNumbers() {
         do throws(FileSystemError) {
             try committing.withLock { intents throws(FileSystemError) in
@@ -141,7 +144,7 @@ extension Vault {
         }
     }
 
-    /// The part that needs the lock.
+    /// The part of a commit that needs the lock.
     private func commit(_ state: VaultState) throws(FileSystemError) {
         state.noticeRollback()
         if let reason = state.stopped { throw .store(.stopped(reason: reason)) }
@@ -154,7 +157,7 @@ extension Vault {
                 try writer.finish()
                 state.packs.noteWritten()
                 guard state.packs.inFlightCount == 0 else {
-                    throw .stopped(reason: "not all content came to the disk")
+                    throw .stopped(reason: "some content was not written to the disk")
                 }
             }
             try state.storeItems()
@@ -171,7 +174,7 @@ extension Vault {
         }
         state.intents = PendingIntents()
         state.logIsNearlyMoved = false
-        // Kept until the log is on disk, which may take several tries when that is full.
+        // Kept until the log is on disk, which may take several tries on a full disk.
         state.dead.packs += removed
         state.dead.discards += state.discards
         state.discards = []
@@ -179,7 +182,7 @@ extension Vault {
         state.removes = false
     }
 
-    /// Brings the bulk of what was appended to disk before the lock is taken.
+    /// Writes most of the appended bytes to disk before the lock is taken.
     private func syncPacks() throws(FileSystemError) {
         let isSmall = state.withLock {
             $0.packs.isSynced && $0.packs.pendingByteCount <= Self.inlineByteCountMax
@@ -200,7 +203,7 @@ extension Vault {
         }
     }
 
-    /// Moves the index's log into the database once it is long, without keeping the writer waiting.
+    /// Moves a long write-ahead log into the database, without blocking writers.
     func moveLog() throws(FileSystemError) {
         let isDue = state.withLock { $0.stopped == nil && $0.index.logFrameCount >= Self.logFrameCountMax }
         guard isDue else { return }
@@ -208,7 +211,7 @@ extension Vault {
         if rest <= Self.lastFrameCountMax { state.withLock { $0.logIsNearlyMoved = true } }
     }
 
-    /// Puts the extents of the tail into rows of the index.
+    /// Moves the extents of the tail into rows of the index.
     private func moveTailIntoRows(_ state: VaultState) throws(FileSystemError) {
         for extent in state.packs.pending {
             let rows = try storing { () throws(StoreError) in
@@ -232,9 +235,9 @@ extension Vault {
         state.packs.dropTail()
     }
 
-    /// Gives disk space back that no committed row refers to; the log must be on disk.
+    /// Frees disk space that no committed row refers to; the log must be on disk.
     ///
-    /// - Returns: Whether there were pieces of packs.
+    /// - Returns: Whether pieces of packs were freed.
     @discardableResult
     private func giveBack() -> Bool {
         let dead = state.withLock { state in
@@ -255,7 +258,7 @@ extension Vault {
         return !dead.discards.isEmpty
     }
 
-    /// Stops all writing: what was committed stays readable, nothing that may be wrong is committed.
+    /// Stops all writing: committed data stays readable, and nothing that may be wrong is committed.
     func stop(_ reason: String) {
         let isNew = state.withLock { state in
             defer {
@@ -264,12 +267,12 @@ extension Vault {
             }
             return state.stopped == nil
         }
-        if isNew { problems.add("The vault can only be read until it is mounted anew: \(reason)") }
+        if isNew { problems.add("The vault is read-only until remounted: \(reason)") }
     }
 
     /// Commits everything and closes the store.
     ///
-    /// The vault is not to be used afterwards: if closing fails, nothing is written any more.
+    /// Do not use the vault afterwards: if closing fails, it does not write anything any more.
     package func close() throws(FileSystemError) {
         do throws(FileSystemError) {
             try closeStore()
@@ -296,7 +299,7 @@ extension Vault {
         try changing { state throws(FileSystemError) in
             for number in state.orphans {
                 let item = try state.item(number)
-                // A large one takes its time: the next mount goes on with it.
+                // Removing a large item takes time; the next mount continues with it.
                 if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, state) }
             }
         }
@@ -304,9 +307,9 @@ extension Vault {
         do throws(StoreError) {
             try state.withLock { state throws(StoreError) in try state.index.close() }
         } catch {
-            // The next mount moves what is in the log.
+            // The next mount moves the frames in the log.
             if case .noSpace = error, log.isWritten { return }
-            // What was committed is in the log. An index with damage that somebody met may not get further.
+            // The log contains everything committed. Damage in the index may keep the log from being moved.
             if case .damaged = error, !hasChanges { return }
             throw FileSystemError(error)
         }

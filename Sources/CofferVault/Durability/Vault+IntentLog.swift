@@ -3,9 +3,9 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Making small changes last without a commit of the index, and taking them up after a crash.
+// Making small changes durable without a commit of the index, and replaying them after a crash.
 extension Vault {
-    /// Brings what changed since the last record, or commit, into the intent log.
+    /// Appends the changes since the last record or commit to the intent log.
     ///
     /// - Returns: Whether everything is on disk now; if not, the index must be committed.
     func recordChanges(in intents: IntentLog) throws(FileSystemError) -> Bool {
@@ -27,9 +27,9 @@ extension Vault {
         }
     }
 
-    /// Applies what a crash left in the intent log to the index, and commits that.
+    /// Applies the records that a crash left in the intent log to the index, and commits.
     ///
-    /// Through a read-only mount it is shown, and stays where it is.
+    /// A read-only mount shows their changes, and leaves the records in place.
     func replay(_ intents: IntentLog) throws(StoreError) {
         var records = try intents.records(on: state.withLock { $0.index.base })
         var count = 0
@@ -45,7 +45,7 @@ extension Vault {
                 }
                 count += 1
             } catch {
-                return stop("what the intent log has could not be taken up (\(error.summary))")
+                return stop("the intent log could not be replayed (\(error.summary))")
             }
         }
         let dropped = try records.countRest()
@@ -53,7 +53,7 @@ extension Vault {
             problems.add(
                 """
                 \(dropped) records of the latest changes were dropped, as the intent log is damaged before \
-                them. If the machine lost power, they were not on disk yet; else they are lost.
+                them. If the machine lost power, they were not on disk yet; otherwise they are lost.
                 """)
         }
         guard count > 0, !isReadOnly else { return }
@@ -61,14 +61,14 @@ extension Vault {
         do throws(FileSystemError) {
             try commitAlone(intents)
         } catch {
-            // The records stay until a commit is on disk. Without room the next one tries again; after any
-            // other failure the vault has stopped, and has said so.
+            // The records stay until a commit is on disk. If the disk is full, the next commit tries again;
+            // after any other failure, the vault has stopped and has reported that.
         }
     }
 
-    /// Does what a record says.
+    /// Applies a record.
     ///
-    /// - Returns: False, with nothing done, if the record does not fit the index.
+    /// - Returns: False, with nothing changed, if the record does not fit the index.
     private func apply(_ body: [UInt8], _ state: VaultState) throws(FileSystemError) -> Bool {
         guard let record = unsafe try? IntentRecord(body.span.bytes),
             let rows = try rows(of: record, body, state)
@@ -101,7 +101,7 @@ extension Vault {
         return true
     }
 
-    /// The rows of a record; nil if it says something that no write could have done.
+    /// The rows of a record; nil if it contains something that no write could have done.
     private func rows(
         of record: IntentRecord, _ body: [UInt8], _ state: VaultState
     ) throws(FileSystemError) -> [ItemRow]? {
@@ -122,7 +122,7 @@ extension Vault {
 }
 
 extension ItemRow {
-    /// Whether the item may have become like this by writing and changing attributes alone.
+    /// Whether writes and attribute changes alone may have led to this item.
     fileprivate func isSuccessor(of old: ItemRow) -> Bool {
         var expected = old
         expected.mode = old.mode & ~ModeBits.permissions | mode & ModeBits.permissions
