@@ -5,9 +5,9 @@ import Testing
 
 @testable import CofferVault
 
-/// Files of many extents that others add to, where programs may have them open.
+/// Files of many extents that another device appends to, while programs may have them open.
 @Suite struct GrowthTests {
-    /// Sizes within an extent, at its end, and with a tree of pages.
+    /// Sizes within one extent, at its end, and with a tree of pages.
     static let sizes = [5, 70_000, 1 << 20, (3 << 20) + 100]
 
     private func pair(_ bytes: [UInt8]) async throws -> (devices: [ReplicaDevice], number: Int64) {
@@ -15,7 +15,7 @@ import Testing
         let devices = [try ReplicaDevice(0, in: world), try ReplicaDevice(1, in: world)]
         try await onThread {
             try devices[0].write(bytes, to: "log")
-            // Every other page is an extent, so that there is a tree.
+            // Every other page becomes an extent, so that there is a tree.
             guard bytes.count > 1 << 20 else { return }
             for offset in stride(from: 0, to: 1 << 18, by: 8192) {
                 try devices[0].put(Array(bytes[offset..<offset + 4096]), to: "log", at: Int64(offset))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// As a kernel appends: the page with the old end is written again, with what is new.
+    /// Appends as a kernel does: writes the page with the old end again, with the new bytes.
     @Test(arguments: sizes, [false, true])
     func whatIsOnlyAddedToStaysTheFile(size: Int, isRead: Bool) async throws {
         var random = SplitMix64(seed: 1)
@@ -55,7 +55,7 @@ import Testing
             try await onThread { [bytes] in
                 try devices[0].put(Array(bytes[start...]), to: "log", at: Int64(start))
             }
-            // The last two come together.
+            // The last two arrive together.
             if count == 5000 {
                 _ = try await devices[0].round()
                 continue
@@ -78,7 +78,7 @@ import Testing
         try await expect(bytes, on: devices, isSameFile: false, as: number)
     }
 
-    /// What is too much to be compared is taken for something new.
+    /// A change too large to be compared counts as a new file.
     @Test func aLargeFileThatIsWrittenAnewIsANewFile() async throws {
         var random = SplitMix64(seed: 3)
         var bytes = random.bytes(2 << 20)

@@ -9,13 +9,13 @@ import Testing
 
 @testable import CofferVault
 
-/// A profile that was put back from a copy, and in which something is written before it has caught up with itself.
+/// A profile that was restored from a copy, and that writes before it has caught up with its own log.
 ///
-/// It can make no commit until then: what is written meanwhile is in none while newer changes come.
+/// Until then it can make no commit, so its changes are in none while newer ones arrive.
 @Suite struct PutBackTests {
-    /// Runs a story of a member: in the vault that is copied, afterwards, and after the copy was put back.
+    /// Runs a story of a member: in the vault that is copied, afterwards, and after the copy was restored.
     ///
-    /// - Returns: The member and the owner, who have met again.
+    /// - Returns: The member and the owner, who have synced again.
     private func story(
         on remote: any RemoteBackend = MemoryRemote(),
         before: @escaping @Sendable (ReplicaDevice) throws -> Void,
@@ -33,7 +33,7 @@ import Testing
         try await onThread {
             try after(lost)
             try elsewhere(owner)
-            // The member's log goes on even if nothing else did.
+            // The member's log continues even if nothing else does.
             try lost.write("1", to: "later")
         }
         try await ReplicaDevice.meet([lost, owner])
@@ -49,7 +49,7 @@ import Testing
         return (member, owner)
     }
 
-    /// The texts of all files whose names begin with a text, sorted.
+    /// The sorted texts of all files whose names begin with `prefix`.
     private func texts(_ device: ReplicaDevice, _ prefix: String) async throws -> [String] {
         try await onThread {
             try device.names(in: "").filter { $0.hasPrefix(prefix) }.map { try device.read($0) }.sorted()
@@ -144,7 +144,7 @@ import Testing
             try $0.put([4, 5, 6], to: "a", at: 5 << 20)
             received.withLock { $0 = remote.counts.bytesReceived }
         }
-        // Here nothing but the changed extent, and what says where it is; the owner has read all of the other version.
+        // Here only the changed extent and its description; the owner has read all of the other version.
         let bytesReceived = remote.counts.bytesReceived - received.withLock { $0 }
         #expect(bytesReceived < 9 << 20)
         try await onThread {

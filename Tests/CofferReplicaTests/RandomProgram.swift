@@ -4,7 +4,7 @@ import CofferTestSupport
 
 @testable import CofferVault
 
-/// Does what programs do, at random.
+/// Makes random file operations, as programs do.
 struct RandomProgram {
     private var random: SplitMix64
     private let device: ReplicaDevice
@@ -15,7 +15,7 @@ struct RandomProgram {
         self.device = device
     }
 
-    /// Does something, which may fail as it does for programs.
+    /// Makes one operation, which may fail as it does for programs.
     mutating func act() throws {
         do {
             try attempt()

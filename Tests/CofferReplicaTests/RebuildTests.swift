@@ -9,7 +9,7 @@ import Testing
 @testable import CofferSync
 @testable import CofferVault
 
-/// All facts taken anew, on real vaults.
+/// Rebuilds of all facts, on real vaults.
 @Suite struct RebuildTests {
     @Test func aNewMemberTakesACheckpoint() async throws {
         let world = try await ReplicaWorld.make()
@@ -30,7 +30,7 @@ import Testing
         try await ReplicaDevice.meet([owner, member])
         try await onThread { try owner.remove("d/2") }
         try await ReplicaDevice.meet([owner, member])
-        // Nothing is left of the first commits.
+        // None of the first commits is left.
         let first = world.layout.commit(LogID(low: 1, high: 7), 1)
         await #expect(throws: (any Error).self) { try await world.remote.get(first, 0..<1) }
         let guest = try ReplicaDevice(2, in: world)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// All facts of a device, as those of a checkpoint.
+    /// All facts of a device, as a checkpoint holds them.
     private func facts(of device: ReplicaDevice) async throws -> [CheckpointPiece.Group] {
         var groups: [CheckpointPiece.Group] = []
         var last: Register?
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// Two devices that have something in common, and went on by themselves.
+    /// Two devices that have a common past, and then changed separately.
     private func parted(_ seed: UInt64) async throws -> [ReplicaDevice] {
         let world = try await ReplicaWorld.make()
         let devices = [try ReplicaDevice(0, in: world), try ReplicaDevice(1, in: world)]
@@ -89,7 +89,7 @@ import Testing
                 while try device.vault.hasUnsent() { try device.collect() }
             }
         }
-        // What went is at the remote, so that it can be read elsewhere.
+        // Their packs are at the remote, so that each device can read the other's content.
         return devices
     }
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Power cuts of a device that makes commits and applies those of others.
 @Suite struct ReplicaCrashTests {
-    /// What a power cut leaves, with the rest of the world at that moment.
+    /// The disk after a power cut, and the rest of the world at that moment.
     private struct Cut {
         let disk: SimulatedStorageDirectory
         let other: SimulatedStorageDirectory

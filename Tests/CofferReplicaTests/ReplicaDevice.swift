@@ -12,7 +12,7 @@ import SyncTestSupport
 @testable import CofferSync
 @testable import CofferVault
 
-/// A device of somebody: a vault on a simulated disk, and an engine that syncs it.
+/// A person's device: a vault on a simulated disk, and an engine that syncs it.
 final class ReplicaDevice: Sendable {
     let name: String
     let label: String
@@ -21,10 +21,10 @@ final class ReplicaDevice: Sendable {
     let vault: Vault
     let engine: SyncEngine
     let replica: VaultReplica
-    /// The vault for what goes from this one.
+    /// The vault that receives what is set aside from this one.
     let aside: Vault
     let problems = ProblemLog()
-    /// Whether each thing that is done becomes a commit at once.
+    /// Whether each change becomes a commit at once.
     var commitsAtOnce: Bool {
         get { commits.withLock { $0 } }
         set { commits.withLock { $0 = newValue } }
@@ -57,7 +57,7 @@ final class ReplicaDevice: Sendable {
         engine = SyncEngine(setup, remote: world.remote, replica: replica)
     }
 
-    /// Makes commits of what was done, and sends nothing.
+    /// Makes commits of the changes, and sends nothing.
     func collect() throws {
         guard commitsAtOnce else { return }
         try AwaitedTask { () -> Result<Void, any Error> in
@@ -70,7 +70,7 @@ final class ReplicaDevice: Sendable {
         }.wait().get()
     }
 
-    /// One round; whether anything came or went.
+    /// Runs one round; returns whether anything was received or sent.
     func round() async throws -> Bool {
         let before = await engine.status.progress
         try await engine.round()
@@ -80,7 +80,7 @@ final class ReplicaDevice: Sendable {
 
     struct Restless: Error {}
 
-    /// Rounds of everybody until nothing more comes of it.
+    /// Runs rounds on all devices until none has an effect.
     static func meet(_ devices: [ReplicaDevice]) async throws {
         for _ in 0..<60 {
             var isBusy = false
@@ -90,7 +90,7 @@ final class ReplicaDevice: Sendable {
         throw Restless()
     }
 
-    /// What differs between the tree of items and what the facts show, and what is damaged.
+    /// Damage, and differences between the tree of items and the one that the facts describe.
     func flaws() throws -> [String] {
         let participant = Participant(
             log: LogID(low: 0, high: 0), label: "", hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()),
@@ -110,7 +110,7 @@ extension ReplicaDevice: VaultUser, OpenVaultUser {
         return try result.wait().get()
     }
 
-    /// All names from the root on, with what is there: files by a hash of their bytes.
+    /// All paths from the root, with what is there; for a file, a hash of its bytes.
     func tree(withContents: Bool = true) throws -> [String: String] {
         var found: [String: String] = [:]
         var directories = [""]
@@ -140,7 +140,7 @@ extension ReplicaDevice: VaultUser, OpenVaultUser {
     }
 }
 
-/// Runs what blocks on a thread of its own, not on one of the pool.
+/// Runs blocking code on a thread of its own, not on one of the pool.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await BlockingThread("test").run { () throws(any Error) in try body() }
 }

@@ -10,9 +10,9 @@ import Testing
 @testable import CofferClient
 @testable import CofferVault
 
-/// Real vaults that are synced by engines.
+/// Real vaults that engines sync.
 @Suite struct ReplicaTests {
-    /// Two people's devices.
+    /// The devices of two people.
     private func pair(_ world: ReplicaWorld) throws -> [ReplicaDevice] {
         [try ReplicaDevice(0, in: world), try ReplicaDevice(1, in: world)]
     }
@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    /// Numbers of users mean nothing elsewhere: what comes belongs to the owner of the root, as does what a change makes.
+    /// Numeric user ids mean nothing on other devices, so incoming items belong to the owner of the root, and
+    /// so do items that a change makes.
     @Test func whatComesBelongsToTheOwnerOfTheRoot() async throws {
         let devices = try pair(try await ReplicaWorld.make())
         try await onThread {
@@ -159,7 +160,7 @@ import Testing
         let bytes = random.bytes(12 << 20)
         try await onThread { try devices[0].write(bytes, to: "large") }
         _ = try await devices[0].round()
-        // Pages and extents alike.
+        // Damages pages and extents alike.
         for (name, bytes) in remote.objects where name.text.hasPrefix(world.layout.packs.text) {
             var changed = bytes
             for index in stride(from: 60, to: changed.count, by: 4096) { changed[index] ^= 1 }
@@ -196,7 +197,7 @@ import Testing
     }
 }
 
-/// The merge table, by way of engines.
+/// The merge table, through engines.
 @Suite struct MergeOnReplicasTests {
     @Test("The merge table, by way of engines", arguments: MergeCase.onVaults, [false, true])
     func row(_ row: MergeCase, isReversed: Bool) async throws {

@@ -7,7 +7,7 @@ import CofferTrust
 import RemoteConformance
 import SyncTestSupport
 
-/// A vault at a remote that three people share: an owner, and two who write.
+/// A vault at a remote that three people share: an owner and two writers.
 final class ReplicaWorld: Sendable {
     let remote: any RemoteBackend
     let first: TestVault
@@ -22,7 +22,7 @@ final class ReplicaWorld: Sendable {
         layout = RemoteLayout(first.id)
     }
 
-    /// Puts the vault there, without anything in it.
+    /// Puts the empty vault to the remote.
     static func make(_ remote: any RemoteBackend = MemoryRemote()) async throws -> ReplicaWorld {
         let names = ["owner", "member", "guest"]
         let people = try names.enumerated().map { try Person($1, UInt64($0) + 1) }
@@ -34,7 +34,7 @@ final class ReplicaWorld: Sendable {
     /// The same vault at another remote.
     func at(_ remote: any RemoteBackend) -> ReplicaWorld { ReplicaWorld(remote, first, people) }
 
-    /// A second later than before.
+    /// A time that is one second later at each call.
     func milliseconds() -> UInt64 {
         clock.withLock { clock in
             clock += 1000

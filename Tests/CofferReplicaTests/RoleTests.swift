@@ -10,7 +10,7 @@ import Testing
 @testable import CofferSync
 @testable import CofferVault
 
-/// What somebody writes whose right to write ends, and who may write again later.
+/// Changes by a member that loses the right to write, and may get it back later.
 @Suite struct RoleTests {
     private struct Team {
         let owner: ReplicaDevice, member: ReplicaDevice
@@ -40,7 +40,7 @@ import Testing
             try await owner.engine.setRole(of: identity, to: role)
         }
 
-        /// A file that is there is written to, another moved, a third removed; and new ones are made.
+        /// Writes to an existing file, moves another, removes a third, and makes new ones.
         func memberWrites() async throws {
             let member = member
             try await onThread {
@@ -55,7 +55,7 @@ import Testing
             }
         }
 
-        /// That both show what the owner wrote, and nothing else.
+        /// Checks that both show what the owner wrote, and nothing else.
         func expectShared(_ texts: [String: String]) async throws {
             let (owner, member) = (owner, member)
             let (one, other) = try await onThread { (try owner.tree(), try member.tree()) }
@@ -73,7 +73,7 @@ import Testing
             #expect(unsent == 0 && attribute == nil)
         }
 
-        /// That what the member wrote is in the other vault; a label may be in the name.
+        /// Checks that the other vault has what the member wrote; a name may contain a label.
         func expectAside(_ texts: [String: String]) async throws {
             let aside = OpenVault(vault: member.aside)
             for (path, text) in texts {
@@ -90,7 +90,7 @@ import Testing
             #expect(damage == [])
         }
 
-        /// That the member may write again.
+        /// Checks that the member may write again.
         func expectMemberWrites() async throws {
             try await makeMember(.writer)
             try await meet()
@@ -126,7 +126,7 @@ import Testing
         try await team.expectMemberWrites()
     }
 
-    /// The other vault has what was written here; the file has what came.
+    /// The other vault has what was written here; the file has the incoming content.
     @Test func whatIsUnsentAndWasChangedElsewhere() async throws {
         let team = try await Team()
         try await team.makeMember(.reader)
@@ -148,7 +148,7 @@ import Testing
         try await team.memberWrites()
         member.commitsAtOnce = false
         try await team.makeMember(.reader)
-        // They come to the remote before their author has heard.
+        // They reach the remote before their author learns of the change.
         if arePut { try await member.engine.putOutgoing() }
         try await team.meet()
         try await team.expectShared(Self.old)
@@ -160,7 +160,7 @@ import Testing
         try await team.expectMemberWrites()
     }
 
-    /// What is written on top of withdrawn commits is of a writer again, and is sent.
+    /// Changes made on top of withdrawn commits belong to a writer again, and are sent.
     @Test("A writer again sends what no commit has", arguments: [1000, 3] as [UInt64])
     func writerAgain(commitsPerCheckpoint: UInt64) async throws {
         let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
@@ -183,7 +183,7 @@ import Testing
         #expect(flaws == [])
     }
 
-    /// What was copied in front of a crash is not copied twice.
+    /// What was copied before a crash is not copied again.
     @Test func aCrashInBetween() async throws {
         let team = try await Team()
         try await team.makeMember(.reader)
@@ -198,7 +198,7 @@ import Testing
         #expect(names == ["d/", "f", "n"])
     }
 
-    /// What the right to write ended for in between is no end of writing.
+    /// A right to write that ended in the meantime does not end writing.
     @Test func aWriterAgainGoesOn() async throws {
         let team = try await Team()
         for _ in 0..<2 {

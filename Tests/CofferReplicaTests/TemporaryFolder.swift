@@ -1,6 +1,6 @@
 import Foundation
 
-/// An empty folder of this machine.
+/// An empty folder on this machine.
 struct TemporaryFolder {
     let path: String
 

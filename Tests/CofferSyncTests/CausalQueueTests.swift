@@ -32,7 +32,7 @@ struct CausalQueueTests {
         #expect(queue.offer("b1", dot(2, 1), needs: vector([(1, 1)]), byteCount: 10) == .held)
         #expect(
             queue.offer("c1", dot(3, 1), needs: vector([(1, 1)]), byteCount: 10) == .full(missing: dot(1, 1)))
-        // What nothing is missing for needs no room.
+        // A commit that lacks nothing needs no room.
         #expect(queue.offer("a1", dot(1, 1), needs: VersionVector(), byteCount: 1000) == .ready)
         #expect(queue.applied(dot(1, 1)) == ["b1"])
     }
@@ -47,7 +47,7 @@ struct CausalQueueTests {
     @Test func anyOrderBecomesACausalOne() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
-            // A history: each commit needs what its author happened to know.
+            // A history in which each commit needs what its author happened to know.
             var versions = [VersionVector](repeating: VersionVector(), count: 4)
             var commits: [(dot: Dot, needs: VersionVector)] = []
             for _ in 0..<60 {

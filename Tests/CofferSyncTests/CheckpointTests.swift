@@ -50,7 +50,8 @@ struct CheckpointTests {
 
     @Test func checkpointsComeToRest() async throws {
         let world = try await SyncWorld()
-        // More acknowledgements for each checkpoint than it takes commits to make the next one due.
+        // Each checkpoint causes more acknowledgements than the number of commits that makes the next one
+        // due.
         var devices = [try device(world, world.owner, "laptop", every: 4)]
         for number in 0..<5 {
             let person = try await world.adds("W\(number)", number % 2 == 0 ? .writer : .admin)
@@ -64,7 +65,7 @@ struct CheckpointTests {
         let objects = world.remote.objects
         for _ in 0..<3 {
             for device in devices {
-                // Nor does a start begin it anew.
+                // A restart must not begin a new checkpoint either.
                 device.restart()
                 try await device.sync()
             }
@@ -123,7 +124,7 @@ struct CheckpointTests {
         let away = try device(world, try await world.adds("Al", .writer), "boat", every: 1000)
         try await away.writes("mine", "1")
         try await away.sync()
-        // What it covers is deleted although the device has not acknowledged it.
+        // The commits that the checkpoint covers are deleted although this device has not acknowledged it.
         for number in 0..<20 {
             try await olga.writes("o\(number)", "x")
             try await olga.sync()
@@ -136,14 +137,14 @@ struct CheckpointTests {
         #expect(first < last)
         try await away.writes("later", "2")
         try await away.sync()
-        // What is not there may be late only; it is looked for once more.
+        // A missing object may only be late, so the device looks for it once more.
         try await away.sync()
         #expect(await away.files().count == 22)
         try await olga.sync()
         #expect(await olga.stateHash() == away.stateHash())
     }
 
-    /// A checkpoint lacks commits of the device that is to take it, and so does the storage.
+    /// Both the checkpoint and the storage lack commits of the device that is to read the checkpoint.
     @Test func aCheckpointTakesNothingAwayThatIsOnlyHere() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 8)
@@ -175,7 +176,7 @@ struct CheckpointTests {
     @Test func aCheckpointWithAnotherPieceIsNotTaken() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 4)
-        // Somebody who does not acknowledge the checkpoint: nothing is deleted.
+        // Will does not acknowledge the checkpoint, so nothing is deleted.
         let will = try device(world, try await world.adds("Will", .writer), "desk", every: 1000)
         try await will.writes("w", "x")
         try await will.sync()

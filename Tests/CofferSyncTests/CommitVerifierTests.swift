@@ -68,7 +68,7 @@ struct CommitVerifierTests {
             refusal(try world.forge(reader, at: first, facts: facts, introduction: hello))
                 == .right(.missingRight(.write)))
         #expect(refusal(try world.forge(reader, at: first, introduction: hello)) == nil)
-        // A reader who says that it only acknowledges, and writes.
+        // The reader's commit claims only to acknowledge, and writes facts.
         #expect(
             refusal(try world.forge(reader, at: first, facts: facts, introduction: hello, writes: false))
                 == .wrongClaim)
@@ -162,7 +162,7 @@ struct CommitVerifierTests {
         let summary = LogSummary(
             log: log, author: writer.id, introduction: hello, clock: 0, head: commit.point, lastWrite: nil)
         let second = Dot(log: log, sequence: 2)
-        // With an old head, an old key, and a time before the removal.
+        // It names an old head of the member chain, uses an old key, and states a time before the removal.
         let late = try world.forge(
             writer, at: second, previous: commit.point.hash, clock: nowMilliseconds << 16,
             facts: try fileFacts(2, "b"), epoch: .first, members: backdated)
@@ -172,7 +172,7 @@ struct CommitVerifierTests {
         let open = try world.forge(
             writer, at: second, previous: commit.point.hash, facts: try fileFacts(2, "b"))
         #expect(problem { try verifier.verify(open, at: second, after: summary) } == .right(.notMember))
-        // Another commit in the place of the one that the removal names.
+        // A different commit in the place of the one that the removal names.
         let swapped = try world.forge(
             writer, at: first, facts: try fileFacts(3, "c"), introduction: hello, epoch: .first,
             members: backdated)

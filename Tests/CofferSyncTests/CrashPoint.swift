@@ -1,13 +1,14 @@
 import CofferRemote
 import Synchronization
 
-/// Strikes at one of the steps between two calls of remote and replica, and from then on at each.
+/// Crashes at one of the steps between two calls to the remote or the replica, and at every step from then
+/// on.
 final class CrashPoint: Sendable {
     private let left: Mutex<Int>
 
     init(after steps: Int) { left = Mutex(steps) }
 
-    /// Counts a step; true once it is over.
+    /// Counts a step; returns true once the crash has come.
     func strikes() -> Bool {
         left.withLock { left in
             left -= 1
@@ -18,7 +19,7 @@ final class CrashPoint: Sendable {
     var hasStruck: Bool { left.withLock { $0 < 0 } }
 }
 
-/// A remote that a process reaches until it crashes: each call may be made and its answer lost.
+/// A remote as seen by a process that crashes: its last call may succeed while the answer is lost.
 struct CrashingRemote: RemoteBackend {
     let base: any RemoteBackend
     let point: CrashPoint

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// From an invite to a member who reads and writes.
+/// From an invite to a member that reads and writes.
 struct JoiningTests {
     @Test func aLocalVaultIsSharedOnce() async throws {
         let world = MembershipWorld()
@@ -20,7 +20,7 @@ struct JoiningTests {
         try await olga.engine.share(world.key)
         #expect(world.remote.objects == objects)
         #expect(objects[world.layout.format] == RemoteFormat(vault: world.vault).bytes)
-        // Another device of hers comes to the same.
+        // Sharing from another device of hers changes nothing.
         let second = try world.device(olga.person, "tower")
         try await second.engine.share(world.key)
         #expect(world.remote.objects == objects)
@@ -90,7 +90,7 @@ struct JoiningTests {
         #expect(await olga.members.count == 2)
         #expect(await olga.requestFindings() == [.inviteUsed])
         #expect(world.requestCount == 1)
-        // Once, however often it is looked.
+        // It is reported once, however many rounds there are.
         try await olga.sync()
         #expect(await olga.requestFindings() == [.inviteUsed])
         let isWill = await olga.members[will.id] != nil
@@ -105,7 +105,7 @@ struct JoiningTests {
         let altered = try await world.invite(olga, .writer)
         let (will, eve) = (try world.person("Will"), try world.person("Eve"))
         await #expect(throws: JoinError.expired) { try await world.joining(expired, will).join() }
-        // Who has a clock that is behind asks all the same.
+        // A user whose clock is behind asks nevertheless.
         func put(_ request: [UInt8], _ number: UInt64) async throws {
             let name = world.layout.request(RequestID(low: number, high: 0))
             try await world.remote.put(name, .memory(request), ifAbsent: false)
@@ -120,7 +120,7 @@ struct JoiningTests {
             try stranger.request(by: try will.card, signing: eve.signing)
         }
         try await put([1, 2, 3], 3)
-        // An invite that somebody made up.
+        // A made-up invite.
         let own = try Invite(
             to: world.vault, root: altered.root, role: .owner, expires: now + day, url: "file:///srv/team")
         try await put(try own.request(by: try eve.card, signing: eve.signing), 4)
@@ -130,7 +130,7 @@ struct JoiningTests {
         #expect(findings.contains(.inviteExpired) && findings.contains(.crypto(.authenticationFailed)))
         #expect(await olga.members.count == 1)
         #expect(world.requestCount == 4)
-        // None of them keeps anybody out.
+        // None of these requests keeps anybody out.
         try await world.joining(altered, will).join()
         try await olga.sync()
         #expect(await olga.members.count == 2)
@@ -155,7 +155,7 @@ struct JoiningTests {
         }
     }
 
-    /// A replicated folder brings its files in any order: what is not there yet is no reason to distrust anybody.
+    /// A replicated folder brings its files in any order, so a missing object does not count as an attack.
     @Test func whatHasNotArrivedIsNamed() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
@@ -175,7 +175,7 @@ struct JoiningTests {
             await #expect(throws: JoinError.linkCut(1), "\(count) bytes") { try await joining.join() }
         }
         #expect(JoinError.linkCut(1).isNotArrived && JoinError.identityMissing(will.person.id).isNotArrived)
-        // What is there and wrong is another matter.
+        // An object that is there, but wrong, does.
         var wrong = whole
         wrong[wrong.count - 1] ^= 1
         try await world.remote.put(link, .memory(wrong), ifAbsent: false)
@@ -221,13 +221,13 @@ struct JoiningTests {
                 try await world.invite(device, .reader)
             }
         }
-        // Who was an admin, and is none any more, admits nobody.
+        // An admin that has become a writer admits nobody.
         let invite = try await world.invite(ada, .writer)
         try await world.joining(invite, try world.person("Late")).join()
         try await olga.engine.setRole(of: ada.person.id, to: .writer)
         try await ada.sync()
         #expect(await ada.members.count == 4)
-        // Somebody whose card was handed over.
+        // Carl's card was handed over.
         let carl = try world.person("Carl")
         try await olga.engine.add(try carl.card, role: .admin)
         await #expect(throws: SyncError.membership(.refused(.alreadyMember(carl.id)))) {
@@ -263,7 +263,7 @@ struct JoiningTests {
         try await last.sync()
         let first = counting.counts
         try await last.sync()
-        // Nothing has changed, and nobody asks a hundred times.
+        // Nothing has changed, so there are not a hundred questions.
         #expect(counting.counts.gets - first.gets <= 4 && counting.counts.puts == first.puts)
         let roster = try await last.engine.roster(verified: [people[3].id])
         #expect(roster.members.count == 99 && roster.members.count { $0.isVerified } == 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferSync
 
-/// Who the members are, told while the engine is busy.
+/// The names of the members are available while the engine is busy.
 struct KnownMembersTests {
     /// A remote that answers no read while it is held.
     private actor HeldRemote: RemoteBackend {
@@ -60,7 +60,7 @@ struct KnownMembersTests {
         func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
     }
 
-    /// Somebody who types a name is not made to wait for a remote.
+    /// A user that types a name does not wait for a remote.
     @Test(.timeLimit(.minutes(5))) func membersAreToldDuringARound() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
@@ -80,7 +80,7 @@ struct KnownMembersTests {
         try await round.value
     }
 
-    /// What was kept is read where nothing was done yet.
+    /// Before the engine has done anything, the names come from the saved state.
     @Test func membersAreToldBeforeARound() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()

@@ -9,9 +9,9 @@ import Testing
 
 @testable import CofferSync
 
-/// Members who begin more logs than anybody needs.
+/// Members that begin far more logs than they need.
 struct LogLimitTests {
-    /// Limits at which few logs are many.
+    /// Low limits, so that few logs reach them.
     private static let logCountMax = 64, authorLogCountMax = 8
 
     private func world() -> MembershipWorld {
@@ -23,7 +23,7 @@ struct LogLimitTests {
         return world
     }
 
-    /// Commits that each begin a log of its author's, and say nothing; some ids stand in front of all others.
+    /// Commits that each begin a log of their author and say nothing; some log ids sort before all others.
     private struct Flood {
         let author: Person
         var commits: [(dot: Dot, bytes: [UInt8])] = []
@@ -82,13 +82,13 @@ struct LogLimitTests {
         #expect(await one.stateHash() == other.stateHash())
     }
 
-    /// How many logs of somebody a device says to leave aside.
+    /// How many logs of an author a device reports as left aside.
     private func waiting(_ device: Device, _ author: Person) async -> Int {
         for case .tooManyLogs(author.id, _, let count) in await device.findings() { return count }
         return 0
     }
 
-    /// With somebody in league who names all of them, the vault comes to its limit, and goes on there.
+    /// If an accomplice names all the logs, the vault reaches its limit, and still works.
     @Test(arguments: [false, true])
     func whoBeginsVeryManyLogsStopsNobody(isInLeague: Bool) async throws {
         let world = world()
@@ -108,7 +108,7 @@ struct LogLimitTests {
             try await world.remote.put(world.layout.commit(dot.log, 1), .memory(bytes), ifAbsent: true)
         }
         try await exchange(olga, will, 1)
-        // All have had their turn.
+        // Every log has had its turn.
         for _ in 0..<(isInLeague ? 4 : 1) { for device in [olga, will] { try await device.sync() } }
         try await exchange(olga, will, 2)
         for device in [olga, will] {
@@ -124,7 +124,7 @@ struct LogLimitTests {
             #expect(await !device.findings().contains { if case .stopped = $0 { true } else { false } })
         }
         if !isInLeague {
-            // Who comes later has its place.
+            // A later member still finds room.
             let late = try await world.joins("Late", .writer, by: olga)
             for _ in 0..<2 { try await late.sync() }
             try await exchange(late, olga, 3)
@@ -143,7 +143,8 @@ struct LogLimitTests {
         }
     }
 
-    /// The storage shows each device other logs of one author: both come to have those of both, and no more.
+    /// The storage shows each device other logs of one author; in the end both devices have the same ones,
+    /// and no more.
     @Test(arguments: [32 << 20, 1 << 10])
     func devicesThatTookOthersAgree(waitingByteCountMax: Int) async throws {
         let world = world()
@@ -173,7 +174,7 @@ struct LogLimitTests {
         #expect(await Set(olga.engine.logs.keys) == Set(will.engine.logs.keys))
     }
 
-    /// A log of the same author names them.
+    /// Another log of the same author names them.
     @Test func anAuthorsOwnWordDoesNotCount() async throws {
         let world = world()
         let olga = try await world.founded()
@@ -189,13 +190,14 @@ struct LogLimitTests {
         for round in 1...2 { try await exchange(olga, will, round) }
         for device in [olga, will] {
             let count = await device.engine.logs.values.count { $0.author == rita.person.id }
-            // Each takes 256, and then those that the other took.
+            // Each device accepts 256, and then those that the other accepted.
             #expect(count <= 2 * Self.authorLogCountMax && count < flood.commits.count)
             #expect(await waiting(device, rita.person) > 0)
         }
     }
 
-    /// A device that took more than a commit can name, when there was no limit, hears of the removal, and makes it.
+    /// A device that accepted more logs than a commit can name, before there was a limit, learns of the
+    /// removal, and makes one.
     @Test func aDeviceThatHasTooManyIsMended() async throws {
         let world = world()
         let olga = try await world.founded()

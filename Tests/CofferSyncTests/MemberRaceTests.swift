@@ -9,7 +9,8 @@ import Testing
 
 @testable import CofferSync
 
-/// Several who change the members at once, crashes between any two steps, and storages that keep two histories.
+/// Several members change the members at once, crash between any two steps, or use storages that keep two
+/// histories.
 struct MemberRaceTests {
     private struct Team {
         let world = MembershipWorld()
@@ -29,7 +30,7 @@ struct MemberRaceTests {
 
         var all: [Device] { [olga, ada, will, mallory] }
 
-        /// Nothing is left over, and all who are members know the same.
+        /// Checks that nothing is left over, and that all members know the same.
         func settles(_ message: Comment) async throws {
             for _ in 0..<2 { for device in all { try? await device.sync() } }
             let members = await olga.members
@@ -51,7 +52,7 @@ struct MemberRaceTests {
         let pauses = PausingRemote(base: team.world.remote)
         team.ada.restart(remote: pauses)
         try await team.ada.sync()
-        // Ada has read all links, and is just about to put hers, when Olga is first.
+        // Ada has read all links, and is just about to put hers, when Olga is faster.
         let olga = team.olga.engine
         await pauses.before(team.world.layout.member(4)) { try? await olga.remove(id) }
         try await team.ada.engine.remove(id)
@@ -75,7 +76,7 @@ struct MemberRaceTests {
         #expect(await team.ada.epoch == 3)
         #expect(await Set(team.ada.members.keys) == [team.olga.person.id, team.ada.person.id, carl.id])
         try await team.settles("others")
-        // Who came between the two epochs has the second one's key, too.
+        // A member added between the two epochs also has the key of the second one.
         let device = try team.world.device(carl)
         try await device.sync()
         #expect(await device.epoch == 3)
@@ -88,7 +89,7 @@ struct MemberRaceTests {
         team.ada.restart(remote: pauses)
         let (olga, ada) = (team.olga.engine, team.ada.person.id)
         await pauses.before(team.world.layout.member(4)) { try? await olga.remove(ada) }
-        // Who comes second has no right any more.
+        // The slower one no longer has the right.
         await #expect(throws: SyncError.membership(.removed(by: "Olga", link: 4))) {
             try await team.ada.engine.remove(team.olga.person.id)
         }
@@ -103,7 +104,7 @@ struct MemberRaceTests {
     @Test func twoHistoriesOfTheMembersAreNamed() async throws {
         let team = try await Team(.owner)
         let name = team.world.layout.member(4)
-        // The storage is a copy that each of them has, and keeps one link of each.
+        // Each of them has a copy of the storage, with one of the two links.
         try await team.olga.engine.remove(team.ada.person.id)
         let first = try #require(team.world.remote.objects[name])
         try await team.world.remote.delete(name)
@@ -119,7 +120,7 @@ struct MemberRaceTests {
                 if case .fork(_, .otherIsByRemoved) = $0 { true } else { false }
             })
         #expect(await team.olga.members[team.olga.person.id] == .owner)
-        // Will has seen the other history first, where Olga is none any more; the user decides.
+        // Will has seen the other history first, in which Olga is no longer a member; the user decides.
         try await team.will.sync()
         #expect(await team.will.members[team.olga.person.id] == nil)
         try await team.world.remote.put(name, .memory(first), ifAbsent: false)
@@ -138,7 +139,7 @@ struct MemberRaceTests {
     @Test func aRemovalStandsAgainstTheRemoved() async throws {
         let team = try await Team(.admin)
         let name = team.world.layout.member(4)
-        // Ada adds somebody; Olga, who has not seen that, removes Ada.
+        // Ada adds Eve; Olga, who has not seen that, removes Ada.
         try await team.ada.engine.add(try team.world.person("Eve").card, role: .writer)
         try await team.will.sync()
         try await team.world.remote.delete(name)
@@ -155,11 +156,11 @@ struct MemberRaceTests {
 
     /// Ada changes the key, Olga removes her, and neither sees the other's link.
     ///
-    /// Will and Mallory have written under Ada's key, and take Olga's side: what they wrote there is made anew, and
-    /// everybody has it.
+    /// Will and Mallory have written under Ada's key, and switch to Olga's side: their changes there are
+    /// committed again, and reach everybody.
     @Test func bothSidesBeganAnEpoch() async throws {
         var strikes = 0
-        // One without a crash, and many with one, a few steps later each time.
+        // One run without a crash, and many with one, each a few steps later.
         for steps in [10_000] + Array(stride(from: 0, to: 800, by: 5)) {
             let team = try await Team(.admin)
             let name = team.world.layout.member(4)
@@ -176,7 +177,7 @@ struct MemberRaceTests {
             try await team.world.remote.delete(name)
             try await team.olga.engine.remove(team.ada.person.id)
             try await team.will.writes("unsent", "5")
-            // A crash at any step, and what comes next goes on.
+            // After a crash at any step, the next process continues.
             let point = CrashPoint(after: steps)
             await team.will.replica.crashes(at: point)
             team.will.restart(remote: CrashingRemote(base: team.world.remote, point: point))
@@ -207,7 +208,7 @@ struct MemberRaceTests {
 
     // MARK: Crashes
 
-    /// Does something again and again, with a crash one step later each time, until it comes through.
+    /// Repeats an operation, with a crash one step later each time, until it completes.
     private func crashing(
         _ device: Device, _ world: MembershipWorld, _ body: (SyncEngine) async throws -> Void
     ) async throws -> Int {
@@ -235,7 +236,7 @@ struct MemberRaceTests {
     }
 
     @Test func aRemovalSurvivesCrashes() async throws {
-        // Each time anew, with a crash one step later.
+        // Each run starts afresh, with a crash one step later.
         var strikes = 0
         for steps in 0..<200 {
             let world = MembershipWorld()
@@ -251,7 +252,7 @@ struct MemberRaceTests {
             await olga.replica.crashes(at: nil)
             olga.restart(remote: world.remote)
             let isSaved = try await olga.replica.rows().contains { $0.key.kind == .pendingLink }
-            // Somebody else changes the members in the meantime.
+            // Another device changes the members in the meantime.
             let other = try world.person("Carl")
             if steps % 2 == 1 {
                 let second = try world.device(olga.person, "tower")
@@ -259,7 +260,7 @@ struct MemberRaceTests {
             }
             try await olga.sync()
             let isBegun = await olga.members[mallory.person.id] == nil
-            // What was begun is done, whoever else was first.
+            // A removal that was begun is completed, whichever device was faster.
             #expect(isBegun || !isSaved, "\(steps)")
             if !isBegun { try await olga.engine.remove(mallory.person.id) }
             for device in [olga, will, olga, will] { try await device.sync() }
@@ -267,7 +268,7 @@ struct MemberRaceTests {
             try await olga.sync()
             try await olga.sync()
             #expect(await olga.epoch == 2, "\(steps)")
-            // No set is left over that no link names.
+            // No set of wraps is left without a link.
             #expect(await olga.engine.chain.state.grants.count == world.wrapCount(2), "\(steps)")
             #expect(await will.files() == ["hers": "1"], "\(steps)")
             #expect(await (olga.findings() + will.findings()).isEmpty, "\(steps)")
@@ -278,7 +279,8 @@ struct MemberRaceTests {
         #expect(strikes > 15 && strikes < 200)
     }
 
-    /// A removal does not come through, and the removed goes on meanwhile: what is applied when it does, counts.
+    /// A removal is interrupted, and the removed member continues to write: what is applied once it completes
+    /// counts.
     @Test func aRemovalThatIsResumedBoundsWhatCameSince() async throws {
         var changes = 0
         for steps in 0..<200 {
@@ -397,7 +399,7 @@ struct MemberRaceTests {
     }
 }
 
-/// A remote that lets somebody else go first, just before an object is put.
+/// A remote that runs an action just before an object is put.
 private actor PausingRemote: RemoteBackend {
     private let base: any RemoteBackend
     private var pauses: [RemoteName: @Sendable () async -> Void] = [:]

@@ -11,7 +11,7 @@ import Synchronization
 
 let day: Int64 = 86_400_000_000_000
 
-/// Invites as a profile keeps them; survives a crash of the engine.
+/// Invites as a profile keeps them; they survive a crash of the engine.
 final class MemoryInvites: InviteBook {
     private let kept = Mutex(OpenInvites())
 
@@ -19,13 +19,13 @@ final class MemoryInvites: InviteBook {
     func save(_ invites: OpenInvites) async throws(SyncError) { kept.withLock { $0 = invites } }
 }
 
-/// A vault that its people share, invite to and leave by themselves: nobody makes links for them.
+/// A vault whose people share it, invite others, and leave; no test code makes links for them.
 final class MembershipWorld {
     let vault = VaultID(low: 0x3333, high: 0x4444)
     let remote = MemoryRemote()
     let layout: RemoteLayout
     let key: EpochKey
-    /// What all devices are told that are made from now on.
+    /// Adjusts the setup of all devices that are made from now on.
     var adjust: (inout SyncSetup) -> Void = { _ in }
     private var deviceCount: UInt64 = 0
     private var personCount: UInt64 = 0
@@ -40,7 +40,7 @@ final class MembershipWorld {
         return try Person(name, 100 + personCount)
     }
 
-    /// A device of somebody, with card and place for invites.
+    /// A device of a person, with its card and a place for invites.
     func device(_ person: Person, _ label: String = "desk", remote: (any RemoteBackend)? = nil) throws
         -> Device
     {
@@ -73,7 +73,7 @@ final class MembershipWorld {
             remote: remote ?? self.remote, milliseconds: { nowMilliseconds })
     }
 
-    /// Somebody is invited, asks, and is admitted by the inviter's next round; with a device that has synced.
+    /// Invites a user, who joins and is admitted by the inviter's next round; returns the new device, synced.
     func joins(_ name: String, _ role: Role, by device: Device) async throws -> Device {
         let person = try person(name)
         try await joining(try await invite(device, role), person).join()
@@ -83,7 +83,7 @@ final class MembershipWorld {
         return new
     }
 
-    /// The first link that the remote does not have.
+    /// The number of the first link that the remote lacks.
     var linkCount: Int { remote.objects.keys.count { layout.members.contains($0) } }
     var requestCount: Int { remote.objects.keys.count { layout.requests.contains($0) } }
     func wrapCount(_ epoch: UInt64) -> Int {

@@ -5,34 +5,36 @@ import CofferRemote
 import CofferSync
 import SyncTestSupport
 
-/// The root directory of every vault here.
+/// The root directory of every vault in these tests.
 let rootID = ItemID(low: 0xF0, high: 0xF0)
-/// One key for all, as members have.
+/// The one key that all members share.
 let hashKey = StateHashKey(SymmetricKey<StateHashRole>.zero())
 
-/// The sync side of a vault, in memory. What it holds survives a crash; each call is one transaction.
+/// The sync side of a vault, in memory.
+///
+/// Its contents survive a crash; each call is one transaction.
 actor MemoryReplica: LocalReplica {
     private var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
     private var saved: [KeptRow.Key: [UInt8]] = [:]
     private var changes: [LocalChange] = []
     private var gathered: [CheckpointPiece.Group] = []
-    /// Calls that changed something.
+    /// The number of calls that changed something.
     private(set) var transactions = 0
-    /// Changes that go into one commit at most.
+    /// The most changes in one commit.
     private let changeCountMax: Int
-    /// Calls that applied commits.
+    /// The number of calls that applied commits.
     private var applyCount = 0
     private var crash: CrashPoint?
     private var isRestless = false
 
     init(changeCountMax: Int = 200) { self.changeCountMax = changeCountMax }
 
-    /// From now on, something changes whenever a commit is made.
+    /// From now on, each new commit causes another change.
     func changesWithEachCommit() { isRestless = true }
 
     func crashes(at point: CrashPoint?) { crash = point }
 
-    /// Something that the user does.
+    /// Makes a change as the user would.
     func perform(_ change: LocalChange) { changes.append(change) }
 
     var hasChanges: Bool { !changes.isEmpty }
@@ -48,7 +50,7 @@ actor MemoryReplica: LocalReplica {
         return files
     }
 
-    /// The item that is shown in the root by a name.
+    /// The item shown in the root under a name.
     func item(_ name: String) -> ItemID? {
         guard let name = EntryName(name.utf8) else { return nil }
         let entry = tree.store.entry(shownAt: Place(parent: rootID, name: name))
@@ -88,7 +90,7 @@ actor MemoryReplica: LocalReplica {
                 made.append(sealed)
                 draft = next.following(sealed)
             }
-            // As replicas may, it leaves the rest for another time.
+            // As replicas may, it sometimes applies only the first commits.
             applyCount += 1
             let commits = commits.prefix(applyCount % 8 == 0 ? 3 : commits.count)
             let findings = try Self.apply(commits, to: &tree)
@@ -135,19 +137,19 @@ actor MemoryReplica: LocalReplica {
         }
     }
 
-    /// Which contents were to be sealed anew.
+    /// The items whose content was to be re-encrypted.
     private(set) var sealedAnew: [ItemID] = []
 
     func hasUnsent() -> Bool { !changes.isEmpty }
 
-    /// What was to be set aside, a call each.
+    /// The items that were to be set aside, one element for each call.
     private(set) var setAside: [(items: [ItemID], unsent: Bool)] = []
 
     func setAside(_ items: [ItemID], andUnsent unsent: Bool) { setAside.append((items, unsent)) }
 
     func sealAnew(_ items: [ItemID]) throws(ReplicaError) { sealedAnew += items }
 
-    /// Makes a commit of the first changes; nil if they came to nothing.
+    /// Makes a commit of the first changes; nil if they have no effect.
     private static func commit(
         _ draft: CommitDraft, _ tree: inout FactTree<MemoryFactStore>, _ changes: inout [LocalChange],
         _ countMax: Int
@@ -156,7 +158,7 @@ actor MemoryReplica: LocalReplica {
         tree.beginCommit(log: draft.log, milliseconds: draft.milliseconds, label: draft.label)
         if draft.takesChanges {
             for change in changes.prefix(countMax) {
-                // What is not possible any more in the tree as it is now, was overtaken.
+                // A change that the current tree no longer permits has been overtaken.
                 try? tree.perform(change)
             }
             changes.removeFirst(min(countMax, changes.count))

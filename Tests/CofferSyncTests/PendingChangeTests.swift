@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferSync
 
-/// Changes of the members that a remote cannot take: kept, told, done later, or withdrawn.
+/// Changes of the members that a remote cannot accept: saved, reported, and made later or cancelled.
 struct PendingChangeTests {
     private let world = MembershipWorld()
 
@@ -25,7 +25,7 @@ struct PendingChangeTests {
         }
         let finding = SyncFinding.membership(.postponed("removing Mallory"))
         #expect(await olga.findings().contains(finding))
-        // The process may end meanwhile.
+        // The process may end in the meantime.
         olga.restart()
         try? await olga.sync()
         #expect(await olga.findings().contains(finding))
@@ -57,12 +57,12 @@ struct PendingChangeTests {
         #expect(await olga.members.count == 2)
         #expect(await olga.epoch == 1)
         #expect(await (olga.findings() + mallory.findings()).isEmpty)
-        // It may be asked for anew.
+        // The user may ask for it again.
         try await olga.engine.remove(mallory.person.id)
         #expect(await olga.epoch == 2)
     }
 
-    /// The remote has the link, though it said that it had failed.
+    /// The remote has the link although the put reported a failure.
     @Test func whatTookPlaceIsNotWithdrawn() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()
@@ -79,7 +79,7 @@ struct PendingChangeTests {
         #expect(await olga.findings().isEmpty)
     }
 
-    /// The put that failed has its effect after all, once the change was given up.
+    /// The put that failed takes effect after the change was cancelled.
     @Test func whatIsGivenUpKeepsItsKeys() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()
@@ -96,7 +96,7 @@ struct PendingChangeTests {
         #expect(await olga.members.count == 1)
     }
 
-    /// The remote has the link in an earlier form, with other bounds, and the same set of wraps.
+    /// The remote has an earlier version of the link, with other bounds and the same set of wraps.
     @Test func anEarlierFormOfItTookPlace() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()

@@ -50,7 +50,7 @@ struct RecordTests {
         }
     }
 
-    /// Others can not see whether a commit says anything.
+    /// The storage cannot tell an acknowledgement from a small change.
     @Test func acknowledgementsLookLikeSmallChanges() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
@@ -69,13 +69,13 @@ struct RecordTests {
         #expect(await will.engine.logs[will.log]?.lastWrite == nil)
     }
 
-    /// Who writes them anew, whatever it calls itself, writes nothing that moves a cursor.
+    /// A forged introduction, whatever its name, contains nothing that moves a terminal's cursor.
     @Test(arguments: ["", "a\nb", "\u{1B}[2J", "a\u{202E}b", "a\u{7F}", String(repeating: "x", count: 256)])
     func introductionsThatCouldFoolAReaderAreRefused(name: String) throws {
         #expect(throws: FormatError.self) { try LogIntroduction(name: name, label: "desk") }
         #expect(throws: FormatError.self) { try LogIntroduction(name: "Will", label: name) }
         guard 1...255 ~= name.utf8.count else { return }
-        // A name of the same length, replaced in what is read.
+        // A name of the same length, replaced in the encoded bytes.
         let usual = String(repeating: "W", count: name.utf8.count)
         let body = CommitBody(
             previous: .zero, clock: 1, stateHash: .zero, heads: .none,
@@ -98,7 +98,7 @@ struct RecordTests {
                 .count == 2)
     }
 
-    /// The bytes of docs/format.md: whoever changes them, makes another format version.
+    /// The bytes of docs/format.md: changing them requires a new format version.
     @Test func formatsStayAsTheyAre() throws {
         func digest(_ bytes: [UInt8]) -> String {
             Blake2b.hash(bytes, for: .commit).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
@@ -137,7 +137,8 @@ struct RecordTests {
 
     @Test func unknownThingsAreNamed() throws {
         var bytes = try body().paddedBytes
-        // The code of the first notice: length, previous, clock, state, one head, introduction, number of notices.
+        // The code of the first notice: after length, previous, clock, state, one head, introduction, and
+        // number of notices.
         let place = 4 + 32 + 8 + 32 + 2 + 56 + 1 + 2 + 3 + 2 + 6 + 1
         #expect(bytes[place] == 1)
         bytes[place] = 9

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferSync
 
-/// Who asks in vain is told so, where who invited knows it.
+/// A user that asks in vain is told so, if the inviter's device knows the reason.
 struct RefusedJoinTests {
     @Test func aWithdrawnInvite() async throws {
         let world = MembershipWorld()
@@ -22,13 +22,13 @@ struct RefusedJoinTests {
         try await olga.sync()
         await #expect(throws: JoinError.refused(.withdrawn)) { try await joining.poll() }
         #expect(await olga.members.count == 2)
-        // It is nothing to wonder about, for nobody.
+        // No device reports it as a problem.
         for device in [olga, ada] {
             device.restart()
             try await device.sync()
             #expect(await device.findings().isEmpty)
         }
-        // With another invite it works, though the answer to the first one lies there.
+        // Another invite works, although the answer to the first one is still there.
         let other = try world.joining(try await world.invite(ada, .reader), person)
         guard case .unasked = try await other.poll() else { throw Missing() }
         try await other.join()
@@ -62,7 +62,7 @@ struct RefusedJoinTests {
         #expect(await olga.members.count == 1)
     }
 
-    /// Somebody puts other requests that are none all the time, in front of one that is.
+    /// An attacker keeps putting malformed requests that sort before a valid one.
     @Test func requestsThatAreNoneHideNoOther() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()

@@ -20,7 +20,7 @@ struct RemovalTests {
         try await olga.sync()
         try await mallory.writes("hers", "1")
         try await mallory.sync()
-        // Pulled by the removal itself.
+        // The removal itself pulls her commit.
         try await olga.engine.remove(mallory.person.id)
         #expect(await olga.epoch == 2)
         #expect(await olga.members.count == 2)
@@ -33,13 +33,13 @@ struct RemovalTests {
         try await olga.writes("after", "2")
         for device in [olga, will] { try await device.sync() }
         #expect(await will.files() == ["hello": "0", "hers": "1", "after": "2"])
-        // Whatever she has, the new key is not in it.
+        // Whatever else she has, she does not have the new key.
         #expect(await mallory.keys.keyring()?.all.count == 1)
         let name = world.layout.commit(olga.log, try await world.head(olga))
         let bytes = try #require(world.remote.objects[name])
         #expect(try SignedRecord(bytes, as: .commit).epoch == Epoch(2))
         #expect(await (olga.findings() + will.findings()).isEmpty)
-        // What she had not sent stays hers.
+        // Changes that she had not sent stay on her device.
         try await mallory.writes("late", "3")
         let objects = world.remote.objects
         await #expect(throws: SyncError.self) { try await mallory.sync() }
@@ -58,7 +58,7 @@ struct RemovalTests {
         let key = world.key
         try await olga.engine.remove(mallory.person.id)
         try await will.sync()
-        // She makes it as if she had not heard of it; the storage helps her.
+        // She writes a commit as if she did not know of her removal, and the storage helps her.
         let body = CommitBody(
             previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none, introduction: nil,
             notices: [], facts: try fileFacts(9, "backdated"))
@@ -68,7 +68,7 @@ struct RemovalTests {
             by: mallory.person.author)
         try await world.remote.put(
             world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
-        // And in a log of her own that nobody knows.
+        // She also begins a log that no other device knows.
         let first = Dot(log: LogID(low: 5, high: 5), sequence: 1)
         let other = SignedRecord.sealing(
             CommitBody(
@@ -106,14 +106,14 @@ struct RemovalTests {
             #expect(!commit.point.writes && commit.body.facts.isEmpty)
         }
         #expect(await rita.replica.setAside.map(\.unsent) == [true])
-        // Then she may, and what she changes from then on goes.
+        // Once she may write, changes from then on are sent.
         try await olga.engine.setRole(of: rita.person.id, to: .writer)
         try await rita.sync()
         try await rita.writes("mine", "2")
         try await rita.sync()
         try await olga.sync()
         #expect(await olga.files() == ["a": "1", "mine": "2"])
-        // And not any more; what she wrote stays.
+        // Then she may no longer write; her earlier changes stay.
         try await olga.engine.setRole(of: rita.person.id, to: .reader)
         try await rita.writes("more", "3")
         for device in [rita, olga] { try await device.sync() }
@@ -134,12 +134,12 @@ struct RemovalTests {
         try await will.writes("last", "1")
         try await will.engine.leave()
         await #expect(throws: SyncError.membership(.left)) { try await will.sync() }
-        // A reader sees that it is owed, and can do nothing about it.
+        // A reader sees that a rotation is due, but may not make one.
         try await rita.sync()
         #expect(await rita.memberFindings() == [.wraps(.rotationOwed(.left(will.person.id)))])
         #expect(try await rita.engine.roster(verified: []).owed == [.left(will.person.id)])
         #expect(await rita.epoch == 1)
-        // The next admin's round does it, and the others' do nothing more.
+        // The next admin's round rotates the key; the others' rounds do nothing more.
         for device in [ada, olga, rita, ada] { try await device.sync() }
         for device in [ada, olga, rita] {
             #expect(await device.epoch == 2)
@@ -218,14 +218,14 @@ struct RemovalTests {
         let will = try await world.joins("Will", .writer, by: olga)
         try await will.writes("old", "1")
         try await will.sync()
-        // His profile rolls his keys; his device goes on with its log.
+        // His profile gets new identity keys; his device continues its log.
         let person = try will.person.rolled(1)
         let rolled = try world.device(person, "desk")
         await rolled.keys.keep(will.keys.keyring())
         try await rolled.writes("new", "2")
         try await rolled.sync()
         #expect(await rolled.engine.chain.state.owed == [.keysRolled(person.id)])
-        // With the old ones nothing is said any more.
+        // The old keys can no longer sign commits.
         let commits = world.remote.objects.keys.count { world.layout.logs.contains($0) }
         try await will.writes("stolen", "3")
         try await will.sync()
@@ -258,7 +258,8 @@ struct RemovalTests {
                         .wraps(.memberWithoutWrap(rita.person.id)),
                     ].map(\.description)))
         try await world.remote.put(name, .memory(bytes), ifAbsent: true)
-        // Keys that no link gives are named once they are there for longer than a link may take to come.
+        // Keys that no link grants are reported once they have been there longer than their link could be
+        // delayed.
         let eve = try world.person("Eve")
         let stray = try WrapSet.sealing(world.key, for: [try eve.recipient], by: will.person.signing)
         try await world.remote.put(
@@ -269,7 +270,7 @@ struct RemovalTests {
         try await olga.engine.add(try eve.card, role: .reader)
         try await will.sync()
         #expect(await will.memberFindings() == [.wraps(.setWithoutLink(stray.hash))])
-        // Another epoch has others.
+        // Another epoch has other sets of wraps.
         try await olga.engine.rotate()
         try await will.sync()
         #expect(await will.findings().isEmpty)
@@ -279,7 +280,7 @@ struct RemovalTests {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
-        // Will is offline, and the storage has lost his key: it was seen when he was admitted.
+        // Will is offline, and the storage has lost his transient key, which was seen when he was admitted.
         try await world.remote.delete(world.layout.transientKey(will.person.user))
         try await olga.engine.rotate()
         #expect(await olga.epoch == 2)
@@ -287,7 +288,7 @@ struct RemovalTests {
         let newer = try TransientKey.signed(
             AgreementPublicKey(pair.publicKey), id: TransientKeyID(low: 7, high: 7), from: now + 1,
             of: will.person.chain, by: will.person.signing)
-        // As his profile has rolled it.
+        // The card with the new transient key, as his profile would make it.
         let card = try IdentityCard.signed(
             name: "Will", identity: will.person.chain, transient: newer, by: will.person.signing)
         will.setup.card = { card }
@@ -302,7 +303,7 @@ struct RemovalTests {
             return try KeyWrap.transientKey(of: try WrapSet(set.value)[will.person.id].orThrow())
         }
         #expect(try await wrapKey() == newer.record.id)
-        // Somebody who brings up the old one, changes nothing.
+        // Putting back the old one changes nothing.
         try await world.remote.put(
             world.layout.transientKey(will.person.user), .memory(will.person.transient.record.bytes),
             ifAbsent: false)
@@ -358,7 +359,7 @@ struct RemovalTests {
 }
 
 extension MembershipWorld {
-    /// The number of the last commit of a device.
+    /// The number of a device's last commit.
     func head(_ device: Device) async throws -> UInt64 { try await bound(device).sequence }
 
     func bound(_ device: Device) async throws -> LogBound {

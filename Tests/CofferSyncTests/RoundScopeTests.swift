@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// A directory that goes with the last reference.
+/// A directory that is removed with the last reference to it.
 private final class TemporaryDirectory {
     let path: String
 
@@ -22,7 +22,7 @@ private final class TemporaryDirectory {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// What a round asks of a remote, and when there is one.
+/// What a round asks of a remote, and what starts a round.
 struct RoundScopeTests {
     private struct Pair {
         let directory: TemporaryDirectory
@@ -31,13 +31,13 @@ struct RoundScopeTests {
         let olga: Device
         let will: Device
 
-        /// Two devices that have heard of each other, over a folder.
+        /// Two devices that know each other, with a folder as their remote.
         init() async throws {
             directory = try TemporaryDirectory()
             world = try await SyncWorld()
             let person = try await world.adds("Will", .writer)
             let folder = FolderBackend(path: directory.path)
-            // The format object comes first.
+            // The format object has to come first.
             for (name, bytes) in world.remote.objects.sorted(by: { $0.key < $1.key })
             where name.last == "format" {
                 try await folder.put(name, .memory(bytes), ifAbsent: true)
@@ -52,7 +52,7 @@ struct RoundScopeTests {
             for device in [olga, will, olga, will, olga, will] { try await device.sync() }
         }
 
-        /// What a round costs.
+        /// The number of gets, lists, puts and deletes of a round.
         func cost(_ device: Device, _ scope: RoundScope) async throws -> [Int] {
             let before = remote.counts
             try await device.engine.round(scope)
@@ -64,7 +64,8 @@ struct RoundScopeTests {
         }
     }
 
-    /// Where nobody tells of changes, names that come next do: one question for each log, one for the members.
+    /// Without notifications, the next names reveal changes: one question for each log, and one for the
+    /// members.
     @Test func namesThatComeNext() async throws {
         let pair = try await Pair()
         let before = pair.remote.counts
@@ -78,22 +79,22 @@ struct RoundScopeTests {
         try await pair.will.engine.round(scope)
         #expect(await pair.will.files()["b.txt"] == "1")
         #expect(await pair.will.engine.nextNames() == nil)
-        // This device's own commits are no news to it.
+        // This device's own commits do not count as changes.
         #expect(await pair.olga.engine.nextNames() == nil)
     }
 
     @Test func requestsOfAChangeAreFew() async throws {
         let pair = try await Pair()
         try await pair.olga.writes("a.txt", "1")
-        // A commit. Packs are the replica's.
+        // The commit. The replica puts packs.
         #expect(try await pair.cost(pair.olga, .changes) == [0, 0, 1, 0])
-        // The commit, and that there is none behind it.
+        // The commit, and a check that no further one follows.
         let change = try #require(
             RoundScope.change(
                 below: pair.world.layout.log(pair.olga.log), pair.world.layout, own: pair.will.log))
         #expect(try await pair.cost(pair.will, change) == [2, 0, 0, 0])
         #expect(await pair.will.files()["a.txt"] == "1")
-        // Later, what it has applied.
+        // Later, the acknowledgement of what it has applied.
         #expect(try await pair.cost(pair.will, .acknowledgement) == [0, 0, 1, 0])
         #expect(try await pair.cost(pair.will, .acknowledgement) == [0, 0, 0, 0])
     }
@@ -101,9 +102,9 @@ struct RoundScopeTests {
     @Test func aLookAtAVaultWithoutChangesIsCheap() async throws {
         let pair = try await Pair()
         for device in [pair.olga, pair.will] {
-            // Whether there is another link of the members; all logs.
+            // Asks for a further link of the members, and lists all logs.
             #expect(try await pair.cost(device, .poll) == [1, 1, 0, 0])
-            // And the next commit of both.
+            // Also asks for the next commit of both logs.
             #expect(try await pair.cost(device, .all) == [3, 1, 0, 0])
             #expect(try await pair.cost(device, .changes) == [0, 0, 0, 0])
         }
@@ -146,7 +147,7 @@ struct RoundScopeTests {
         wakes.wake(RoundScope(logs: [LogID(low: 1, high: 1)]))
         wakes.wake(RoundScope(looksForMembers: true, logs: [LogID(low: 2, high: 2)]))
         await wakes.sleep()
-        // What comes before it is taken, counts with it; what comes later, is for the next.
+        // Wakes before the take are combined; a later one is left for the next take.
         wakes.wake(.acknowledgement)
         let joined = RoundScope(
             looksForMembers: true, logs: [LogID(low: 1, high: 1), LogID(low: 2, high: 2)], acknowledges: true)
@@ -171,7 +172,7 @@ struct RoundScopeTests {
         world.remote.become(.unreachable)
         await #expect(throws: SyncError.self) { try await will.engine.round(.changes) }
         world.remote.become(.well)
-        // The one that told of the other's commit may be the one that failed.
+        // The failed round may have been the one that was notified of the other's commit.
         try await will.engine.round(.changes)
         #expect(await will.files().count == 2)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// Many devices, edits, faults and crashes: in the end all have the same.
+/// Many devices, edits, faults and crashes: in the end all devices have the same.
 struct SimulationTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func devicesWithFaultsAgreeInTheEnd(seed: UInt64) async throws {
@@ -25,7 +25,7 @@ struct SimulationTests {
         try await simulate(seed, crashes: seed % 2 == 0, commitsPerCheckpoint: 12)
     }
 
-    /// A device, and how it sees the remote.
+    /// A device, and its connection to the remote.
     private struct Station {
         let device: Device
         let remote: RetryingRemote
@@ -49,7 +49,7 @@ struct SimulationTests {
             default: rounds += (try? await station.device.sync()) == nil ? 0 : 1
             }
         }
-        // Else nothing was tested.
+        // Otherwise nothing was tested.
         #expect(rounds > 3 && (!crashes || struck > 1), "seed \(seed): \(rounds) rounds, \(struck) crashes")
         try await settle(stations.map(\.device), world, seed)
     }
@@ -58,7 +58,7 @@ struct SimulationTests {
         _ world: SyncWorld, _ person: Person, _ number: Int, _ random: inout SplitMix64,
         _ commitsPerCheckpoint: UInt64
     ) async throws -> Station {
-        // Members and keys are seen; then faults begin.
+        // The faults begin once members and keys are known.
         let faulty = FaultyRemote(world.remote, RemoteFaults(), seed: random.next())
         let remote = RetryingRemote(faulty, clock: InstantClock(hasPolls: false))
         let device = try world.device(person, "d\(number)", remote: remote)
@@ -69,7 +69,7 @@ struct SimulationTests {
         return Station(device: device, remote: remote)
     }
 
-    /// The process ends at one of its steps, if it takes as many; and another one begins.
+    /// Ends the process at one of its steps, if it takes that many, and starts another one.
     private func crash(_ station: Station, _ steps: Int) async -> Bool {
         let point = CrashPoint(after: steps)
         let device = station.device
@@ -92,13 +92,13 @@ struct SimulationTests {
         let first = await devices[0].stateHash()
         for device in devices {
             #expect(await device.stateHash() == first, "seed \(seed): \(device.label)")
-            // A reader's device has taken all facts anew, and may have met a checkpoint that counts only later.
+            // A reader's device rebuilds its facts, and may meet a checkpoint that is confirmed only later.
             let odd = await device.findings().filter {
                 if case .checkpoint(_, _, .notConfirmed) = $0 { false } else { true }
             }
             #expect(odd.isEmpty, "seed \(seed): \(odd)")
         }
-        // Somebody who comes now sees the same.
+        // A new device sees the same.
         let late = try world.device(world.owner, "late")
         try await late.sync()
         #expect(await late.stateHash() == first, "seed \(seed): a new device")

@@ -54,7 +54,7 @@ struct StatusTests {
         #expect(try await status(olga, as: olga).isMembers)
     }
 
-    /// A round with nothing to put ends well on a full remote, which does not mean that there is room.
+    /// A round with nothing to put succeeds on a full remote, which does not mean that there is room.
     @Test func aRemoteIsFullUntilSomethingIsPut() {
         var status = SyncStatus()
         status.failed(.remote(.full, during: .sending), at: 1)
@@ -92,7 +92,7 @@ struct StatusTests {
             try await olga.writes("a\(number)", "1")
             try await olga.sync()
             let count = world.commitCount(will)
-            // It applies, and does not get to say so.
+            // It applies the commit, and has no chance to acknowledge it.
             try await will.engine.round(RoundScope(listsLogs: true))
             #expect(world.commitCount(will) == count)
             will.restart()
@@ -129,7 +129,7 @@ struct StatusTests {
         for finding in findings {
             let text = "\(finding)"
             #expect(text.contains("Olga on laptop"), "\(text)")
-            // No name of a case, nothing unsaid.
+            // No names of enum cases, and no values left out.
             #expect(!text.contains("(") && !text.contains("Optional"), "\(text)")
         }
         #expect("\(unknown)".contains(log.description))

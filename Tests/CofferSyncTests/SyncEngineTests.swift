@@ -17,7 +17,7 @@ struct SyncEngineTests {
         try await olga.sync()
         try await will.sync()
         #expect(await will.files() == ["a.txt": "1"])
-        // Both, before they hear of each other.
+        // Both write before they see each other's change.
         try await will.writes("a.txt", "2")
         try await olga.writes("a.txt", "3")
         for device in [will, olga, will] { try await device.sync() }
@@ -35,7 +35,7 @@ struct SyncEngineTests {
             try await olga.sync()
             try await will.sync()
         }
-        // One commit, and one that acknowledges it.
+        // One commit, and one acknowledgement.
         #expect(world.commitCount(olga) == 1 && world.commitCount(will) == 1)
         let objects = world.remote.objects.count
         let transactions = await olga.replica.transactions
@@ -47,7 +47,7 @@ struct SyncEngineTests {
         #expect(await olga.replica.transactions <= transactions + 5)
     }
 
-    /// A commit that waits is not forgotten because the next one of its log cannot be checked yet.
+    /// A waiting commit is not forgotten when the next one of its log cannot be checked yet.
     @Test func whatWaitsInFrontOfAStopIsApplied() async throws {
         let world = try await SyncWorld()
         let will = try await world.adds("Will", .writer)
@@ -64,7 +64,7 @@ struct SyncEngineTests {
             let hash = CommitHash(try SignedRecord(bytes, as: .commit).hash(as: .commit))
             return LogBound(log: dot.log, sequence: dot.sequence, hash: hash)
         }
-        // More than is fetched at once, so that it is there after the other log.
+        // More than are fetched at once, so that they arrive after the other log.
         for sequence in 1...UInt64(60) {
             last = try await makes(world.owner, Dot(log: long, sequence: sequence), last.hash, [])
         }
@@ -86,7 +86,7 @@ struct SyncEngineTests {
     @Test func aThousandCommitsAreFetchedOnceEach() async throws {
         let world = try await SyncWorld()
         let commits = 1000
-        // Two logs of 500; each commit of the one names the last of the other.
+        // Two logs of 500 commits; each commit of one names the last of the other.
         var heads: [LogID: LogBound] = [:]
         for number in 0..<UInt64(commits) {
             let log = LogID(low: number % 2, high: 9)
@@ -105,7 +105,7 @@ struct SyncEngineTests {
         try await will.sync()
         #expect(await will.files().count == 1000)
         let counts = counting.counts
-        // A commit each, links and keys, and the ends of logs; a page of the listing for each thousand.
+        // A get for each commit, some for links, keys and the ends of logs; a list for each thousand names.
         #expect(counts.gets <= commits + 24, "\(counts)")
         #expect(counts.lists <= 8, "\(counts)")
         // Its acknowledgement, and a checkpoint.
@@ -122,7 +122,7 @@ struct SyncEngineTests {
         for number in 0..<4 {
             devices.append(try world.device(world.owner, "d\(number)"))
         }
-        // Whoever has the lower id needs commits of those that come later.
+        // Devices with lower ids need commits of devices that come later.
         for number in 0..<24 {
             let device = devices[(number * 3) % 4]
             try await device.writes("f\(number)", "\(number)")
@@ -158,7 +158,7 @@ struct SyncEngineTests {
         let will = try world.device(try await world.adds("Will", .writer), "desk")
         try await will.writes("w", "1")
         try await will.sync()
-        // Each commit that is put is the cause of another change.
+        // Each commit that is put causes another change.
         await olga.replica.changesWithEachCommit()
         try await olga.writes("o", "1")
         try await olga.sync()
@@ -181,7 +181,7 @@ struct SyncEngineTests {
         try await olga.sync()
         #expect(await olga.files() == ["a.txt": "1"])
         #expect(await olga.findings().isEmpty)
-        // What she may not send is set aside.
+        // Changes that she may not send are set aside.
         #expect(await rita.replica.setAside.map(\.unsent) == [true])
         #expect(await !rita.replica.hasChanges)
     }
@@ -213,17 +213,17 @@ struct SyncEngineTests {
         let olga = try world.device(world.owner, "laptop")
         try await olga.writes("a.txt", "1")
         try await olga.sync()
-        // The same log, from before that commit.
+        // The same log, as it was before that commit.
         let copy = try Device(
             world.owner, "laptop", number: 1, vault: world.vault,
             remote: FaultyRemote(world.remote, RemoteFaults(), seed: 1))
         for _ in 0..<10 { _ = copy.id() }
         try await copy.writes("b.txt", "2")
-        // It finds its own commits first, and goes on behind them.
+        // It finds its own commits first, and continues after them.
         try await copy.sync()
         #expect(await copy.files() == ["a.txt": "1", "b.txt": "2"])
         #expect(world.commitCount(olga) == 2)
-        // The first one has meanwhile written something else in the same place.
+        // Meanwhile the original device has written a different commit in the same place.
         world.remote.become(.well)
         try await olga.writes("c.txt", "3")
         let commit = try #require(world.remote.objects[world.layout.commit(olga.log, 2)])
@@ -270,7 +270,7 @@ struct SyncEngineTests {
     }
 }
 
-/// Time that passes at once; but polls, where it has any, never come.
+/// A clock on which time passes at once; if it has polls, they never come.
 struct InstantClock: RemoteClock {
     var now: Duration { .zero }
     var hasPolls = true
@@ -285,7 +285,7 @@ struct InstantClock: RemoteClock {
     }
 }
 
-/// A remote whose listings stay as they were when something was asked for the first time.
+/// A remote whose listings stay as they were when they were first asked for.
 private final class FrozenListings: RemoteBackend {
     private let base: any RemoteBackend
     private let pages = Mutex<[String: RemotePage]>([:])

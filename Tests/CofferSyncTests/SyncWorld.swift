@@ -9,7 +9,7 @@ import SyncTestSupport
 
 @testable import CofferSync
 
-/// A device of a person, with all that survives a crash.
+/// A device of a person, with everything that survives a crash.
 final class Device {
     let person: Person
     let label: String
@@ -37,7 +37,7 @@ final class Device {
 
     var log: LogID { setup.log }
 
-    /// The process ends, and another one begins.
+    /// Ends the process, and starts another one.
     func restart(remote: (any RemoteBackend)? = nil) {
         if let remote { self.remote = remote }
         engine = SyncEngine(setup, remote: self.remote, replica: replica)
@@ -45,7 +45,7 @@ final class Device {
 
     func id() -> (UInt64, UInt64) { (random.next(), random.next()) }
 
-    /// Makes a file in the root, or changes one; its content is the text.
+    /// Makes or changes a file in the root, with the text as its content.
     func writes(_ name: String, _ text: String) async throws {
         let content = Fact.Content(bytes: Array(text.utf8), size: UInt64(text.utf8.count))
         if let item = await replica.item(name) { return await replica.perform(.setContent(item, content)) }
@@ -63,7 +63,7 @@ final class Device {
     func findings() async -> [SyncFinding] { await engine.status.findings }
 }
 
-/// A vault at a remote in memory, with people who share it.
+/// A vault at a remote in memory, with people that share it.
 final class SyncWorld {
     let vault = VaultID(low: 0x1111, high: 0x2222)
     let remote = MemoryRemote()
@@ -73,7 +73,7 @@ final class SyncWorld {
     private(set) var people: [Person] = []
     private var deviceCount: UInt64 = 0
 
-    /// The owner's vault, without anything in it.
+    /// The owner's empty vault.
     init(_ owner: String = "Olga") async throws {
         layout = RemoteLayout(vault)
         let person = try Person(owner, 1)
@@ -110,7 +110,7 @@ final class SyncWorld {
         try chain.append(link, knowing: known)
     }
 
-    /// Somebody becomes a member.
+    /// Adds a member.
     func adds(_ name: String, _ role: Role) async throws -> Person {
         let person = try Person(name, UInt64(people.count) + 1)
         people.append(person)
@@ -122,7 +122,7 @@ final class SyncWorld {
         return person
     }
 
-    /// Somebody is removed; commits up to the bounds count.
+    /// Removes a member; its commits count up to the bounds.
     func removes(_ person: Person, _ bounds: [LogBound] = []) async throws {
         let rest = try people.filter { chain.state.members[$0.id] != nil && $0 !== person }.map {
             try $0.recipient
@@ -140,14 +140,14 @@ final class SyncWorld {
         )
     }
 
-    /// A device of somebody, which has nothing yet.
+    /// A new, empty device of a person.
     func device(_ person: Person, _ label: String, remote: (any RemoteBackend)? = nil) throws -> Device {
         deviceCount += 1
         return try Device(
             person, label, number: deviceCount, vault: vault, remote: remote ?? self.remote)
     }
 
-    /// The last commit that a device has at the remote, as a removal names it.
+    /// A device's last commit at the remote, as a removal names it.
     func bound(_ device: Device) async throws -> LogBound {
         let summary = try await device.engine.logs[device.log].orThrow()
         return LogBound(log: device.log, sequence: summary.head.sequence, hash: summary.head.hash)
@@ -158,7 +158,7 @@ final class SyncWorld {
         return remote.objects.keys.count { prefix.contains($0) }
     }
 
-    /// A commit that somebody makes who follows no rule.
+    /// A commit by a modified program that follows no rules.
     func forge(
         _ person: Person, at dot: Dot, previous: CommitHash = .zero, clock: UInt64 = nowMilliseconds << 16,
         heads: [LogBound] = [], facts: [Fact] = [], introduction: LogIntroduction? = nil, epoch: Epoch? = nil,
@@ -173,13 +173,13 @@ final class SyncWorld {
             members: try members ?? chain.head.orThrow(), writes: writes ?? body.writes, by: person.author)
     }
 
-    /// Puts a commit that somebody made.
+    /// Puts a forged commit.
     func put(_ bytes: [UInt8], at dot: Dot) async throws {
         try await remote.put(layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
     }
 }
 
-/// Facts by which somebody makes a file in the root.
+/// The facts that make a file in the root.
 func fileFacts(_ number: UInt64, _ name: String) throws -> [Fact] {
     let item = ItemID(low: number, high: 0xF11E)
     let place = Place(parent: rootID, name: try EntryName(name.utf8).orThrow())

@@ -231,8 +231,8 @@ extension JoinError: CustomStringConvertible {
         case .identityMissing(let identity):
             """
             the identity of the member \(identity.description.prefix(16)) has not arrived at the remote. If \
-            the folder is replicated, wait until it is complete; otherwise that member's device restores it when \
-            it syncs
+            the folder is replicated, wait until it is complete; otherwise that member's device restores it \
+            when it syncs
             """
         case .remote(let error): error.description
         }

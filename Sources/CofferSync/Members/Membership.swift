@@ -79,7 +79,7 @@ extension MembershipError: CustomStringConvertible {
             "the remote has no valid key of \(name), so the vault's key cannot be encrypted for that member"
         case .identityForked: "the remote has other links of your identity than this device has"
         case .blocked(let link):
-            "an object that is not a link has the place of link \(link) of the members: delete it there"
+            "the remote has an object other than a link in place of link \(link) of the members: delete it"
         case .contended: "other devices are changing the members at the same time: try again"
         case .profile(let reason): "the profile could not read or save its invites: \(reason)"
         case .postponed(let what, let reason):
@@ -103,7 +103,7 @@ extension MembershipError: CustomStringConvertible {
         case .nothingNew: "nothing would change"
         case .lastOwner: "the vault would be left without an owner: name a successor"
         case .wrongSuccessor: "no successor is needed, or that member cannot be the successor"
-        case .cannotRemoveSelf: "you cannot remove yourself: leave the vault instead"
+        case .cannotRemoveSelf: "a member cannot remove itself, but it can leave"
         case .inviteUsed: "the invite was used before"
         case .inviteExpired: "the invite has expired"
         case .inviteWithdrawn: "the invite was withdrawn"

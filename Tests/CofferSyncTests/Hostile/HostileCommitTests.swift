@@ -8,7 +8,8 @@ import Testing
 
 @testable import CofferSync
 
-/// What a hostile member puts beside the commits of others: refused by name, and the others go on.
+/// Objects that a hostile member puts among others' commits: they are refused and named, and the others
+/// continue.
 struct HostileCommitTests {
     @Test func aCommitOfAGibibyteIsNotRead() async throws {
         let scene = try await HostileScene()
@@ -45,7 +46,7 @@ struct HostileCommitTests {
             previous: .zero, clock: 1, stateHash: .zero, heads: .none, introduction: try scene.introduction(),
             notices: [], facts: try fileFacts(9, "abc")
         ).paddedBytes
-        // The attribute of the first fact: behind version, number of logs, number of facts.
+        // The attribute of the first fact: after the version, the number of logs, and the number of facts.
         let place = 4 + 32 + 8 + 32 + 2 + 1 + 2 + 7 + 2 + 3 + 1 + 4 + 1 + 2 + 4
         #expect(body[place] == 1)
         body[place] = 200
@@ -79,7 +80,7 @@ struct HostileCommitTests {
             scene.mallory, at: scene.first, facts: facts, introduction: try scene.introduction())
         try await scene.world.put(bytes, at: scene.first)
         #expect(try await scene.othersGoOn() == nil)
-        // Shown in the root; said by name.
+        // It is shown in the root, and named in a finding.
         #expect(await scene.olga.files().keys.contains("inner"))
         #expect(await scene.olga.findings().contains { if case .complaint = $0 { true } else { false } })
     }
@@ -168,7 +169,7 @@ struct HostileCommitTests {
             try await scene.world.put(bytes, at: dot)
         }
         try await scene.olga.sync()
-        // With this device's own, which acknowledges them.
+        // One of them is this device's own log, which acknowledges the others.
         #expect(await scene.olga.engine.logs.count == 4)
         #expect(await scene.olga.engine.standing == nil)
     }

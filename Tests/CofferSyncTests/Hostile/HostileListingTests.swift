@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// What a hostile storage lists: names that are none, and pages without end.
+/// Listings of a hostile storage: invalid names, and pages without end.
 struct HostileListingTests {
     @Test func numbersThatNoCommitHasAreNoNames() async throws {
         let scene = try await HostileScene()
@@ -26,7 +26,7 @@ struct HostileListingTests {
         for device in [scene.olga, scene.will, scene.olga] { try await device.sync() }
         #expect(await scene.olga.files() == ["w": "1"])
         #expect(await scene.olga.findings().isEmpty)
-        // The highest ones that are names: commits are missing in front of them.
+        // The highest valid numbers: the commits before them are missing.
         for log in [scene.log, LogID(low: 667, high: 6)] {
             try await scene.world.put([1], at: Dot(log: log, sequence: Dot.sequenceMax))
         }
@@ -36,7 +36,7 @@ struct HostileListingTests {
         #expect(await scene.olga.engine.status.progress.commitsLeft > 1 << 62)
     }
 
-    /// More logs than are looked into at a time, which are none, stand in front of one that is.
+    /// Malformed log names, more than are examined at a time, sort before a valid one.
     @Test func logsThatAreNoneHideNoOther() async throws {
         let scene = try await HostileScene()
         try await scene.olga.sync()
@@ -47,13 +47,13 @@ struct HostileListingTests {
         try await scene.will.sync()
         for _ in 0..<2 { try await scene.olga.sync() }
         #expect(await scene.olga.files() == ["w": "1"])
-        // And once more, as the logs of others are known now.
+        // Once more, now that other logs are known.
         let third = try scene.world.device(scene.world.owner, "third")
         try await third.writes("t", "2")
         try await third.sync()
         for _ in 0..<2 { try await scene.olga.sync() }
         #expect(await scene.olga.files() == ["w": "1", "t": "2"])
-        // None of this waits to be applied.
+        // None of this counts as waiting to be applied.
         #expect(await scene.olga.engine.status.progress.commitsLeft == 0)
     }
 

@@ -10,11 +10,12 @@ import Testing
 
 @testable import CofferSync
 
-/// Members who want to keep a key, or to write on; and what the storage loses of members and keys.
+/// Members that try to keep a key, or to continue writing; and a storage that loses parts of members and
+/// keys.
 struct HostileMemberTests {
     private let world = MembershipWorld()
 
-    /// The identity has other keys, and no transient key that these have signed.
+    /// The identity gets new keys, and no transient key that they have signed.
     private func rollsWithoutTransient(_ device: Device) async throws {
         let rolled = try device.person.rolled(device.person.user.low)
         let link = try rolled.chain.links.last.orThrow()
@@ -38,7 +39,7 @@ struct HostileMemberTests {
         for device in [mallory, olga, rita, mallory] { try await device.sync() }
         let before = try await mallory.engine.chain.head.orThrow()
         let head = try await mallory.engine.logs[mallory.log].orThrow()
-        // Her program says that all counts that she ever writes.
+        // Her modified program claims that everything she will ever write counts.
         let link = try await mallory.engine.chain.link(
             .leave(
                 successor: nil,
@@ -54,7 +55,7 @@ struct HostileMemberTests {
             by: mallory.person.author)
         for device in [olga, rita] { try await device.sync() }
         #expect(await olga.epoch == 2)
-        // The key changes at once; what she has named may be on its way for a while.
+        // The key changes at once; the commits that she named may still arrive for a while.
         #expect(await olga.engine.chain.state.left.count == 1)
         clock.advance(by: 3_600_000)
         for device in [olga, rita] { try await device.sync() }
@@ -69,7 +70,7 @@ struct HostileMemberTests {
                 await device.findings().contains {
                     if case .stopped(_, dot.sequence, .right(.tooLate)) = $0 { true } else { false }
                 })
-            // Nobody waits for what will never count.
+            // No device waits for commits that will never count.
             #expect(await device.engine.status.progress.commitsLeft == 0)
         }
         #expect(await olga.engine.chain.state.left.isEmpty)
@@ -77,7 +78,8 @@ struct HostileMemberTests {
         #expect(try wraps(2)[mallory.person.id] == nil)
     }
 
-    /// What she wrote before anybody bounded her, and the one who bounds her had not seen, is taken back by all.
+    /// All devices take back what she wrote before she was bounded, if the device that bounded her had not
+    /// seen it.
     @Test func whatCameBeforeTheBoundIsTakenBack() async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
@@ -101,7 +103,7 @@ struct HostileMemberTests {
         let bytes = SignedRecord.sealing(
             body.paddedBytes, as: .commit, at: dot, under: world.key, members: before, writes: true,
             by: mallory.person.author)
-        // Only Will is shown it.
+        // The storage shows it only to Will.
         let name = world.layout.commit(dot.log, dot.sequence)
         try await world.remote.put(name, .memory(bytes), ifAbsent: true)
         try await will.sync()
@@ -116,7 +118,7 @@ struct HostileMemberTests {
         #expect(await olga.stateHash() == will.stateHash())
     }
 
-    /// One member has no transient key: another leaves, and the key changes all the same.
+    /// One member has no transient key; another one leaves, and the key changes nevertheless.
     @Test func nobodyKeepsTheKeyFromChanging() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -145,14 +147,14 @@ struct HostileMemberTests {
         #expect(await olga.findings().isEmpty)
     }
 
-    /// A member whose transient key nobody saw in time gets the vault's key once it has one.
+    /// A member whose transient key was not seen in time gets the vault's key once it has one.
     @Test func whoWasLeftOutGetsAKeyOnceItCan() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         try await rollsWithoutTransient(will)
         try await olga.engine.rotate()
         #expect(try wraps(2)[will.person.id] == nil)
-        // His device comes back, with the keys that were rolled, and has no wrap.
+        // His device comes back with new identity keys, and has no wrap.
         let rolled = try world.device(try will.person.rolled(will.person.user.low), "desk")
         await rolled.keys.keep(will.keys.keyring())
         await #expect(throws: SyncError.keys(.noWrap)) { try await rolled.sync() }
@@ -168,13 +170,13 @@ struct HostileMemberTests {
             for _ in 0..<2 { try await device.sync() }
             #expect(await device.findings().isEmpty)
         }
-        // And no more than once.
+        // The key changes only once.
         clock.advance(by: 400_000)
         try await olga.sync()
         #expect(await olga.epoch == 3)
     }
 
-    /// An admin begins epochs without end: they cost little, and are named.
+    /// An admin begins epochs without end: each costs little, and they are reported.
     @Test func veryManyEpochsAreNamed() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -203,7 +205,7 @@ struct HostileMemberTests {
 
     // MARK: What the storage loses
 
-    /// Links, wraps, identities and transient keys: whoever has them puts them again, whoever has made them.
+    /// Links, wraps, identities and transient keys: any device that has one puts it back, whoever made it.
     @Test(arguments: [
         "members/last", "members/middle", "members/damaged", "members/swapped",
         "members/stranger", "wraps", "chain", "transient",
@@ -246,7 +248,8 @@ struct HostileMemberTests {
             try await world.remote.put(lost, .memory(link), ifAbsent: false)
         default: try await world.remote.delete(lost)
         }
-        // A reader, after a start; transient keys are kept by whoever wraps for others.
+        // A reader's device does, after a restart; transient keys are kept only by devices that wrap for
+        // others.
         let holder = what == "transient" ? olga : rita
         holder.restart()
         try await holder.sync()
@@ -258,12 +261,12 @@ struct HostileMemberTests {
             try await device.sync()
             #expect(await device.findings().isEmpty)
         }
-        // Who joins meanwhile finds all.
+        // A user that joins in the meantime finds everything.
         let late = try await world.joins("Late", .reader, by: olga)
         #expect(await late.files() == ["a": "1"])
     }
 
-    /// The known link is put in the place of what is no link, and nothing in the place of another history.
+    /// The known link replaces an object that is not a link, but never a link of another history.
     @Test func anotherHistoryIsNotOverwritten() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -284,7 +287,7 @@ struct HostileMemberTests {
     }
 }
 
-/// A clock that tests move.
+/// A clock that tests advance.
 final class MovingClock: Sendable {
     private let time = Mutex(nowMilliseconds)
 
@@ -293,7 +296,7 @@ final class MovingClock: Sendable {
 }
 
 extension MembershipWorld {
-    /// The same with a clock that moves.
+    /// The same setup with a clock that tests advance.
     func at(_ clock: MovingClock, _ setup: SyncSetup) -> SyncSetup {
         var moved = SyncSetup(
             vault: setup.vault, root: setup.root, log: setup.log, introduction: setup.introduction,

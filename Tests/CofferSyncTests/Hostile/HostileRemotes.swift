@@ -1,6 +1,6 @@
 import CofferRemote
 
-/// A remote that does something of its own, and has all else done by another.
+/// A remote that changes some calls, and forwards all others to another remote.
 protocol ForwardingRemote: RemoteBackend {
     var base: any RemoteBackend { get }
 }
@@ -25,7 +25,7 @@ extension ForwardingRemote {
     func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
 }
 
-/// A remote with one object that says to be of a gibibyte.
+/// A remote with one object that claims to have a gibibyte.
 struct HugeObject: ForwardingRemote {
     let base: any RemoteBackend
     let name: RemoteName
@@ -37,10 +37,10 @@ struct HugeObject: ForwardingRemote {
     }
 }
 
-/// A remote whose listings, or some of them, begin again when they end.
+/// A remote with listings, all or some, that begin again when they end.
 struct CircularListing: ForwardingRemote {
     let base: any RemoteBackend
-    /// Those of names that have this segment; nil for all.
+    /// Only listings of names with this segment; nil for all.
     var place: String?
 
     func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {

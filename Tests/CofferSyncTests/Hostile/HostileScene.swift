@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// Two who share a vault, and Mallory, who may write, and whose log others do not have to like.
+/// Two members that share a vault with Mallory, who may write, and whose log may be hostile.
 struct HostileScene {
     let world: SyncWorld
     let olga: Device
@@ -26,13 +26,13 @@ struct HostileScene {
         mallory = try await world.adds("Mallory", .writer)
     }
 
-    /// A commit of Mallory's that makes a file, as the first of the log.
+    /// A commit of Mallory's that makes a file, the first of her log.
     func forged(_ number: UInt64, _ name: String) throws -> [UInt8] {
         try world.forge(
             mallory, at: first, facts: try fileFacts(number, name), introduction: try introduction())
     }
 
-    /// Others exchange files; what is said of Mallory's log.
+    /// Lets the others exchange files; returns the problem reported for Mallory's log.
     func othersGoOn(_ round: Int = 1) async throws -> CommitProblem? {
         try await olga.writes("o\(round)", "1")
         try await olga.sync()

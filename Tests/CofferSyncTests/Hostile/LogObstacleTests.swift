@@ -9,11 +9,11 @@ import Testing
 
 @testable import CofferSync
 
-/// A log accepts what its owner has signed: nothing that others put in its way ends it.
+/// A log accepts only what its owner has signed: an object that others put in its way does not end it.
 struct LogObstacleTests {
     private let world = MembershipWorld()
 
-    /// A commit in the next place of somebody's log, by somebody else.
+    /// A commit in the next place of a device's log, signed by another author.
     private func intrusion(
         by author: Device, in log: Device, members: LinkHead, facts: [Fact]
     ) async throws -> (dot: Dot, bytes: [UInt8]) {
@@ -34,7 +34,7 @@ struct LogObstacleTests {
             world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
     }
 
-    /// A profile as it is now, to be put back later; nothing may be owed to others.
+    /// A copy of a device's current state, to be restored later; the device must owe nothing to others.
     private func copy(of device: Device) async throws -> Device {
         let objects = world.remote.objects
         let copy = try world.device(device.person, device.label)
@@ -49,7 +49,7 @@ struct LogObstacleTests {
         return copy
     }
 
-    /// A reader puts an acknowledgement there, somebody who was removed a commit that was allowed once.
+    /// A reader puts an acknowledgement there; a removed member puts a commit that was allowed once.
     @Test(arguments: [false, true])
     func nobodySilencesAnothersDevice(isRemoved: Bool) async throws {
         let clock = MovingClock()
@@ -90,7 +90,7 @@ struct LogObstacleTests {
         }
         try await olga.writes("more", "3")
         for device in [olga, will] { try await device.sync() }
-        // It is told for as long as somebody may want to look: what comes next does not hide it.
+        // It is reported for as long as a user may want to see it: the next commit does not hide it.
         #expect(await olga.findings() == [obstacle])
         #expect(await will.findings().isEmpty)
         #expect(await will.files()["more"] == "3")
@@ -99,7 +99,7 @@ struct LogObstacleTests {
         #expect(await olga.findings().isEmpty)
     }
 
-    /// Whoever sees the commits in another order, with the intrusion in between or without, comes to the same.
+    /// Devices that see the commits in another order, with or without the intrusion, reach the same result.
     @Test func devicesThatSawItAndThatDidNotAgree() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -109,7 +109,7 @@ struct LogObstacleTests {
         for device in [olga, will, rita, bob] { try await device.sync() }
         let members = try await rita.engine.chain.head.orThrow()
         let (dot, bytes) = try await intrusion(by: rita, in: olga, members: members, facts: [])
-        // Will hears of the true commit first, and builds on it; Bob sees the other one meanwhile.
+        // Will gets the true commit first, and builds on it; meanwhile Bob sees the other one.
         try await olga.writes("true", "1")
         try await olga.sync()
         let name = world.layout.commit(dot.log, dot.sequence)
@@ -131,7 +131,7 @@ struct LogObstacleTests {
         }
     }
 
-    /// A profile of yesterday, which does not know the newest link; and the storage does not show it.
+    /// A restored profile does not know the newest link, and the storage does not show it.
     @Test(arguments: [false, true])
     func whoDoesNotSeeItsLinksOverwritesNothing(isRotated: Bool) async throws {
         let olga = try await world.founded()
@@ -153,7 +153,7 @@ struct LogObstacleTests {
         try await yesterday.writes("between", "3")
         let next = try await yesterday.engine.logs[will.log].orThrow().head.sequence + 1
         await #expect(throws: SyncError.ownLogAhead(sequence: next)) { try await yesterday.sync() }
-        // Nor after something that takes up what was saved, in a round that looks at nothing else.
+        // Nor after the saved state was loaded, in a round that looks at nothing else.
         _ = try await yesterday.engine.roster(verified: [])
         await #expect(throws: SyncError.ownLogAhead(sequence: next)) {
             try await yesterday.engine.round(.changes)
@@ -168,7 +168,7 @@ struct LogObstacleTests {
         #expect(await yesterday.findings().isEmpty)
     }
 
-    /// A link that nobody has, named by somebody else than the log's owner, holds up nothing.
+    /// A link that does not exist, named by an author other than the log's owner, holds up nothing.
     @Test func aLinkThatNobodyHasHoldsUpNobodyElse() async throws {
         let olga = try await world.founded()
         let rita = try await world.joins("Rita", .reader, by: olga)

@@ -8,11 +8,11 @@ import Testing
 
 @testable import CofferSync
 
-/// Identities that anybody puts beside a vault, and links that a storage does not show.
+/// Identities that anybody may put beside a vault, and links that a storage does not show.
 struct ManyIdentitiesTests {
     private let world = MembershipWorld()
 
-    /// A stranger's identity chain with some links.
+    /// A stranger's identity chain with several links.
     private func putStranger(_ number: UInt64, linkCount: Int) async throws -> Person {
         var person = try Person("Stranger", 5000 + number)
         for step in 1..<UInt64(linkCount) { person = try person.rolled(number &* 1000 &+ step) }
@@ -23,7 +23,7 @@ struct ManyIdentitiesTests {
         return person
     }
 
-    /// Of those that no link names, no more than the first link is asked for, and nothing is kept.
+    /// Of identities that no link names, only the first link is read, and nothing is kept.
     @Test func whoJoinsReadsNoMoreThanItNeeds() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -33,7 +33,7 @@ struct ManyIdentitiesTests {
         let counting = CountingRemote(world.remote)
         let joining = try world.joining(invite, rita, remote: counting)
         try await joining.join()
-        // Format, two links and their gap, two identities, and first links of the strangers.
+        // The format marker, two links and their gap, two identities, and the strangers' first links.
         #expect(counting.counts.gets < 20 + 20)
         try await olga.sync()
         guard case .admitted(let joined) = try await joining.poll() else { throw Missing() }
@@ -47,10 +47,10 @@ struct ManyIdentitiesTests {
         #expect(await will.engine.identityChains.count == 3)
     }
 
-    /// What is no identity has its turn again and again, and costs no more than that.
+    /// Users without an identity are examined again and again, at no greater cost.
     @Test func whatIsNoIdentityHidesNone() async throws {
         let searched = try world.person("Searched")
-        // Names are ordered by the bytes as they are written, the low ones first.
+        // Names sort by their bytes as written, low ones first.
         let junk = (0..<3000).map { UserID(low: UInt64($0).byteSwapped, high: 0) }
         for user in junk {
             try await world.remote.put(world.layout.identityLink(user, 0), .memory([1]), ifAbsent: true)
@@ -71,7 +71,7 @@ struct ManyIdentitiesTests {
         try await put(searched)
         for _ in 0..<3 where search.users[searched.id] == nil { try await look(for: searched) }
         #expect(search.users[searched.id] == searched.user)
-        // One in front of where the last look ended.
+        // A user before the place where the last search ended.
         let early = UserID(low: 0, high: 1)
         let first = try IdentityChain.founded(
             early, signing: searched.signing,
@@ -83,19 +83,19 @@ struct ManyIdentitiesTests {
             try await search.look(for: [identity], at: counting, world.layout)
         }
         #expect(search.users[identity] == early)
-        // Somebody who waits for it goes on until it is found.
+        // A search that a person waits for continues until it finds the identity.
         var whole = IdentitySearch()
         try await whole.look(
             for: [searched.id], at: counting, world.layout, countMax: IdentitySearch.wholeLookCountMax)
         #expect(whole.users[searched.id] == searched.user)
-        // And ends where it is not there.
+        // It ends if the identity does not exist.
         let before = counting.counts.gets
         try await whole.look(
             for: [.zero], at: counting, world.layout, countMax: IdentitySearch.wholeLookCountMax)
         #expect(counting.counts.gets - before <= junk.count + 1)
     }
 
-    /// A storage that has links without number shows a bad one soon.
+    /// A storage with endless links soon shows an invalid one.
     @Test func whoJoinsChecksLinksBeforeItReadsOn() async throws {
         let olga = try await world.founded()
         _ = try await world.joins("Will", .writer, by: olga)
@@ -106,7 +106,8 @@ struct ManyIdentitiesTests {
         #expect(counting.counts.gets < 300)
     }
 
-    /// More links than are read at once, and identities that are found in other pieces than they are needed in.
+    /// More links than are read at once, and identities that are found with other pieces than the ones that
+    /// need them.
     @Test func whoJoinsReadsAllPieces() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -135,13 +136,13 @@ struct ManyIdentitiesTests {
         _ = try await world.joins("Rita", .reader, by: olga)
         let invite = try await world.invite(olga, .reader)
         try await world.remote.delete(missing)
-        // Who was away, and who joins.
+        // A member that was away, and a user that joins.
         stale.restart()
         try? await stale.sync()
         #expect(await stale.memberFindings().contains(.linkMissing(2)))
         let joining = try world.joining(invite, try world.person("Late"))
         await #expect(throws: JoinError.linkMissing(2)) { try await joining.join() }
-        // What somebody who may not change members puts behind the end is no gap.
+        // A link after the end of the chain, by a user who may not change members, is not a gap.
         try await world.remote.put(missing, .memory(link), ifAbsent: true)
         stale.restart()
         try await stale.sync()
@@ -160,7 +161,7 @@ struct ManyIdentitiesTests {
     }
 }
 
-/// A remote that has some link of the members wherever none is, for five thousand places.
+/// A remote with some link in each free place of the member chain, for five thousand places.
 private struct LinksWithoutNumber: ForwardingRemote {
     let base: any RemoteBackend
     let layout: RemoteLayout

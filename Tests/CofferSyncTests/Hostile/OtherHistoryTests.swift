@@ -8,13 +8,13 @@ import Testing
 
 @testable import CofferSync
 
-/// A log of which there are two histories, or less than there was: what is named, and what is silent.
+/// A log with two histories, or with fewer commits than before: what is reported, and what is not.
 struct OtherHistoryTests {
     @Test func twoHistoriesOfALogAreNamed() async throws {
         let scene = try await HostileScene()
         let one = try scene.forged(1, "one")
         let two = try scene.forged(2, "two")
-        // Each of the others is shown another one.
+        // The storage shows each of the others a different one.
         try await scene.world.put(one, at: scene.first)
         try await scene.olga.sync()
         try await scene.world.put(two, at: scene.first)
@@ -26,7 +26,7 @@ struct OtherHistoryTests {
         }
         #expect(forks.count == 1)
         #expect(forks.first?.dot == scene.first && forks.first?.known != forks.first?.other)
-        // After a start, what the storage shows in the place of what was known is found out too.
+        // After a restart, a different commit in a known commit's place is detected too.
         let third = try scene.world.device(scene.world.owner, "third")
         try await scene.world.put(one, at: scene.first)
         try await third.sync()
@@ -36,7 +36,7 @@ struct OtherHistoryTests {
         #expect(await third.findings().contains { if case .forked = $0 { true } else { false } })
     }
 
-    /// Who may only read, says that Will's log had another commit.
+    /// A reader claims that Will's log had a different commit.
     @Test func whoTellsOfAnotherHistoryStopsNobody() async throws {
         let scene = try await HostileScene()
         let rita = try await scene.world.adds("Rita", .reader)
@@ -67,7 +67,7 @@ struct OtherHistoryTests {
         }
     }
 
-    /// What is said of another's commit is known to be false by some devices, and by others, which have restarted, not.
+    /// Some devices know that a claim about another log is false; others, which have restarted, do not.
     @Test func whoLiesOfAnotherLogDividesNobody() async throws {
         let scene = try await HostileScene()
         for number in 1...3 {
@@ -86,7 +86,7 @@ struct OtherHistoryTests {
         for device in [scene.olga, third, scene.will] {
             #expect(await device.files().keys.sorted() == ["hers", "w1", "w2", "w3"])
         }
-        // Who knows better says so.
+        // A device that knows better reports it.
         let fork = { (finding: SyncFinding) in
             if case .forked(let author, let fork) = finding {
                 author.name == "Will" && !fork.isProven
@@ -104,7 +104,7 @@ struct OtherHistoryTests {
         let two = try scene.forged(2, "two")
         try await scene.world.put(one, at: scene.first)
         try await scene.will.sync()
-        // The storage was put back to before all that, and somebody went on.
+        // The storage was rolled back to before all that, and a device continued there.
         try await scene.world.remote.delete(scene.world.layout.commit(scene.will.log, 1))
         try await scene.world.put(two, at: scene.first)
         scene.will.restart()
@@ -150,7 +150,7 @@ struct OtherHistoryTests {
         #expect(await !isStale())
     }
 
-    /// The storage forgets everything when a device wants to take all facts anew.
+    /// The storage loses everything just when a device is about to rebuild its facts.
     @Test func whatTheStorageHasNoMoreIsNotGivenUp() async throws {
         let scene = try await HostileScene()
         let mallory = try scene.world.device(scene.mallory, "den")
@@ -186,7 +186,7 @@ struct OtherHistoryTests {
         try await scene.olga.sync()
         try await mallory.writes("unseen", "2")
         try await mallory.sync()
-        // Will has applied it, and says so; the owner removes Mallory without having seen it.
+        // Will has applied it, and acknowledges it; the owner removes Mallory without having seen it.
         try await scene.will.sync()
         #expect(await scene.will.files().keys.contains("unseen"))
         try await scene.world.removes(scene.mallory, [bound])
