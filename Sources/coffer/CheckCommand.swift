@@ -24,7 +24,7 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         guard case .check(let report) = try Requests.perform(.check(vault: vault), profile, label: "Checking")
         else {
-            throw ProfileError.control("The mount gave another answer than was asked for.")
+            throw ProfileError.otherAnswer
         }
         if json { try Output.json(report) } else { print(report) }
         if !report.isClean { throw ExitCode(1) }

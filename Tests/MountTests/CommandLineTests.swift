@@ -107,7 +107,7 @@ extension MountTests {
             try withProfile(mounted: nil) { profile in
                 for point in ["\(profile.home)/mount", "\(profile.home)/vaults/../in", profile.home] {
                     let result = try profile.command("mount", point).fail(with: 72)
-                    #expect(result.error.contains("in the profile"), "\(result.error)")
+                    #expect(result.error.contains("inside the profile"), "\(result.error)")
                 }
                 #expect(try Files.names(profile.home).allSatisfy { $0 != "mount" && $0 != "in" })
             }

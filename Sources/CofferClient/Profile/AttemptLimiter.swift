@@ -2,37 +2,40 @@ internal import CofferStore
 internal import CofferSystem
 internal import Glibc
 
-/// Makes whoever gives wrong passphrases wait, longer each time.
+/// Imposes a wait after wrong passphrases, which grows with each one.
 ///
-/// Counted before a passphrase is tried, so that killing the program does not help; timed by a clock that
-/// runs through suspend and cannot be set. After a reboot the wait starts anew. It slows down those who
-/// use this program; a copy of the profile file is protected by Argon2id alone.
+/// An attempt is counted before the passphrase is tried, so killing the program does not help. The clock runs
+/// through suspend, and cannot be set. After a reboot the wait starts again. This slows down only users of
+/// this program; a copy of the profile file is protected by Argon2id alone.
 struct AttemptLimiter {
-    /// Wrong passphrases that cost nothing.
+    /// Wrong passphrases without a wait.
     private static let freeCount = 3
+    /// In seconds, as is the next.
     private static let firstDelay: Int64 = 5
     private static let longestDelay: Int64 = 900
     private static let second: Int64 = 1_000_000_000
 
     let path: String
-    /// The clock and the boot that it belongs to; a parameter for tests.
+    /// The clock, in nanoseconds since the boot that `boot` names; parameters for tests.
     var now: () -> Int64 = { Clock.bootTime }
     var boot: () throws(SystemError) -> String = { () throws(SystemError) in try Clock.bootIdentifier() }
-    /// Stores the file; a parameter for tests, as is the next.
+    /// Stores the file; a parameter for tests, as is `pause`.
     var write: (String, [UInt8]) throws(SystemError) -> Void = { path, bytes throws(SystemError) in
         try WholeFile.overwrite(path, with: bytes)
     }
-    /// Waits for some seconds.
+    /// Sleeps for a number of seconds.
     var pause: (Int64) -> Void = { sleep(UInt32($0)) }
 
     /// Checks that the wait is over, and counts an attempt.
     ///
-    /// - Throws: `.tooManyAttempts`.
+    /// If a full disk has no room for the count, sleeps for the delay instead.
+    ///
+    /// - Throws: `.tooManyAttempts` with the seconds left to wait.
     func begin() throws(ProfileError) {
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
         let now = now()
         var record = read() ?? AttemptRecord(count: 0, boot: boot, time: now)
-        // A time that cannot be, or a file that makes no sense: the wait begins now.
+        // With a time in the future, or a malformed file, the wait begins now.
         if record.boot == boot ? record.time > now : record.boot.isEmpty {
             record.boot = boot
             record.time = now
@@ -45,9 +48,9 @@ struct AttemptLimiter {
         if !isStored { pause(max(Self.firstDelay, Self.delay(after: record.count))) }
     }
 
-    /// Writes over the file that is there.
+    /// Overwrites the file in place.
     ///
-    /// A full disk may have no room for a first one, nor, where files are copied on writing or lie elsewhere, for any.
+    /// A full disk may have no room to create the file, and with copy-on-write none to overwrite it either.
     ///
     /// - Returns: Whether there was room.
     @discardableResult
@@ -61,9 +64,9 @@ struct AttemptLimiter {
         }
     }
 
-    /// Forgets all attempts, after a right passphrase.
+    /// Resets the count after a correct passphrase.
     ///
-    /// The file stays, for its room on the disk.
+    /// The file stays, to keep its space on the disk.
     func succeed() throws(ProfileError) {
         guard Directory.exists(path) else { return }
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
@@ -78,7 +81,7 @@ struct AttemptLimiter {
         return min(longestDelay, firstDelay << Int64(min(count - freeCount, 20)))
     }
 
-    /// What was counted; a file that makes no sense counts as many attempts.
+    /// Reads the count; an unreadable or malformed file counts as several wrong passphrases.
     private func read() -> AttemptRecord? {
         guard Directory.exists(path) else { return nil }
         let suspicious = AttemptRecord(count: Self.freeCount + 2, boot: "", time: 0)

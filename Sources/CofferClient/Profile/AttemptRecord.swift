@@ -1,10 +1,10 @@
-/// The file of wrong passphrases: one line of four words (docs/format.md, "Files").
+/// The contents of the file that counts wrong passphrases: one line of four words (docs/format.md, "Files").
 struct AttemptRecord: Equatable {
-    /// More are not counted: the wait has long been as long as it gets.
+    /// The largest count; the wait reaches its maximum long before.
     private static let countMax = 1000
 
     var count: Int
-    /// The boot that `time` belongs to; empty if it is not known.
+    /// The boot that `time` belongs to; empty if unknown.
     var boot: String
     /// Nanoseconds since that boot.
     var time: Int64
@@ -15,7 +15,7 @@ struct AttemptRecord: Equatable {
         self.time = time
     }
 
-    /// Reads a file; nil if it makes no sense.
+    /// Parses a file; nil if it is malformed.
     init?(_ bytes: [UInt8]) {
         let spaces = [UInt8(ascii: " "), UInt8(ascii: "\n")]
         let fields = bytes.split(whereSeparator: spaces.contains).map { String(decoding: $0, as: UTF8.self) }
@@ -25,10 +25,10 @@ struct AttemptRecord: Equatable {
         self.init(count: min(count, Self.countMax), boot: fields[2], time: time)
     }
 
-    /// Always as long, so that one file can be written over another.
+    /// The length of every file, so that a record can overwrite another in place.
     private static let byteCount = 128
 
-    /// The file.
+    /// The file's bytes, padded with spaces.
     var bytes: [UInt8] {
         let line = Array("1 \(count) \(boot) \(time)".utf8)
         return line + [UInt8](repeating: UInt8(ascii: " "), count: max(0, Self.byteCount - 1 - line.count))

@@ -2,7 +2,7 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// The keys of this machine: id, label, Ed25519 seed, X25519 secret key.
+/// This device's id, label, Ed25519 seed, and X25519 secret key.
 final class DeviceKeys: Sendable {
     let id: DeviceID
     let label: String

@@ -1,12 +1,13 @@
-/// What others see of a device, in the names of conflict copies above all: whose it is, and which.
+/// The label that other members see of a device, mostly in names of conflict copies.
 package enum DeviceLabel {
-    /// The label for a machine.
+    /// Returns the label for a machine.
     ///
-    /// Two people may both call theirs “laptop”. So a name that does not say whose machine it is gets the person's in
-    /// front: “Ann's laptop”.
+    /// Two people may both call their machine “laptop”. A name that does not contain a word of its owner's
+    /// name is therefore prefixed with that name: “Ann's laptop”. A label that would be too long stays
+    /// without the prefix.
     ///
     /// - Parameters:
-    ///   - machine: What the person, or the system, calls the machine.
+    ///   - machine: The name that the person, or the system, gave the machine.
     ///   - person: The person's name.
     package static func of(_ machine: String, ownedBy person: String) -> String {
         let known = Set(words(of: machine))
@@ -15,7 +16,7 @@ package enum DeviceLabel {
         return label.utf8.count <= byteCountMax ? label : machine
     }
 
-    /// Bytes of a label (docs/format.md).
+    /// The largest length of a label (docs/format.md).
     private static let byteCountMax = 255
 
     private static func words(of text: String) -> [String] {

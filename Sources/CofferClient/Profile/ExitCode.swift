@@ -4,8 +4,10 @@ internal import CofferTrust
 internal import CofferVault
 
 extension [SyncReport] {
-    /// What `coffer sync` ends with: 74 where a vault was not synced, 65 where the remote cannot be trusted, 75 where there
-    /// is something left to send or to apply, else 0.
+    /// The exit code of `coffer sync`.
+    ///
+    /// It is 74 if a vault could not be synced; otherwise 65 if a remote showed something that cannot be
+    /// trusted; otherwise 75 if items are left to send or commits to apply; otherwise 0.
     package var exitCode: Int32 {
         if contains(where: { $0.failure != nil }) { return 74 }  // EX_IOERR
         if contains(where: { !$0.doubts.isEmpty }) { return 65 }  // EX_DATAERR
@@ -14,9 +16,8 @@ extension [SyncReport] {
     }
 }
 
-/// The exit codes of coffer, from sysexits.h; documented in the manual.
 extension ProfileError {
-    /// What `coffer` exits with, so that scripts can tell errors apart.
+    /// The exit code of `coffer` for this error, from sysexits.h; documented in the manual.
     package var exitCode: Int32 {
         switch self {
         case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM

@@ -1,7 +1,7 @@
 internal import CofferCrypto
 internal import CofferFormat
 
-/// The keys of a person: name, Ed25519 seed, X25519 secret key.
+/// A person's name, Ed25519 seed, and X25519 secret key.
 final class IdentityKeys: Sendable {
     let name: String
     let signing: SigningKey

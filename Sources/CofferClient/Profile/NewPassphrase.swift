@@ -1,17 +1,19 @@
 package import CofferCrypto
 internal import CofferSystem
 
-/// What there is to say of a passphrase that somebody chooses.
+/// Checks of a passphrase that a user chooses.
 package enum NewPassphrase {
-    /// Bytes that a passphrase should have at least: a copy of the profile can be tried for ever.
+    /// The length that is advised; an attacker with a copy of the profile can try passphrases without limit.
     private static let byteCountMin = 10
 
-    /// Whether it is so short that somebody who has a copy of the profile may find it.
+    /// Whether an attacker with a copy of the profile may guess it, because it is too short.
     package static func isShort(_ passphrase: borrowing SecretBytes) -> Bool {
         passphrase.count < byteCountMin
     }
 
-    /// Whether a hint has the passphrase in it: hints are hidden, and not protected.
+    /// Whether a hint contains the passphrase, ignoring the case of ASCII letters.
+    ///
+    /// Hints are obscured on disk, but not protected.
     static func isTold(_ passphrase: borrowing SecretBytes, by hint: String?) -> Bool {
         guard let hint else { return false }
         let told = hint.utf8.map(lowered)

@@ -2,10 +2,10 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// From a passphrase to the profile key, and the record that keeps the way (trust: the passphrase's
-/// verifier and hint).
+/// Derives the profile key from a passphrase, by a record that holds the verifier, the wrapped key, and the
+/// hint.
 enum PassphraseUnlock {
-    /// Makes the record for a new passphrase.
+    /// Makes the record for a new passphrase; a hint is cut to 1024 bytes.
     static func makeRecord(
         profile: ProfileID, key: borrowing SymmetricKey<ProfileRole>, passphrase: borrowing SecretBytes,
         strength: PasswordHash, hint: String?
@@ -35,7 +35,8 @@ enum PassphraseUnlock {
 
     /// Opens the profile key.
     ///
-    /// - Throws: `.wrongPassphrase`, `.damagedProfile` where the passphrase is right and the key is not.
+    /// - Throws: `.wrongPassphrase`; `.damagedProfile` if the passphrase is correct and the wrapped key is
+    ///   damaged, or if the cost parameters are invalid; `.noMemory`.
     static func open(
         _ record: PassphraseRecord, profile: ProfileID, passphrase: borrowing SecretBytes, path: String
     ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
@@ -95,7 +96,7 @@ enum PassphraseUnlock {
         }
     }
 
-    /// Keeps the hint from plain sight, no more: whoever has the file can derive this key.
+    /// A key that only obscures the hint: anyone who has the file can derive it.
     private static func hintKey(_ salt: [UInt8]) -> SymmetricKey<HintRole> {
         let root = SymmetricKey<UnlockRole>(
             SecretBytes(count: 32) { (bytes: inout MutableRawSpan) throws(Never) in bytes.zero() })

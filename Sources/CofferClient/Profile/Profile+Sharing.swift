@@ -4,12 +4,12 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-// What a profile keeps of vaults that others have, too.
+// The parts of a profile that sharing needs.
 extension Profile {
-    /// The keys of the person and of this machine.
+    /// The person's keys.
     var identityKeys: IdentityKeys { state.withLock { $0.body.identity } }
 
-    /// What others know of the person; made if it was not needed before, and its transient key rolled if it is time.
+    /// The person's public identity, created on first use; rolls its transient key when due.
     func publicIdentity() throws(ProfileError) -> PublicIdentity {
         let (known, keys) = state.withLock { ($0.body.publicIdentity, $0.body.identity) }
         let present: PublicIdentity?
@@ -26,9 +26,9 @@ extension Profile {
         return known
     }
 
-    /// Has others wrap keys for a new transient key from now on, as soon as it is at the remotes.
+    /// Makes a new transient key, for which others wrap keys as soon as they find it at the remotes.
     ///
-    /// The old one is kept as long as there may be wraps by it.
+    /// The old one is kept as long as there may be wraps for it.
     func rollTransientKey() throws(ProfileError) {
         let known = try publicIdentity()
         let rolled: PublicIdentity
@@ -45,7 +45,7 @@ extension Profile {
     ) throws(ProfileError) -> PublicIdentity {
         var kept = identity
         try change { state throws(ProfileError) in
-            // Somebody may have made or rolled it meanwhile.
+            // Another thread may have made or rolled it meanwhile.
             if let other = state.body.publicIdentity, other.transient.key != known?.transient.key {
                 kept = other
             } else {
@@ -55,7 +55,7 @@ extension Profile {
         return kept
     }
 
-    /// The person's card, to be handed to others.
+    /// The person's signed identity card, to give to others.
     func identityCard() throws(ProfileError) -> IdentityCard {
         let (identity, keys) = (try publicIdentity(), identityKeys)
         do throws(TrustError) {
@@ -69,15 +69,15 @@ extension Profile {
 
     // MARK: Shares
 
-    /// All vaults that have a remote, or had one.
+    /// The shares of all vaults that have a remote, or had one.
     var shares: [VaultShare] { state.withLock { $0.body.shares } }
 
-    /// What is kept of a vault that has a remote; nil for one that has none.
+    /// The share of a vault that has a remote, or had one; nil for one that never had.
     func share(of vault: VaultID) -> VaultShare? {
         state.withLock { $0.body.shares.first { $0.vault == vault } }
     }
 
-    /// Keeps that a vault has a remote, or has it elsewhere.
+    /// Records the remote of a vault, or its new place.
     func setShare(_ share: VaultShare) throws(ProfileError) {
         try change { state throws(ProfileError) in
             state.body.shares.removeAll { $0.vault == share.vault }
@@ -85,7 +85,7 @@ extension Profile {
         }
     }
 
-    /// Keeps that a vault has no remote at present, and this device's log in it, should it get one again.
+    /// Records that a vault has no remote; keeps this device's log in it, in case it gets a remote again.
     func giveUpShare(of vault: VaultID) throws(ProfileError) {
         try change { state throws(ProfileError) in
             guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
@@ -98,7 +98,7 @@ extension Profile {
         }
     }
 
-    /// Changes the invites that nobody has used.
+    /// Changes the open invites of a vault.
     func changeInvites(
         of vault: VaultID, _ edit: (inout OpenInvites) throws(TrustError) -> Void
     ) throws(ProfileError) {
@@ -110,9 +110,9 @@ extension Profile {
         }
     }
 
-    /// Begins another log of this device in a shared vault: nothing that is added to the one before counts.
+    /// Begins a new log of this device in a shared vault; later additions to the old log do not count.
     ///
-    /// - Returns: Its id, once it is kept; nil if the vault is not shared any more.
+    /// - Returns: The log's id, once it is on disk; nil if the vault is no longer shared.
     func beginLog(in vault: VaultID) throws(ProfileError) -> LogID? {
         let log = LogID(low: Random.number(), high: Random.number())
         var isKept = false
@@ -124,7 +124,7 @@ extension Profile {
         return isKept ? log : nil
     }
 
-    /// The keys of a vault, by epoch, and those of lost sides of forks of its members.
+    /// Stores the keys of a vault, and those of epochs on lost sides of forks of its member chain.
     func setKeys(_ keys: [EpochKey], lost: [EpochKey], of vault: VaultID) throws(ProfileError) {
         try change { state throws(ProfileError) in
             guard let index = state.body.vaults.firstIndex(where: { $0.id == vault }) else { return }
@@ -134,12 +134,12 @@ extension Profile {
 
     // MARK: Joining
 
-    /// Vaults that are to be joined.
+    /// The vaults that the user has asked to join.
     var joins: [PendingJoin] { state.withLock { $0.body.joins } }
 
-    /// Keeps that a vault is to be joined.
+    /// Records that the user asks to join a vault; replaces an earlier request for it.
     ///
-    /// - Throws: `.hasVault`.
+    /// - Throws: `.hasVault` if the profile already has it.
     func add(_ join: PendingJoin) throws(ProfileError) {
         try change { state throws(ProfileError) in
             if let known = state.body.vaults.first(where: { $0.id == join.invite.vault }) {
@@ -150,28 +150,28 @@ extension Profile {
         }
     }
 
-    /// Forgets that a vault is to be joined.
+    /// Removes the request to join a vault.
     func removeJoin(_ vault: VaultID) throws(ProfileError) {
         try change { state throws(ProfileError) in state.body.joins.removeAll { $0.invite.vault == vault } }
     }
 }
 
-// Which identities the person has compared aloud.
+// The identities whose words the person has compared.
 extension Profile {
-    /// Whether the words of an identity were compared, and the same.
+    /// Whether the words of an identity were compared and matched.
     func hasVerified(_ identity: IdentityID) -> Bool {
         state.withLock { $0.body.verified.contains(identity) }
     }
 
-    /// All of them.
+    /// All verified identities.
     var verified: Set<IdentityID> { state.withLock { Set($0.body.verified) } }
 
-    /// What somebody was called when the words were compared; nil for who was not compared, or had no name.
+    /// The name of an identity when its words were compared; nil if it was not compared, or had no name.
     func verifiedName(of identity: IdentityID) -> String? {
         state.withLock { $0.body.verifiedNames[identity] }
     }
 
-    /// Remembers that the words of an identity were compared, and the same, and the name that it had.
+    /// Records that the words of an identity were compared and matched, and its name at that time.
     func noteVerified(_ identity: IdentityID, called name: String?) throws(ProfileError) {
         if hasVerified(identity), verifiedName(of: identity) == name { return }
         try change { state throws(ProfileError) in

@@ -8,18 +8,19 @@ internal import Glibc
 
 /// An unlocked profile: the keys of a person, of this device, and of the vaults.
 ///
-/// Whoever has one holds the profile's lock. Changes are written to disk before they are seen.
+/// An instance holds the profile's lock. A change is on disk before readers see it.
 package final class Profile: Sendable {
-    /// Where it lies.
+    /// Its directory.
     package let location: ProfileLocation
     private let lock: FileLock
     private let key: SymmetricKey<ProfileRole>
     let state: Condition<State>
-    /// Room for removals, and for changes of the profile, on a full disk.
+    /// Space for removals, and for changes of the profile, on a full disk.
     let reserve: ReserveFile
-    /// Taken before `state`: one vault is made at a time, as the slot is known before its store is.
+    /// Serializes the creation of vaults, which choose a slot before their store exists; taken before
+    /// `state`.
     private let creating = Condition(false)
-    /// Taken before `state`: one passphrase is tried at a time, so that trying several at once saves no wait.
+    /// Serializes attempts at the passphrase, so that parallel attempts save no wait; taken before `state`.
     private let trying = Condition(false)
 
     final class State {
@@ -32,15 +33,15 @@ package final class Profile: Sendable {
         }
     }
 
-    /// What a new profile is made of.
+    /// The settings of a new profile.
     package struct Settings: Sendable {
         /// The person's name, as others will see it.
         package var name: String
         /// This machine's name.
         package var device: String
-        /// Shown after wrong passphrases; hidden on disk, but not protected.
+        /// A hint that is shown after wrong passphrases; obscured on disk, but not protected.
         package var hint: String?
-        /// What trying a passphrase costs.
+        /// The cost of an attempt at the passphrase.
         package var strength: PasswordHash
         /// The name of the first vault.
         package var firstVault: String
@@ -58,7 +59,7 @@ package final class Profile: Sendable {
         ///
         /// - Throws: `.invalidName`, `.invalidVaultName`.
         package func check() throws(ProfileError) {
-            // As others will be told them, once a vault is shared.
+            // Other members see both once a vault is shared.
             for name in [name, device] where !TrustLimits.isName(name) { throw .invalidName(name) }
             try Profile.validate(vaultName: firstVault)
         }
@@ -77,11 +78,12 @@ package final class Profile: Sendable {
 
     // MARK: Making and opening
 
-    /// Makes a profile with a first vault.
+    /// Creates a profile with a first vault.
     ///
-    /// It exists once its file does, which is written last.
+    /// The profile file is written last; until then, the profile does not exist.
     ///
-    /// - Throws: `.profileExists`, `.emptyPassphrase`, `.hintTellsPassphrase`, `.invalidName`.
+    /// - Throws: `.profileExists`, `.emptyPassphrase`, `.hintTellsPassphrase`, `.invalidName`,
+    ///   `.invalidVaultName`, `.notPrivate`, `.locked`.
     package static func create(
         at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
     ) throws(ProfileError) {
@@ -96,7 +98,7 @@ package final class Profile: Sendable {
         else {
             throw .locked(location.lockNote)
         }
-        // Somebody else may have made one until the lock was taken.
+        // Another process may have created one before this one took the lock.
         if location.exists { throw .profileExists(path: location.path) }
         try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: Directory.parent(of: location.path), followsLink: true).sync()
@@ -112,8 +114,9 @@ package final class Profile: Sendable {
         _ = try profile.createVault(named: settings.firstVault, owner: .current)
     }
 
-    /// Takes a directory that was there before from all but its owner; if it holds something, that is for the
-    /// user to do.
+    /// Makes an empty directory accessible to its owner only.
+    ///
+    /// - Throws: `.notPrivate` for one that is not empty: the user must decide.
     private static func makePrivate(_ path: String) throws(ProfileError) {
         if RuntimeDirectory.isPrivate(path) { return }
         guard try systemCalls({ () throws(SystemError) in try Directory.names(in: path) }).isEmpty else {
@@ -124,9 +127,9 @@ package final class Profile: Sendable {
 
     /// Unlocks a profile by its passphrase.
     ///
-    /// Takes the time of Argon2id.
+    /// Runs Argon2id, which takes a noticeable time and much memory.
     ///
-    /// - Throws: `.wrongPassphrase` with the hint from the third time on, `.tooManyAttempts`.
+    /// - Throws: `.wrongPassphrase`, with the hint from the third time on; `.tooManyAttempts`.
     package static func unlock(
         _ location: ProfileLocation, _ lock: consuming FileLock, passphrase: borrowing SecretBytes
     ) throws(ProfileError) -> Profile {
@@ -135,7 +138,7 @@ package final class Profile: Sendable {
         return try Profile(location, lock, record, key)
     }
 
-    /// Opens a profile whose key is at hand.
+    /// Opens a profile by its key.
     package static func open(
         _ location: ProfileLocation, _ lock: consuming FileLock, key: consuming SecretBytes
     ) throws(ProfileError) -> Profile {
@@ -152,12 +155,12 @@ package final class Profile: Sendable {
         try setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
-    /// Checks that a profile can be opened by this program, before anybody is asked for a passphrase.
+    /// Checks that this program can read a profile, before it asks for the passphrase.
     package static func check(_ location: ProfileLocation) throws(ProfileError) {
         _ = try readRecord(location)
     }
 
-    /// The id of a profile, which anybody can read who can read its file.
+    /// The id of a profile, which is not encrypted in its file.
     static func id(at location: ProfileLocation) throws(ProfileError) -> String {
         try readRecord(location).id.description
     }
@@ -177,7 +180,7 @@ package final class Profile: Sendable {
         }
     }
 
-    /// Tries a passphrase, counting the attempt.
+    /// Tries a passphrase, and counts the attempt.
     private static func open(
         _ record: ProfileRecord, _ location: ProfileLocation, _ passphrase: borrowing SecretBytes
     ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
@@ -219,7 +222,7 @@ package final class Profile: Sendable {
 
     // MARK: Reading
 
-    /// Names the profile.
+    /// The profile's id.
     package var id: String { state.withLock { $0.record.id.description } }
 
     /// The person's name.
@@ -230,7 +233,7 @@ package final class Profile: Sendable {
 
     var vaults: [VaultRecord] { state.withLock { $0.body.vaults } }
 
-    /// The profile key, for a process that takes over.
+    /// Copies the profile key, for a process that takes over.
     package func copyKey() -> SecretBytes {
         key.bytes.withBytes { SecretBytes(copying: $0) }
     }
@@ -238,20 +241,22 @@ package final class Profile: Sendable {
     /// The lock's descriptor, for a process that takes over.
     package var lockDescriptor: Int32 { lock.number }
 
-    /// Tells this profile from all others on this machine, copies of it included.
+    /// Returns what distinguishes this profile from all others on this machine, including its copies.
     func place() throws(ProfileError) -> ProfilePlace {
         let file = try systemCalls { () throws(SystemError) in try lock.identity() }
         return ProfilePlace(id: id, lock: file, directory: try ProfilePlace.directory(of: location))
     }
 
-    /// Tells others who find the profile locked where it is mounted.
+    /// Writes the note that processes read when they find the profile locked.
     package func setLockNote(_ note: LockNote) throws(ProfileError) {
         try systemCalls { () throws(SystemError) in try lock.setNote(note.text) }
     }
 
     // MARK: Changing
 
-    /// Changes the body and stores it; nothing changes if it cannot be stored.
+    /// Changes the profile and stores it; rolls back if `edit` or storing fails.
+    ///
+    /// Holds the lock of the state while it writes to disk.
     func change(_ edit: (State) throws(ProfileError) -> Void) throws(ProfileError) {
         try state.withLock { state throws(ProfileError) in
             let vaults = state.body.vaults
@@ -291,13 +296,13 @@ package final class Profile: Sendable {
                 try WholeFile.replace(location.profile, with: file)
             }
         } catch {
-            // If only the last step failed, the new file is in place: then the change is made.
+            // If only the last step failed, the new file is in place, and the change has happened.
             let present = try? WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
             guard present == file else { throw .system(error) }
         }
     }
 
-    /// Replaces the passphrase, once the present one is proven.
+    /// Replaces the passphrase after checking the current one.
     package func changePassphrase(
         from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
     ) throws(ProfileError) {
@@ -310,9 +315,9 @@ package final class Profile: Sendable {
         try change { state throws(ProfileError) in state.record.unlockMethods = [method] }
     }
 
-    /// Makes a vault: its store first, then its record.
+    /// Creates a vault: first its store, then its record.
     ///
-    /// - Parameter joined: The vault of others that it is to be a copy of, and its keys; nil for a new one.
+    /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
     func createVault(
         named name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
     ) throws(ProfileError) -> VaultRecord {
@@ -331,7 +336,8 @@ package final class Profile: Sendable {
                 throw .hasVault(name: known.name)
             }
             guard state.body.nextSlot < UInt16.max else {
-                throw .control("This profile has had all the vaults it can have.")
+                throw .control(
+                    "This profile cannot have more vaults; deleted ones count, too. Create another profile.")
             }
             return state.body.nextSlot
         }
@@ -339,7 +345,7 @@ package final class Profile: Sendable {
         let keys = joined?.keys ?? [EpochKey(vault: id, epoch: .first, key: .random())]
         let vault = VaultRecord(id: id, slot: slot, name: name, keys: keys)
         let path = directory(of: vault)
-        // A vault of others has been here before, or a crash came while it was joined.
+        // A joined vault may have been here before, or a crash may have interrupted an earlier join.
         if joined != nil, Directory.exists(path) { try putAside(path) }
         do throws(ProfileError) {
             try makeStore(of: vault, at: path, owner)
@@ -354,14 +360,14 @@ package final class Profile: Sendable {
                 state.body.joins.removeAll { $0.invite.vault == share.vault }
             }
         } catch {
-            // What was made of it holds nothing yet.
+            // The new store is still empty.
             try? Directory.removeAll(path)
             throw error
         }
         return vault
     }
 
-    /// Makes room for a store, and leaves what is in its place to the user.
+    /// Renames a directory that stands where a store will be; the user may delete it later.
     private func putAside(_ path: String) throws(ProfileError) {
         let other = "\(location.vaults)/\(VaultID(low: Random.number(), high: Random.number()))"
         try systemCalls { () throws(SystemError) in
@@ -398,7 +404,7 @@ package final class Profile: Sendable {
         }
     }
 
-    /// Forgets a vault and its keys, then removes its store, which nobody can read from then on.
+    /// Removes a vault and its keys from the profile, then deletes its store, which no key opens any more.
     func deleteVault(_ vault: VaultRecord) throws(ProfileError) {
         try change { state throws(ProfileError) in
             state.body.vaults.removeAll { $0.id == vault.id }
@@ -408,10 +414,11 @@ package final class Profile: Sendable {
         try systemCalls { () throws(SystemError) in try Directory.removeAll(directory(of: vault)) }
     }
 
-    /// Directories of vaults that the profile does not name, as a crash leaves them that comes while one is
-    /// made or deleted.
+    /// Directories of vaults that the profile does not list, such as a crash leaves while one is created or
+    /// deleted.
     ///
-    /// They are left to the user: an older profile file that was put back may not name vaults that matter.
+    /// They are not deleted: a profile file restored from an old backup may not list vaults that the user
+    /// needs.
     var strayDirectories: [String] {
         let known = Set(vaults.map(\.id.description))
         let names = (try? Directory.names(in: location.vaults)) ?? []
@@ -423,9 +430,10 @@ package final class Profile: Sendable {
         "\(location.vaults)/\(vault.id)"
     }
 
-    /// Checks a name that a vault is to get: the rule of `mkdir` in a mount's root, too.
+    /// Checks the name of a new or renamed vault, also for `mkdir` in the root of a mount.
     ///
-    /// Names with a leading dot are those of desktops (`.Trash-1000`). Vaults that got one earlier keep it.
+    /// Names with a leading dot are left to desktops (`.Trash-1000`). Vaults that have such a name already
+    /// keep it.
     static func validate(vaultName name: String) throws(ProfileError) {
         let bytes = Array(name.utf8)
         guard (1...Vault.nameByteCountMax).contains(bytes.count), !bytes.contains(UInt8(ascii: "/")),

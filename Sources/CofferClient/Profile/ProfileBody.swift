@@ -2,23 +2,24 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferTrust
 
-/// What the sealed body of a profile holds (docs/format.md, "Profile body"): a row of records, each a
-/// 16-bit kind, a 32-bit length, and as many bytes.
+/// The contents of the sealed body of a profile (docs/format.md, "Profile body").
+///
+/// Encoded as a sequence of records, each a 16-bit kind, a 32-bit length, and that many bytes.
 struct ProfileBody: ~Copyable {
     var identity: IdentityKeys
     var device: DeviceKeys
-    /// What others know of the identity; nil until it is first needed.
+    /// The public identity; nil until it is first needed.
     var publicIdentity: PublicIdentity?
     var vaults: [VaultRecord]
-    /// The vaults among them that have a remote.
+    /// Shares of the vaults that have a remote, or had one.
     var shares: [VaultShare]
-    /// Vaults that are to be joined.
+    /// Vaults that the user has asked to join.
     var joins: [PendingJoin]
-    /// Identities whose words were compared, and the same.
+    /// Identities whose words were compared and matched.
     var verified: [IdentityID]
-    /// What those were called then, as far as they had a name.
+    /// The names that verified identities had then, if any.
     var verifiedNames: [IdentityID: String] = [:]
-    /// How vaults are used on this device, where that is not as usual.
+    /// Settings of vaults on this device that are not the default.
     var uses: [VaultUse] = []
     /// The slot that the next vault gets.
     var nextSlot: UInt16
@@ -36,9 +37,9 @@ struct ProfileBody: ~Copyable {
         case lostKeys = 10
     }
 
-    /// The bytes, to be sealed and wiped.
+    /// Encodes the body; the caller must seal and wipe the bytes.
     ///
-    /// Memory that is given back has none of them.
+    /// The capacity is an upper bound, so that no freed buffer contains secrets.
     func encoded() -> [UInt8] {
         let secrets = shares.reduce(0) { $0 + $1.byteCountMax }
         let keys = vaults.reduce(0) { $0 + 2048 + 64 * ($1.keys.count + $1.lost.count) }
@@ -75,7 +76,7 @@ struct ProfileBody: ~Copyable {
         return writer.finish()
     }
 
-    /// - Parameter countMax: More bytes than the record has: memory does not move while it is written.
+    /// - Parameter countMax: An upper bound of the record's size, so that its buffer is not reallocated.
     private static func write(
         _ kind: Kind, of countMax: Int = 4096, into writer: inout ByteWriter,
         _ body: (inout ByteWriter) -> Void
@@ -89,9 +90,9 @@ struct ProfileBody: ~Copyable {
         SecretBytes.wipe(&bytes)
     }
 
-    /// Reads the bytes of a body.
+    /// Decodes a body.
     ///
-    /// - Throws: `.invalid` for a kind of record that this version does not know, so that nothing is lost.
+    /// - Throws: `.invalid` for an unknown kind of record, which storing the body again would lose.
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         var identity: IdentityKeys?
@@ -176,7 +177,7 @@ struct ProfileBody: ~Copyable {
 }
 
 extension ByteCursor {
-    /// `count` secret bytes.
+    /// Reads `count` secret bytes.
     mutating func secret(_ count: Int, from bytes: RawSpan) throws(FormatError) -> SecretBytes {
         SecretBytes(copying: bytes.extracting(try range(count, of: bytes)))
     }

@@ -5,24 +5,24 @@ package import CofferSystem
 package import CofferTrust
 package import CofferVault
 
-/// Why the profile, or something in it, could not be used; with what a user can do about it.
+/// A failure of a command or of the mount; its description tells a user what happened and what to do next.
 package enum ProfileError: Error {
     case noProfile(path: String)
     case profileExists(path: String)
-    /// Others may enter the directory that a profile is to be made in, and it holds other files.
+    /// Other users may enter the directory that was chosen for a new profile, and it is not empty.
     case notPrivate(path: String)
     case damagedProfile(path: String)
     case newerProfile(path: String, found: UInt32, supported: UInt32)
     case wrongPassphrase(hint: String?)
     case tooManyAttempts(seconds: Int64)
     case emptyPassphrase
-    /// Two passphrases that should be the same are not.
+    /// The new passphrase and its repetition differ.
     case passphrasesDiffer
-    /// The hint has the passphrase in it.
+    /// The hint contains the passphrase.
     case hintTellsPassphrase
-    /// A name of a person or a machine that others could not be shown.
+    /// The name of a person or a machine is not safe to show to other members.
     case invalidName(String)
-    /// Nobody can be asked for a passphrase.
+    /// A passphrase is needed, and there is no terminal to ask for it.
     case noTerminal
     case noMemory
     case locked(LockNote?)
@@ -33,66 +33,71 @@ package enum ProfileError: Error {
     case mountPoint(path: String, MountPointProblem)
     case noFUSE(SystemError)
     case notMounted(path: String)
-    /// Changes that programs were told to be made are not on disk.
+    /// Changes that programs take for done are not on disk.
     case notStored(path: String, reason: String, isUnmounted: Bool)
     case system(SystemError)
     case store(StoreError)
     case vault(FileSystemError)
-    /// Something about members or keys is not trusted, or not possible.
+    /// A key or a change of members is not trusted or not allowed.
     case trust(TrustError)
-    /// The mount answered something that this program does not understand.
+    /// A failure with no case of its own, such as the text of a mount's error; a full sentence.
     case control(String)
-    /// A mount of a version that is asked in another way.
+    /// The mount is of an older version, whose control protocol differs.
     case olderMount
-    /// Sync of a vault does not go on.
+    /// A vault cannot be synced.
     case sync(vault: String, SyncError)
-    /// The remote does not do what it must.
+    /// The remote failed.
     case remote(RemoteError)
-    /// The text is no remote's URL.
+    /// The text is not the URL of a remote.
     case remoteURL(RemoteURL.Mistake)
     case noRemote(vault: String)
     case hasRemote(vault: String, url: String)
-    /// The vault was at another remote, and this one does not have it.
+    /// The vault was synced to another remote, and this remote does not have it.
     case otherRemote(vault: String, url: String)
-    /// The vault is at that place, but not all of it.
+    /// The remote has the vault, but some objects are missing.
     case incompleteRemote(vault: String, url: String)
-    /// Contents of a vault are at its remote only.
+    /// Content of the vault is only at its remote.
     case remoteOnly(vault: String, items: Int, bytes: Int64)
-    /// A vault is not deleted at its remote while others use it there, nor by somebody who may not.
+    /// The vault cannot be deleted at its remote while it has other members.
     case othersAreMembers(vault: String, count: Int)
+    /// Only an owner may delete the vault at its remote.
     case notOwner(vault: String)
-    /// Another command gives the vault a remote, or takes it away.
+    /// Another command is adding, moving or removing the vault's remote.
     case vaultBusy(name: String)
-    /// The vault that is to be joined is there.
+    /// This profile already has the vault that the invite names.
     case hasVault(name: String)
-    /// Why somebody who was invited does not get in.
+    /// Joining by an invite failed.
     case notJoined(JoinError)
-    /// No vault is to be joined by this name; absent where an invite was given.
+    /// No vault of this name is waiting to be joined; nil if an invite was given instead of a name.
     case noSuchJoin(name: String?)
-    /// A vault is not to be joined any more, but the remote still has the request.
+    /// The join was given up here, but the request is still at the remote.
     case requestStays(name: String, JoinError)
-    /// The mount ends before somebody who waits was admitted.
+    /// The mount ended while a command waited to be admitted to a vault.
     case joinInterrupted
-    /// Nobody is meant by this name, or several are.
+    /// No member has this name.
     case noSuchMember(name: String, vault: String)
+    /// Several members have this name.
     case ambiguousMember(name: String, vault: String)
-    /// The words are not those of the identity; says which is the first that differs, if the number is right.
+    /// The words are not those of the identity.
+    ///
+    /// `first` is the position of the first word that differs, counted from 1; nil if the number of words is
+    /// wrong.
     case otherWords(first: Int?)
-    /// No open invite of this person's is meant, or several are.
+    /// No open invite of this person begins with the id, or several do.
     case noSuchInvite(id: String)
     case noSuchConflict(path: String)
     case noSuchPath(path: String, vault: String)
-    /// It is not pinned itself, whether or not a directory is that it lies in.
+    /// The item has no pin of its own; a directory above it may have one.
     case notPinned(path: String, vault: String)
-    /// Contents are pinned, and not all here.
+    /// Content is pinned, but not all of it could be fetched.
     case notFetched(vault: String, bytes: Int64, FileSystemError)
 
-    /// The mount's answer is of another kind than was asked for.
+    /// The answer of the mount does not fit the request.
     package static var otherAnswer: ProfileError {
-        .control("The mount gave another answer than was asked for.")
+        .control("The mount sent an answer that does not fit the request. Update coffer, and remount.")
     }
 
-    /// What is wrong with a mount point.
+    /// Why a path cannot be mounted or unmounted.
     package enum MountPointProblem: Sendable, Equatable {
         case missing
         case notDirectory
@@ -100,11 +105,11 @@ package enum ProfileError: Error {
         case notOurs
         case inUse
         case busy
-        /// Programs use it at another place where it is mounted; says which.
+        /// These programs use another mount of the same filesystem.
         case busyHere(String)
-        /// Programs use it in another mount namespace; says which.
+        /// These programs use it in another mount namespace.
         case busyElsewhere(String)
-        /// It was unmounted lazily, and its process serves those who still use it.
+        /// It was unmounted lazily; its process still serves programs that have files open.
         case detached(process: Int32)
         case inProfile
     }
@@ -114,35 +119,48 @@ extension ProfileError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
-        case .profileExists(let path): "There is a profile in \(path) already."
+        case .profileExists(let path):
+            """
+            There is already a profile in \(path). Use it with: coffer mount. Or choose another folder with \
+            --home.
+            """
         case .notPrivate(let path):
-            "\(path) is open to other users, and not empty. Choose another folder, or close it: chmod 700 \(path)."
-        case .damagedProfile(let path): "The profile file \(path) is damaged or not a profile."
+            """
+            \(path) is not empty, and other users can access it. Choose another folder, or make this one \
+            private with: chmod 700 \(path)
+            """
+        case .damagedProfile(let path):
+            "The profile file \(path) is damaged, or is not a profile. Restore it from a backup."
         case .newerProfile(let path, let found, let supported):
-            "The profile file \(path) has format \(found); this coffer reads up to \(supported). Update coffer."
+            """
+            The profile file \(path) has format \(found), but this version of coffer reads only formats up \
+            to \(supported). Update coffer.
+            """
         case .wrongPassphrase(let hint):
             "The passphrase is wrong." + (hint.map { " Your hint: \($0)" } ?? "")
-                + " If you are sure of it, the profile's file may be damaged: try with a backup of it."
+                + " If you are sure that it is right, the profile file may be damaged: restore it from a backup."
         case .tooManyAttempts(let seconds):
             "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
-        case .emptyPassphrase: "The passphrase is empty."
+        case .emptyPassphrase: "The passphrase is empty. Enter at least one character."
         case .passphrasesDiffer: "The two passphrases differ. Nothing was changed; try again."
         case .hintTellsPassphrase:
             """
-            The hint has the passphrase in it, and whoever has the profile's file can read hints. Choose a hint that \
-            only you understand, or none.
+            The hint contains the passphrase, and anyone who has the profile file can read the hint. Choose \
+            a hint that only you understand, or none.
             """
         case .invalidName(let name):
             """
-            “\(name)” cannot be the name of a person or a machine: use 1 to 255 bytes without control characters, and \
-            without characters that turn the direction of writing. Say another with --name or --device.
+            “\(name)” cannot be the name of a person or a machine: use 1 to 255 bytes without control \
+            characters, and without characters that change the direction of text. Choose another with --name \
+            or --device.
             """
         case .noTerminal:
             """
-            There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, or the \
-            credential “coffer.passphrase” of a systemd unit.
+            There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, \
+            or the credential “coffer.passphrase” of a systemd unit.
             """
-        case .noMemory: "There is not enough memory to check the passphrase."
+        case .noMemory:
+            "There is not enough memory to check the passphrase. Close other programs, and try again."
         case .locked(let note):
             if let note {
                 "The profile is in use by process \(note.process)\(note.place)."
@@ -150,17 +168,21 @@ extension ProfileError: CustomStringConvertible {
                 "The profile is in use by another process."
             }
         case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
-        case .vaultExists(let name): "There is a vault named “\(name)” already."
+        case .vaultExists(let name): "There is already a vault named “\(name)”. Choose another name."
         case .invalidVaultName(let name):
-            "“\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and no dot at the beginning."
-        case .vaultNotEmpty(let name): "The vault “\(name)” is not empty. Remove it with: coffer vault delete"
+            """
+            “\(name)” cannot be the name of a vault: use 1 to 255 bytes without “/”, and no dot at the \
+            beginning.
+            """
+        case .vaultNotEmpty(let name):
+            "The vault “\(name)” is not empty. To delete it with its contents, use: coffer vault delete"
         case .mountPoint(let path, let problem): "\(path): \(problem.text)"
         case .noFUSE(let error): "FUSE cannot be used: \(error)."
         case .notMounted(let path): "\(path): no vaults are mounted here."
         case .notStored(let path, let reason, false):
             """
-            \(path) stays mounted, as the latest changes cannot be stored: \(reason). Make room for them and try \
-            again, or give them up with: coffer unmount --force
+            \(path) stays mounted, because the latest changes cannot be stored: \(reason). Fix this \
+            and try again, or discard the changes with: coffer unmount --force
             """
         case .notStored(let path, let reason, true):
             "\(path) is unmounted, but the latest changes could not be stored, and are lost: \(reason)."
@@ -169,68 +191,79 @@ extension ProfileError: CustomStringConvertible {
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
         case .control(let text): text
-        case .olderMount: "The mount is of an older version of Coffer: unmount it, and mount it anew."
+        case .olderMount: "The mount is of an older version of Coffer. Unmount it, and mount again."
         case .sync(let vault, .membership(let error)): "“\(vault)”: \(error)."
         case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
-        case .remote(let error): "The remote: \(error)."
+        case .remote(let error): "Remote error: \(error)."
         case .remoteURL(let mistake): "\(mistake)"
         case .noRemote(let vault): "“\(vault)” has no remote. Give it one with: coffer remote add"
-        case .hasRemote(let vault, let url): "“\(vault)” has a remote already, \(url)."
+        case .hasRemote(let vault, let url): "“\(vault)” already has a remote: \(url)"
         case .otherRemote(let vault, let url):
             """
-            “\(vault)” was synced to another remote, and \(url) does not have it. To move it, copy all that the other \
-            remote has of it there first.
+            “\(vault)” was synced to another remote, and \(url) does not have it. To move the vault, first \
+            copy everything that the other remote has of it to \(url).
             """
         case .incompleteRemote(let vault, let url):
             """
-            \(url) has “\(vault)”, but not all that was synced: commits, contents or changes of its members are \
-            missing. Copy all that the present remote has of it there, while no device syncs it, and try again.
+            \(url) has only a part of “\(vault)”: commits, contents, or changes of its members are missing. \
+            Copy everything that the current remote has of it there while no device syncs it, and try again.
             """
         case .remoteOnly(let vault, let items, let bytes):
             """
-            \(ByteText.of(bytes)) of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are at the remote only, and could not be \
-            read any more. Fetch them first, with --fetch, or give them up, with --force.
+            \(ByteText.of(bytes)) of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are only at the \
+            remote, and would no longer be readable. Fetch them first with --fetch, or give them up with \
+            --force.
             """
         case .othersAreMembers(let vault, let count):
             """
-            “\(vault)” has \(count) other member\(count == 1 ? "" : "s"), who would lose it. Remove them first, with \
-            coffer member remove, or delete it on this device only.
+            “\(vault)” has \(count) other member\(count == 1 ? "" : "s"), who would lose it. Remove them \
+            first with coffer member remove, or delete the vault on this device only.
             """
         case .notOwner(let vault):
-            "Only an owner may delete “\(vault)” at its remote. Without --at-remote it goes from this device only."
+            """
+            Only an owner may delete “\(vault)” at its remote. To delete it on this device only, omit \
+            --at-remote.
+            """
         case .vaultBusy(let name):
-            "Another command works on the remote of “\(name)”. Try again when it is done."
-        case .hasVault(let name): "You have this vault already: it is “\(name)” here."
+            "Another command is changing the remote of “\(name)”. Try again when it has ended."
+        case .hasVault(let name): "You already have this vault: on this device, its name is “\(name)”."
         case .notJoined(let error): "You cannot join: \(error)."
-        case .noSuchJoin(let name?): "You have not asked to join a vault “\(name)”. See: coffer status"
-        case .noSuchJoin(nil): "You have not asked to join by this invite. See: coffer status"
+        case .noSuchJoin(let name?):
+            "You have not asked to join a vault named “\(name)”. List your requests with: coffer status"
+        case .noSuchJoin(nil):
+            "You have not asked to join with this invite. List your requests with: coffer status"
         case .requestStays(let name, let error):
             """
-            “\(name)” is given up here, but the request is still at the remote, so that you may be made a member: \
-            \(error).
+            You no longer ask to join “\(name)”, but your request could not be deleted at the remote, so you \
+            may still become a member: \(error).
             """
-        case .joinInterrupted: "The mount ends. You have asked to join; the next mount goes on asking."
-        case .noSuchMember(let name, let vault): "“\(vault)” has no member “\(name)”."
+        case .joinInterrupted:
+            "The mount ended before you were admitted. Your request stays; the next mount continues to wait."
+        case .noSuchMember(let name, let vault):
+            "“\(vault)” has no member “\(name)”. List the members with: coffer member list"
         case .ambiguousMember(let name, let vault):
-            "Several members of “\(vault)” are called “\(name)”; name one by the beginning of its identity."
-        case .otherWords(let first?): "The words are not the same: the first that differs is number \(first)."
-        case .otherWords(nil): "The words are not the same: an identity has eight."
+            """
+            Several members of “\(vault)” are called “\(name)”. Use the beginning of the member's identity \
+            instead.
+            """
+        case .otherWords(let first?): "The words do not match: word \(first) is the first that differs."
+        case .otherWords(nil): "The words do not match: an identity has eight words."
         case .noSuchInvite(let id):
             "No open invite begins with “\(id)”, or several do. List them with: coffer member list"
         case .noSuchPath(let path, let vault): "“\(vault)” has no “\(path)”."
         case .notPinned(let path, let vault):
-            "“\(path)” in “\(vault)” is not pinned by itself. List what is with: coffer pin --list"
+            "“\(path)” in “\(vault)” has no pin of its own. List the pins with: coffer pin --list"
         case .notFetched(let vault, let bytes, .noSpace):
             """
-            It is pinned, but \(ByteText.of(bytes)) of it in “\(vault)” are not here: the disk that holds the profile has \
-            no room for them. A mount fetches them once it has.
+            The pin is set, but \(ByteText.of(bytes)) in “\(vault)” could not be fetched: the disk that \
+            holds the profile is full. A mount fetches the rest once there is space.
             """
         case .notFetched(let vault, let bytes, let error):
             """
-            It is pinned, but \(ByteText.of(bytes)) of it in “\(vault)” are not here: \(error.summary). A mount goes on \
-            trying.
+            The pin is set, but \(ByteText.of(bytes)) in “\(vault)” could not be fetched: \(error.summary). \
+            A mount keeps trying.
             """
-        case .noSuchConflict(let path): "“\(path)” is no conflict copy. List them with: coffer conflicts"
+        case .noSuchConflict(let path): "“\(path)” is not a conflict copy. List them with: coffer conflicts"
         }
     }
 }
@@ -238,42 +271,52 @@ extension ProfileError: CustomStringConvertible {
 extension ProfileError.MountPointProblem {
     var text: String {
         switch self {
-        case .missing: "the mount point does not exist, nor does the directory above it."
-        case .notDirectory: "the mount point is not a directory."
-        case .notEmpty: "the mount point is not empty; what is in it would be hidden. Move it away first."
-        case .notOurs: "the mount point belongs to another user."
-        case .inUse: "something is mounted here already."
+        case .missing:
+            """
+            the mount point does not exist, and neither does its parent directory. Create one of them.
+            """
+        case .notDirectory: "the mount point is not a directory. Choose a directory."
+        case .notEmpty:
+            """
+            the mount point is not empty, and a mount would hide its contents. Move them away first.
+            """
+        case .notOurs: "the mount point belongs to another user. Choose a directory of your own."
+        case .inUse: "something is already mounted here. Unmount it first, or choose another directory."
         case .inProfile:
-            "the mount point is in the profile, of which the mount would hide a part. Choose a folder elsewhere."
-        case .busy: "the mount is in use; close what is open in it and try again."
+            """
+            the mount point is inside the profile, and a mount would hide part of it. Choose another \
+            directory.
+            """
+        case .busy: "the mount is in use. Close the files that are open in it, and try again."
         case .busyHere(let users):
             """
-            the mount is in use at another place where it is mounted, too, by \(users); end that and try again, or \
-            unmount regardless with: coffer unmount --force
+            the mount is also mounted at another place, and in use there by \(users). End these programs and \
+            try again, or unmount regardless with: coffer unmount --force
             """
         case .busyElsewhere(let users):
             """
-            the mount is in use in another mount namespace, by \(users); end that and try again, or unmount regardless \
-            with: coffer unmount --force
+            the mount is in use in another mount namespace by \(users). End these programs and try again, or \
+            unmount regardless with: coffer unmount --force
             """
         case .detached(let process):
             """
-            the mount was taken away, and is still used; its process \(process) ends with its last user. End it now with: \
-            coffer unmount --force
+            the mount was detached, but is still in use; its process \(process) ends with its last user. End \
+            it now with: coffer unmount --force
             """
         }
     }
 }
 
-/// What the holder of a profile's lock tells those who find it taken.
+/// The note that the holder of a profile's lock leaves in the lock file for other processes.
 package struct LockNote: Sendable, Equatable {
     /// The process id of the holder.
     package let process: Int32
-    /// Where the vaults are mounted; empty if they are not.
+    /// The path where the vaults are mounted; empty if they are not.
     package let mountPoint: String
     /// The path of the mount's control socket; empty without a mount.
     package let socket: String
-    /// Why not everything could be stored at the end; empty if it was, or the end has not come.
+    /// Why the latest changes could not be stored when the mount ended; empty if they were, or if it has not
+    /// ended.
     package let failure: String
 
     package init(process: Int32, mountPoint: String, socket: String, failure: String = "") {
@@ -283,10 +326,10 @@ package struct LockNote: Sendable, Equatable {
         self.failure = failure
     }
 
-    /// Reads the lines of the lock file; nil if they make no sense.
+    /// Parses the lock file; nil if it is malformed.
     ///
-    /// The mount point may itself have newlines in its name. By bytes: to Swift's text a carriage return at
-    /// the end of the name is one character with the newline.
+    /// The path of the mount point may contain newlines. The lines are split by bytes, because a Swift string
+    /// treats a carriage return at the end of the path and the newline after it as one character.
     init?(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 4, let last = lines.last, last.isEmpty,
@@ -308,7 +351,7 @@ package struct LockNote: Sendable, Equatable {
     var place: String { mountPoint.isEmpty ? "" : ", mounted at \(mountPoint)" }
 }
 
-/// Runs system calls and turns what they throw into the profile's errors.
+/// Runs system calls, and wraps an error that they throw in `.system`.
 func systemCalls<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ProfileError) -> Result {
     do throws(SystemError) { return try body() } catch { throw .system(error) }
 }

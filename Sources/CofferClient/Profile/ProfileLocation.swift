@@ -1,18 +1,20 @@
 package import CofferSystem
 internal import Glibc
 
-/// Where a profile lies, and the files in it.
+/// The directory of a profile, and the paths of its files.
 package struct ProfileLocation: Sendable {
-    /// The profile's directory; always absolute, as a mount in the background has another working directory.
+    /// The profile's directory; always absolute, because a mount in the background has another working
+    /// directory.
     package let path: String
 
-    /// - Parameter path: The directory; a relative path is below the working directory.
+    /// - Parameter path: The directory; a relative path starts at the working directory.
     package init(path: String) {
         self.path = Directory.absolute(path)
     }
 
-    /// The place that the environment or the system's convention gives: COFFER_HOME, else
-    /// XDG_DATA_HOME/coffer, else ~/.local/share/coffer.
+    /// Returns the default location; nil without a home directory.
+    ///
+    /// That is `$COFFER_HOME`, otherwise `$XDG_DATA_HOME/coffer`, otherwise `~/.local/share/coffer`.
     package static func standard(_ environment: (String) -> String?) -> ProfileLocation? {
         if let path = environment("COFFER_HOME"), !path.isEmpty { return ProfileLocation(path: path) }
         if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
@@ -27,15 +29,16 @@ package struct ProfileLocation: Sendable {
     var attempts: String { "\(path)/attempts" }
     var vaults: String { "\(path)/vaults" }
 
-    /// Whether a profile is there.
+    /// Whether the profile file exists.
     package var exists: Bool { Directory.exists(profile) }
 
-    /// How long to wait for a holder of the lock that is ending, in nanoseconds.
+    /// How long to wait for an exiting holder of the lock, in nanoseconds.
     private static let endingTimeMax: Int64 = 2_000_000_000
 
-    /// Takes the profile for this process.
+    /// Takes the profile's lock for this process.
     ///
-    /// A process that was killed holds the lock until the kernel has closed its files: that is waited for.
+    /// A killed process holds the lock until the kernel has closed its files; this waits up to two seconds
+    /// for that.
     ///
     /// - Throws: `.noProfile`, `.locked`.
     package func takeLock() throws(ProfileError) -> FileLock {
@@ -52,13 +55,13 @@ package struct ProfileLocation: Sendable {
         }
     }
 
-    /// What the holder of the lock, past or present, left there.
+    /// The note of the current or last holder of the lock.
     package var lockNote: LockNote? {
         guard let bytes = try? WholeFile.read(lock, limit: 16_384) else { return nil }
         return LockNote(bytes)
     }
 
-    /// Whether somebody holds the lock now.
+    /// Whether a process holds the lock now.
     package var isLocked: Bool {
         do throws(SystemError) { return try FileLock.take(lock) == nil } catch { return false }
     }

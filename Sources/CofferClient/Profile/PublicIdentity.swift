@@ -3,18 +3,18 @@ internal import CofferFormat
 internal import CofferSystem
 internal import CofferTrust
 
-/// What others may know of a person's identity, with the private halves of its transient keys.
+/// The public part of a person's identity, with the private halves of its transient keys.
 ///
-/// Made when it is first needed, and kept in the profile (docs/format.md, "Profile body").
+/// Created on first use, and kept in the profile (docs/format.md, "Profile body").
 struct PublicIdentity: Sendable {
     /// The identity chain, with at least one link.
     let chain: IdentityChain
-    /// Names the person for all others.
+    /// The id by which others know the person.
     let id: IdentityID
-    /// All transient keys that are kept, the newest last; at least one.
+    /// The transient keys, newest last; at least one.
     private(set) var transients: [TransientPair]
 
-    /// A new identity of some keys, with a first transient key.
+    /// Founds an identity with a first transient key.
     init(founding keys: IdentityKeys, at time: Int64) throws(TrustError) {
         let user = UserID(low: Random.number(), high: Random.number())
         let chain = try IdentityChain.founded(
@@ -31,21 +31,24 @@ struct PublicIdentity: Sendable {
         self.transients = transients
     }
 
-    /// The user, by whose id the records of the identity lie at remotes.
+    /// The user id under which remotes store the identity's records.
     var user: UserID { UserID(low: chain.id.low, high: chain.id.high) }
 
     /// The newest transient key.
     var transient: TransientPair { transients[transients.count - 1] }
 
-    /// With a new transient key if the newest ends within five days, and without those that nobody needs any more;
-    /// nil if all is as it should be.
+    /// Returns the identity with its transient keys renewed; nil if there is nothing to change.
+    ///
+    /// A new key is added if the newest expires within five days, and keys that are no longer needed are
+    /// dropped.
     func rolled(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity? {
         var kept = transients
         if time > transient.key.record.until - Self.rollingTime || time < transient.key.record.from {
             kept.append(try TransientPair(of: chain, by: keys, from: time))
         }
         let newest = kept[kept.count - 1].key
-        // Who was away for long may find wraps by the old one: it is kept until there was time to open them.
+        // A device that was offline for long may find wraps for an old key, which is kept until there was
+        // time to open them.
         let followers = kept.dropFirst().map(\.key.record.from)
         kept = kept.enumerated().filter { index, pair in
             guard index < followers.count, time >= followers[index] + TransientKey.grace else { return true }
@@ -55,23 +58,23 @@ struct PublicIdentity: Sendable {
         return PublicIdentity(chain, id, kept)
     }
 
-    /// With a new transient key at once.
+    /// Returns the identity with a new transient key, whether or not one is due.
     ///
-    /// - Throws: `.tooManyTransientKeys` where that was done so often that the old ones cannot go yet.
+    /// - Throws: `.tooManyTransientKeys` if too many old keys are still needed.
     func rolledNow(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity {
         guard transients.count < Self.transientCountMax else { throw .tooManyTransientKeys }
         return PublicIdentity(chain, id, transients + [try TransientPair(of: chain, by: keys, from: time)])
     }
 
-    /// How many transient keys are kept before no more are made on demand.
+    /// The number of kept keys at which no more are made on demand.
     private static let transientCountMax = 32
 
-    /// How long before its end a transient key is followed by the next, in nanoseconds: five days.
+    /// How long before it expires a transient key is succeeded by the next, in nanoseconds: five days.
     private static let rollingTime: Int64 = 5 * 86_400_000_000_000
 
     // MARK: Bytes
 
-    /// More bytes than it has when it is written.
+    /// An upper bound of its encoded size.
     var byteCountMax: Int {
         chain.links.reduce(1024) { $0 + $1.bytes.count + 16 } + transients.count
             * (TransientKeyRecord.byteCount + 256)
@@ -90,7 +93,7 @@ struct PublicIdentity: Sendable {
         }
     }
 
-    /// Reads and verifies what was kept.
+    /// Decodes and verifies a stored identity.
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         let linkCount = try cursor.number(UInt32.self, from: bytes)
@@ -124,12 +127,12 @@ struct PublicIdentity: Sendable {
 
 /// A transient key with its private half.
 final class TransientPair: Sendable {
-    /// What others get.
+    /// The signed public half, which others receive.
     let key: TransientKey
-    /// What opens wraps.
+    /// The private half, which opens wraps.
     let agreement: AgreementKey
 
-    /// A new one.
+    /// Makes a new key.
     init(of chain: IdentityChain, by keys: IdentityKeys, from time: Int64) throws(TrustError) {
         let agreement = AgreementKey.random()
         let id = TransientKeyID(low: Random.number(), high: Random.number())

@@ -2,21 +2,21 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// An empty file that holds disk blocks beyond its end, beside the vaults.
+/// An empty file next to the vaults that holds preallocated disk blocks beyond its end.
 ///
-/// Where the file system cannot set blocks aside (fallocate(2)) there is none.
+/// It is not created on filesystems that cannot preallocate (fallocate(2)).
 final class ReserveFile: DiskReserve {
     static let name = "reserve"
-    /// Commits of removals take some dozen pages; what is in memory of contents, up to 5 MiB more.
+    /// Commits of removals need a few dozen pages; content that is still in memory needs up to 5 MiB more.
     static let byteCount = 8 << 20
-    /// What must be free beside it: vaults stop taking content at 8 MiB.
+    /// Space that must stay free besides it; vaults stop accepting content at 8 MiB.
     private static let marginByteCount = 32 << 20
 
     private let directory: String
-    /// Whether the file is there, as far as that is known.
+    /// Whether the file is known to exist.
     private let isThere = Condition(false)
 
-    /// - Parameter directory: The profile's.
+    /// - Parameter directory: The profile's directory.
     init(in directory: String) {
         self.directory = directory
     }
@@ -30,7 +30,7 @@ final class ReserveFile: DiskReserve {
             do throws(SystemError) {
                 guard try folder.contains(Self.name) else { return false }
                 try folder.remove(Self.name)
-                // Others get freed blocks once the file system has noted that on the disk.
+                // Freed blocks become available once the filesystem has committed the removal.
                 try folder.sync()
                 return true
             } catch {
@@ -55,7 +55,7 @@ final class ReserveFile: DiskReserve {
                 try folder.open(Self.name, create: true).preallocate(at: 0, count: Self.byteCount)
                 isThere = true
             } catch {
-                // Where blocks cannot be set aside, asking again each time would be of no use.
+                // If the filesystem cannot preallocate, trying again is useless.
                 isThere = error.code == EOPNOTSUPP || error.code == ENOSYS
                 do throws(SystemError) { try folder.remove(Self.name) } catch { return }
             }

@@ -1,6 +1,7 @@
 extension String {
-    /// Whether two names are one to a file system: by their bytes, not by what they look like (Swift's own
-    /// comparison takes Unicode's composed and decomposed forms for equal).
+    /// Whether two names are the same to a filesystem, which compares bytes.
+    ///
+    /// Swift's `==` treats composed and decomposed Unicode forms as equal.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.elementsEqual(other.utf8)
     }

@@ -3,8 +3,7 @@ internal import CofferFormat
 internal import CofferSystem
 internal import CofferTrust
 
-/// A vault of this profile: id, slot, when it was made, name, store key, and its keyring: a number of
-/// epochs, each with its vault key.
+/// A vault of this profile: its id, slot, time of creation, name, store key, and the vault key of each epoch.
 final class VaultRecord: Sendable {
     let id: VaultID
     let slot: UInt16
@@ -12,10 +11,10 @@ final class VaultRecord: Sendable {
     let name: String
     let store: SymmetricKey<StoreRole>
     let keys: [EpochKey]
-    /// Keys of lost sides of forks of the members; a record of their own keeps them.
+    /// Keys of epochs on lost sides of forks of the member chain, stored in a separate record.
     let lost: [EpochKey]
 
-    /// A vault that gets a new store.
+    /// Makes a record with a new store key.
     init(id: VaultID, slot: UInt16, name: String, keys: [EpochKey]) {
         self.id = id
         self.slot = slot
@@ -40,7 +39,7 @@ final class VaultRecord: Sendable {
         VaultRecord(self, name: name, keys: keys, lost: lost)
     }
 
-    /// The same vault with another keyring.
+    /// Returns the same vault with other keys.
     func with(_ keys: [EpochKey], lost: [EpochKey] = []) -> VaultRecord {
         VaultRecord(self, name: name, keys: keys, lost: lost)
     }
@@ -59,7 +58,7 @@ final class VaultRecord: Sendable {
         try cursor.expectEnd(of: bytes)
     }
 
-    /// Reads keys, each with its epoch in front: at least one.
+    /// Reads at least one key; each follows its epoch.
     private static func keys(
         of vault: VaultID, _ cursor: inout ByteCursor, from bytes: RawSpan
     ) throws(FormatError) -> [EpochKey] {

@@ -2,20 +2,18 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferTrust
 
-/// What a profile keeps of a vault that has a remote.
+/// The record of a vault that has a remote, or had one.
 struct VaultShare: Sendable {
     /// The vault.
     let vault: VaultID
-    /// Where the remote is; holds no credentials.
-    ///
-    /// Empty where there is none at present.
+    /// The URL of the remote, without credentials; empty if the vault has no remote now.
     var url: String
     /// This device's log in the vault.
     var log: LogID
-    /// Invites that this profile's user gave and nobody has used.
+    /// Invites that this user issued and that are not used yet.
     var invites = OpenInvites()
 
-    /// Whether there is a remote at present; else the log is kept, should there be one again.
+    /// Whether there is a remote now; if not, the log is kept in case there is one again.
     var hasRemote: Bool { !url.isEmpty }
 
     init(vault: VaultID, url: String, log: LogID) {
@@ -24,7 +22,7 @@ struct VaultShare: Sendable {
         self.log = log
     }
 
-    /// More bytes than it has when it is written.
+    /// An upper bound of its encoded size.
     var byteCountMax: Int { 4096 + invites.byteCountMax }
 
     func write(into writer: inout ByteWriter) {
@@ -49,16 +47,16 @@ struct VaultShare: Sendable {
     }
 }
 
-/// A vault that this profile's user has asked to join, and is not a member of yet.
+/// A vault that this user has asked to join, and is not a member of yet.
 struct PendingJoin: Sendable {
-    /// By which invite; a secret.
+    /// The invite; a secret.
     let invite: Invite
-    /// What the vault is to be called here.
+    /// The name that the vault will have here.
     let name: String
-    /// Where the remote is for this person; others may reach it in another way.
+    /// The URL by which this person reaches the remote; others may use another.
     let url: String
 
-    /// - Parameter url: This person's own way to the remote; nil for the one that the invite names.
+    /// - Parameter url: This person's own URL of the remote; nil for the one in the invite.
     init(_ invite: Invite, name: String, url: String? = nil) {
         self.invite = invite
         self.name = name

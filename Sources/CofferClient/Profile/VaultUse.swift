@@ -2,25 +2,25 @@ internal import CofferFormat
 internal import CofferSystem
 internal import CofferVault
 
-/// What this device keeps of a vault for the time when it is opened next.
+/// Settings of a vault on this device that apply when it is opened.
 struct VaultUse: Equatable, Sendable {
     /// The vault.
     let vault: VaultID
-    /// Whether the person may only read it, as far as that was known last.
+    /// Whether the person had only the right to read it when that was last checked.
     var isForReading = false
-    /// Whether what lies at the remote is being deleted, or was, and the vault is here still.
+    /// Whether its copy at the remote is being deleted, or was, while the vault is still here.
     var isBeingDeleted = false
-    /// How many bytes of content stay here that are at the remote, too; nil for all.
+    /// The number of bytes of content to keep here that are also at the remote; nil for no limit.
     var cacheLimit: Int64?
 
     init(of vault: VaultID) {
         self.vault = vault
     }
 
-    /// Whether there is nothing to be kept.
+    /// Whether all settings are the default, so that no record is needed.
     var isUsual: Bool { self == VaultUse(of: vault) }
 
-    /// Has a vault that has a remote used so.
+    /// Applies the settings to an open vault that has a remote.
     func apply(to opened: Vault) {
         opened.setForReading(isForReading)
         opened.setCacheLimit(cacheLimit)
@@ -55,12 +55,12 @@ struct VaultUse: Equatable, Sendable {
 }
 
 extension Profile {
-    /// How a vault is used on this device.
+    /// The settings of a vault on this device.
     func use(of vault: VaultID) -> VaultUse {
         state.withLock { $0.body.uses.first { $0.vault == vault } } ?? VaultUse(of: vault)
     }
 
-    /// Changes how a vault is used; is on disk when it returns.
+    /// Changes the settings of a vault; they are on disk when it returns.
     func changeUse(of vault: VaultID, _ edit: (inout VaultUse) -> Void) throws(ProfileError) {
         let old = use(of: vault)
         var new = old
