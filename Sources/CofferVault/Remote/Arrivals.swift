@@ -1,62 +1,66 @@
 internal import CofferFormat
 internal import CofferSystem
 
-/// Contents that cannot be read for now: their packs have not arrived at the remote, or are damaged there, or the remote
-/// does not answer.
+/// Contents that cannot be read for now: their packs have not arrived at the remote, or are damaged there, or
+/// the remote does not answer.
 ///
-/// In a folder that is replicated, a commit may come before the packs that it needs. A read of such a content waits for a
-/// while. What could not be read is looked for again until it is there, whether or not a program asks for it, and then
-/// the line about it leaves the problem log. The size of a pack tells whether it has arrived, so looking is cheap.
+/// In a replicated folder, a commit may arrive before the packs that it needs. A read of such a content waits
+/// for a while. Coffer looks for unreadable contents again until they are there, whether or not a program
+/// requests them. Then their lines leave the problem log. The size of a pack shows whether it has arrived, so
+/// looking is cheap.
 final class Arrivals: Sendable {
-    /// How long reads wait for a pack that is not there, counted from the first read that missed it.
+    /// How long reads wait for a missing pack, counted from the first read that missed it.
     private static let patience: Int64 = 10_000_000_000
-    /// Reads wait anew for a pack that nobody missed for so long, and for all if nobody waited in vain for so long.
+    /// The time without a failed read after which reads wait again for a pack; and the time without a failed
+    /// wait after which they wait the full time for all packs.
     private static let renewal: Int64 = 60_000_000_000
-    /// After so many packs that were waited for in vain, reads wait for a tenth of the time: whoever reads many files must
-    /// not wait for each of them.
+    /// The number of failed waits after which reads wait only a tenth of the time.
+    ///
+    /// A program that reads many files must not wait for each of them.
     private static let vainMax = 3
-    /// How long until a read that waits is tried again.
+    /// The time until a waiting read is tried again.
     static let pause: Int64 = 500_000_000
-    /// How long until what nobody waits for is looked for; twice as long each time, up to the second one.
+    /// The time until the next look at contents that no read waits for; doubled each time, up to the second
+    /// value.
     private static let firstRetry: Int64 = 5_000_000_000, lastRetry: Int64 = 20_000_000_000
-    /// Files, ranges of a file, and packs, that are remembered.
+    /// The numbers of files, of ranges in a file, and of packs that are remembered.
     private static let itemsMax = 100, rangesMax = 8, packsMax = 1024
-    /// Bytes of a file that are read at most to find out whether damage is gone.
+    /// The maximum number of bytes of a file that are read to find out whether damage is gone.
     private static let rereadByteCountMax: Int64 = 64 << 20
 
-    /// What is missed: a pack, or, where it is not known which, the content of a file.
+    /// A missed pack; or, if the pack is not known, the content of a file.
     private struct Missed: Hashable {
         let pack: PackID
         let item: Int64
     }
 
-    /// When something was missed first, and last.
+    /// The times at which it was first and last missed.
     private struct Times {
         var first: Int64
         var last: Int64
-        /// Whether it was waited for in vain.
+        /// Whether a wait for it failed.
         var isVain = false
     }
 
     private struct Unread {
         var ranges: [Range<Int64>] = []
-        /// Of a damaged content: the sizes of its packs when the damage was found.
+        /// For a damaged content, the sizes of its packs when the damage was found.
         ///
-        /// Nothing new is to be expected as long as they stay the same.
+        /// As long as they stay the same, another try would not help.
         var sizes: [PackID: Int]?
     }
 
     private struct State {
         var missed: [Missed: Times] = [:]
-        /// Packs that were waited for in vain since one arrived, and when the last of them was given up.
+        /// The number of failed waits for packs since one arrived, and the time of the last one.
         var vain = 0, lastVain: Int64 = 0
-        /// Files with what could not be read of them.
+        /// The files with ranges that could not be read.
         var unread: [Int64: Unread] = [:]
-        /// These files, the one that failed first in front.
+        /// These files, the one that failed first at the beginning.
         var items: [Int64] = []
-        /// Files of which it is known that what says where their content is, is damaged.
+        /// Files whose content description is known to be damaged.
         var damagedPages: Set<Int64> = []
-        /// Rises when what was found damaged is to be looked at again.
+        /// Incremented when damaged contents must be looked at again.
         var looks: UInt64 = 0
         var patience = Arrivals.patience
         var isRetrying = false
@@ -66,7 +70,7 @@ final class Arrivals: Sendable {
     private let state = Condition(State())
     private let retriers = Workers("coffer-again", max: 1)
 
-    /// Makes reads wait for a pack for a different time, in nanoseconds.
+    /// Sets how long reads wait for a pack, in nanoseconds.
     func wait(nanoseconds: Int64) { state.withLock { $0.patience = nanoseconds } }
 
     /// Makes all reads stop waiting.
@@ -77,9 +81,9 @@ final class Arrivals: Sendable {
 
     // MARK: Waiting
 
-    /// Whether a read that failed is to be tried again soon, as what it needs may arrive.
+    /// Whether to try a failed read again soon, because the data that it needs may arrive.
     ///
-    /// - Parameter begin: When it was tried first.
+    /// - Parameter begin: The time of the first try.
     func isWaiting(_ item: Int64, since begin: Int64, after error: FileSystemError) -> Bool {
         guard case .notArrived(let pack) = error else { return false }
         let missed = Missed(pack: pack, item: pack == .nowhere ? item : 0)
@@ -102,32 +106,32 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Notes that a read was answered that had waited.
+    /// Records that a read that had waited was answered.
     func noteArrival() { state.withLock { $0.vain = 0 } }
 
-    /// Files of which something could not be read, the one that failed first in front.
+    /// The files with ranges that could not be read, the one that failed first at the beginning.
     var items: [Int64] { state.withLock { $0.items } }
 
-    // MARK: What says where a content is
+    // MARK: Descriptions of contents
 
-    /// Notes whether the pages of a file's content were found to be damaged at the remote.
+    /// Records whether the pages of a file's content were found damaged on the remote.
     func notePages(of item: Int64, areDamaged: Bool) {
         state.withLock { state in
             if areDamaged { state.damagedPages.insert(item) } else { state.damagedPages.remove(item) }
         }
     }
 
-    /// Whether the pages of a file's content were found to be damaged at the remote.
+    /// Whether the pages of a file's content were found damaged on the remote.
     func arePagesDamaged(of item: Int64) -> Bool { state.withLock { $0.damagedPages.contains(item) } }
 
-    /// Changes when what was found damaged is to be looked at again.
+    /// Changes when damaged contents must be looked at again.
     var looks: UInt64 { state.withLock { $0.looks } }
 
     // MARK: Trying again
 
-    /// Remembers what could not be read; of too many files, those that failed last.
+    /// Remembers a range that could not be read; if there are too many files, drops the oldest.
     ///
-    /// - Parameter sizes: Of a damaged content, the sizes of the packs that it is in; nil for one that may arrive.
+    /// - Parameter sizes: For a damaged content, the sizes of its packs; nil for a content that may arrive.
     func note(_ item: Int64, _ range: Range<Int64>, damagedAt sizes: [PackID: Int]? = nil, in vault: Vault) {
         var dropped: Int64?
         let begins = state.withLock { state in
@@ -150,11 +154,11 @@ final class Arrivals: Sendable {
         if let dropped { vault.problems.remove(about: .content(vault.id, dropped)) }
         guard begins else { return }
         let isHeard = retriers.call({ [self, weak vault] in retry { vault } }, leaving: {})
-        // The next one that is noted tries once more to start the thread.
+        // The next call of `note` tries again to start the thread.
         if !isHeard { state.withLock { $0.isRetrying = false } }
     }
 
-    /// Ranges without the parts that lie in another one.
+    /// Removes a range from other ranges.
     private static func without(_ range: Range<Int64>, _ ranges: [Range<Int64>]) -> [Range<Int64>] {
         ranges.flatMap { known -> [Range<Int64>] in
             guard known.overlaps(range) else { return [known] }
@@ -165,7 +169,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// The same ranges, or one around them if there are too many.
+    /// The same ranges, or one range around them if there are too many.
     private static func bounded(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
         guard ranges.count > rangesMax, let start = ranges.map(\.lowerBound).min(),
             let end = ranges.map(\.upperBound).max()
@@ -173,7 +177,7 @@ final class Arrivals: Sendable {
         return [start..<end]
     }
 
-    /// Looks again until all can be read; there is nothing more to do then.
+    /// Looks again until everything can be read; then there is nothing more to do.
     private func retry(_ vault: () -> Vault?) -> Bool {
         var pause = Self.firstRetry
         while true {
@@ -189,11 +193,11 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Looks once whether all is there by now that could not be read.
+    /// Looks once whether contents that could not be read are there by now.
     ///
-    /// Fetches nothing but what was damaged, and that only where a pack has another size.
+    /// Fetches only damaged contents, and those only if the size of a pack has changed.
     ///
-    /// - Parameter evenDamaged: Whether to fetch what was damaged in any case.
+    /// - Parameter evenDamaged: Whether to fetch damaged contents in any case.
     func tryAgain(in vault: Vault, evenDamaged: Bool = false) {
         if evenDamaged { state.withLock { $0.looks += 1 } }
         var packs = SeenPacks(vault: vault)
@@ -215,7 +219,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Reads what was damaged; what still is, is noted anew by that.
+    /// Reads damaged contents; the read records those that are still damaged.
     private func reread(_ item: Int64, _ ranges: [Range<Int64>], in vault: Vault) {
         let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         var left = Self.rereadByteCountMax
@@ -226,7 +230,7 @@ final class Arrivals: Sendable {
                 do throws(FileSystemError) {
                     _ = try vault.read(item, at: offset, count: Int(end - offset), into: buffer)
                 } catch {
-                    // What is on this device and damaged is another problem, with a line of its own.
+                    // Damage on this device is another problem, with a line of its own.
                     let missing = (try? vault.missingExtents(of: item, range)) ?? []
                     if !missing.isEmpty { return }
                     end = range.upperBound
@@ -238,7 +242,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Lets go of what can be read by now.
+    /// Forgets a range that can be read by now.
     func forget(_ item: Int64, _ range: Range<Int64>, in vault: Vault) {
         let isLast = state.withLock { state in
             guard let unread = state.unread[item] else { return false }

@@ -2,49 +2,52 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// How much content stays here that is on a remote, too.
+/// How much content that is also on a remote stays on this device.
 struct CacheLimit {
-    /// In bytes of content; nil to keep all.
+    /// The limit in bytes of content; nil to keep everything.
     var limit: Int64?
-    /// Bytes of such contents that are here, at most: counted when some were last given up, and what came since.
+    /// The maximum number of bytes of such contents on this device: the count of the last eviction, plus
+    /// bytes that were added since.
     var byteCount: Int64 = 0
-    /// Bytes that are on a remote and will count once changes of their files were sent.
+    /// The number of bytes that are on a remote, and will count once the changes of their files are sent.
     var unsentByteCount: Int64 = 0
-    /// Files whose contents do not count, as they are pinned: as of when that was looked up last.
+    /// The pinned files, whose contents do not count, as of the last lookup.
     var pinned: Set<Int64> = []
-    /// Whether anything is pinned; nil where nobody has looked.
+    /// Whether anything is pinned; nil if that was never looked up.
     var hasPins: Bool?
-    /// How much is pinned, as it was counted last.
+    /// The last count of pinned contents.
     var pinnedUse = RememberedCount<PinnedUse>()
-    /// Whether they were ever counted.
+    /// Whether the bytes were ever counted.
     var isCounted = false
 
-    /// When something may be given up again, by the monotonic clock in nanoseconds.
+    /// When eviction may start again, by the monotonic clock in nanoseconds.
     var notBefore: Int64 = 0
 
-    /// Whether there is something to count, or to give up.
+    /// Whether there is something to count, or to evict.
     var isDue: Bool {
         limit.map { !isCounted || byteCount > $0 } ?? false && Clock.monotonic >= notBefore
     }
 
-    /// Whether it is so much that whoever brings more has to wait.
+    /// Whether there is so much that fetches must wait for eviction.
     var isUrgent: Bool { limit.map { isCounted && byteCount > $0 + $0 / 4 } ?? false }
 
-    /// Whether there may be something to give up once a commit says what was sent.
+    /// Whether there may be something to evict once a commit records what was sent.
     var isDueAfterSending: Bool { limit.map { byteCount + unsentByteCount > $0 } ?? false }
 
-    /// What is kept of it: some room is left, as giving up goes through the whole index.
+    /// How much eviction keeps: it makes some extra room, as it scans the whole index.
     var target: Int64? { limit.map { $0 - $0 / 8 } }
 }
 
 extension Vault {
-    /// Bounds the content that is kept here although it is on a remote, too; for as long as the vault is open.
+    /// Limits the content on this device that is also on a remote, for as long as the vault is open.
     ///
-    /// What was used least recently is given up in the background, and fetched again when it is read. Contents
-    /// whose changes were not sent stay and do not count. While a file is read that is larger, there may be a
-    /// quarter more. No more than a quarter of it is fetched ahead of a reader, who will find it there.
+    /// The least recently used contents are evicted in the background, and fetched again when they are read.
+    /// Contents with unsent changes stay and do not count. While a larger file is read, the limit may be
+    /// exceeded by a quarter. At most a quarter of the limit is fetched ahead of a reader, so that it is
+    /// still there when it is read.
     ///
-    /// - Parameter limit: In bytes; nil to keep all, as at first: nothing is given up any more when this returns.
+    /// - Parameter limit: In bytes; nil to keep everything, which is the default: nothing is evicted any more
+    ///   when this returns.
     package func setCacheLimit(_ limit: Int64?) {
         let limit = limit.map { max(0, $0) }
         cache.withLock {
@@ -56,7 +59,7 @@ extension Vault {
         upkeep.noteUpkeep(isUrgent: true)
     }
 
-    /// Notes that content of a file came here that can be given up; waits while there is far too much of it.
+    /// Records that evictable content of a file was fetched; waits if there is far too much of it.
     func noteCached(_ byteCount: Int64, of file: Int64) {
         let (isDue, isUrgent) = cache.withLock { cache in
             if cache.pinned.contains(file) { return (false, false) }
@@ -64,14 +67,14 @@ extension Vault {
             return (cache.isDue, cache.isUrgent)
         }
         if isUrgent {
-            // Upkeep will find what is in the way.
+            // The upkeep thread will meet the same obstacle, and report it.
             _ = try? evictIfDue()
         } else if isDue {
             upkeep.noteUpkeep(isUrgent: true)
         }
     }
 
-    /// Has what is fetched of pinned files count no more.
+    /// Stops counting the fetched contents of pinned files.
     func notePinned() throws(FileSystemError) {
         let items = try pinnedItems()
         let pinned = try files(below: items)
@@ -81,12 +84,12 @@ extension Vault {
         }
     }
 
-    /// Notes that content was brought to a remote; a commit that says so is about to be made.
+    /// Records that content was sent to a remote; a commit that says so will follow.
     func noteSent(_ byteCount: Int64) {
         cache.withLock { $0.unsentByteCount += byteCount }
     }
 
-    /// Has looked for what can be given up, soon after content was sent.
+    /// Schedules a check for evictable contents, after content was sent.
     func evictAfterSending() {
         let isDue = cache.withLock { cache in
             if cache.isDueAfterSending { cache.isCounted = false }
@@ -95,10 +98,10 @@ extension Vault {
         if isDue { upkeep.noteUpkeep(isUrgent: false) }
     }
 
-    /// How long nothing is given up after the remote was silent, in nanoseconds.
+    /// How long eviction pauses after the remote did not answer, in nanoseconds.
     private static var silencePause: Int64 { 60_000_000_000 }
 
-    /// Gives up what is more than the limit.
+    /// Evicts contents above the limit.
     func evictIfDue() throws(FileSystemError) {
         if isReadOnly { return }
         try evicting.withLock { _ throws(FileSystemError) in
@@ -108,11 +111,11 @@ extension Vault {
             let (left, unsent, isUnsure) = try giveUp(to: target, keeping: { pinned.contains($0) })
             cache.withLock { cache in
                 cache.pinned = pinned
-                // With what came meanwhile, some of which may have been counted.
+                // Includes bytes that were added in the meantime, some of which may already be counted.
                 cache.byteCount = left + max(0, cache.byteCount - before.byteCount)
                 cache.unsentByteCount = unsent + max(0, cache.unsentByteCount - before.unsentByteCount)
                 cache.isCounted = true
-                // What stays as the remote was silent is looked at again later.
+                // Contents that stay because the remote did not answer are looked at again later.
                 cache.notBefore = isUnsure ? Clock.monotonic + Self.silencePause : 0
             }
         }

@@ -3,26 +3,26 @@ package import CofferSystem
 
 /// Why content could not be fetched from a remote, or sent to it.
 package enum TransferError: Error, Equatable {
-    /// The remote has no such pack, or fewer bytes of it than asked for.
+    /// The remote has no such pack, or fewer bytes of it than requested.
     case missing
     /// The remote did not answer in time.
     case timedOut
-    /// Anything else, as a phrase for people.
+    /// Any other reason, as a phrase for users.
     case failed(reason: String)
 }
 
-/// Where contents are fetched from: remote packs, by their ids.
+/// The source of remote contents: remote packs, by id.
 package protocol ContentSource: AnyObject, Sendable {
-    /// The bytes of a range of a remote pack; they may be anything, and are checked.
+    /// Fetches a range of a remote pack; the bytes are untrusted, and the caller checks them.
     ///
-    /// Called from several threads at once, without any lock held; may take as long as it takes.
+    /// Called from several threads at once, without any lock; may block for as long as necessary.
     func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart
 
-    /// How many bytes of a remote pack are there; asked of the remote now, not remembered.
+    /// Asks the remote for the current size of a pack, in bytes; the answer is not cached.
     ///
     /// Called as `fetch` is.
     func byteCount(of pack: PackID) throws(TransferError) -> Int
 
-    /// The same for many packs, as many of which are asked for at once as the remote likes.
+    /// Asks for the sizes of many packs, as many at once as suits the remote.
     func byteCounts(of packs: [PackID]) -> [PackID: Result<Int, TransferError>]
 }

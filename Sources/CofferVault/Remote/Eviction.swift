@@ -2,28 +2,28 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Giving up bytes that are on a remote, too, so that what is fetched does not fill the disk.
+/// Eviction of contents that are also on a remote, so that fetched contents do not fill the disk.
 ///
-/// Which were used least recently is known by packs: what is fetched at one time lies in one pack, and reads
-/// note the packs that they use. In a step that leaves a whole vault each; stopped at any moment, it goes on from
-/// what it finds.
+/// Usage is tracked by pack: contents that are fetched together lie in one pack, and reads record the packs
+/// that they use. Each step leaves the vault consistent; stopped at any moment, eviction continues from the
+/// state that it finds.
 extension Vault {
-    /// Ranges that are looked at, or given up, while the lock is held.
+    /// The number of ranges that are looked at, or evicted, while the lock is held.
     private static let batchCount = 256
 
-    /// What there is to give up.
+    /// Contents that can be evicted.
     private struct Cached {
-        /// Bytes by pack; 0 stands for rows of `contents`.
+        /// The number of bytes by pack; 0 stands for rows of `contents`.
         var bytes: [Int64: Int64] = [:]
         var total: Int64 = 0
     }
 
-    /// Gives up contents that are on a remote, until no more than `limit` bytes of them are here.
+    /// Evicts contents that are also on a remote, until at most `limit` bytes of them are on this device.
     ///
-    /// Files whose changes were not sent keep all that they have. Takes the lock for moments only.
+    /// Files with unsent changes keep all their contents. Takes the lock only briefly.
     ///
-    /// - Parameter isPinned: Whether the content of a file, by its number, is to stay.
-    /// - Returns: Bytes of such contents that are still here.
+    /// - Parameter isPinned: Whether the content of a file, by its number, must stay.
+    /// - Returns: The number of bytes of such contents that are still on this device.
     @discardableResult
     package func evict(
         to limit: Int64, keeping isPinned: (Int64) -> Bool = { _ in false }
@@ -31,8 +31,10 @@ extension Vault {
         try giveUp(to: limit, keeping: isPinned).left
     }
 
-    /// As `evict`; tells also how many bytes stay only as changes of their files were not sent yet, and whether some stay
-    /// as the remote did not say whether it has them.
+    /// Does the same as `evict`, and reports what stays.
+    ///
+    /// - Returns: The bytes of such contents that are still on this device, the bytes that stay only because
+    ///   changes of their files are unsent, and whether some stay because the remote did not answer.
     func giveUp(
         to limit: Int64, keeping isPinned: (Int64) -> Bool = { _ in false }
     ) throws(FileSystemError) -> (left: Int64, unsent: Int64, isUnsure: Bool) {
@@ -62,14 +64,15 @@ extension Vault {
         }
         try commitIndex()
         seen.tell()
-        // What stays for the sake of others who have it nowhere else is not what the limit is about.
+        // The limit does not apply to contents that stay because other devices could not get them from the
+        // remote.
         return (max(0, cached.total - kept), unsent, seen.isSilent)
     }
 
-    /// Packs in the order of their last use, as many as hold what is to go.
+    /// The packs that contain the contents to evict, least recently used first.
     private func leastRecentlyUsed(_ cached: Cached, downTo limit: Int64) -> [Int64] {
         let order = state.withLock { state in
-            // Small contents in rows take little room, and come back one by one: they go last.
+            // Small contents in rows take little space, and are fetched one by one: evict them last.
             cached.bytes.keys.sorted {
                 ($0 == 0 ? 1 : 0, state.packs.lastUse(of: $0), $0)
                     < ($1 == 0 ? 1 : 0, state.packs.lastUse(of: $1), $1)
@@ -84,9 +87,9 @@ extension Vault {
         return victims
     }
 
-    /// Goes through the ranges that could be given up, some at a time, until `body` answers false.
+    /// Visits the ranges that could be evicted, some at a time, until `body` returns false.
     ///
-    /// - Returns: Bytes of those that could be but for changes that were not sent.
+    /// - Returns: The number of bytes that could be evicted if their files had no unsent changes.
     private func forEachCachedRange(
         _ isPinned: (Int64) -> Bool, inPack pack: Int64? = nil,
         _ body: ([ExtentRow]) throws(FileSystemError) -> Bool
@@ -117,9 +120,9 @@ extension Vault {
         return unsent
     }
 
-    /// Gives up the extent of a range.
+    /// Evicts the extent of a range.
     ///
-    /// - Returns: Bytes of ranges that are not here any more.
+    /// - Returns: The number of bytes of ranges that are no longer on this device.
     func evict(_ row: ExtentRow) throws(FileSystemError) -> Int64 {
         try changing { state throws(FileSystemError) in
             guard let item = try state.row(row.item),
@@ -153,7 +156,7 @@ extension Vault {
 }
 
 extension ExtentRow {
-    /// The pack that it is in; 0 if that is none.
+    /// The number of its pack; 0 if it is not in one.
     fileprivate var packNumber: Int64 {
         if case .pack(let number, _) = place { number } else { 0 }
     }

@@ -3,13 +3,15 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Sealed extents that were fetched from a remote lately, in memory: whoever reads in order comes for them in small
-/// pieces, and need not wait until they are on this disk.
+/// Recently fetched sealed extents, in memory.
+///
+/// A sequential reader requests them in small pieces, and need not wait until they are on this disk.
 struct HeldExtents {
-    /// Sealed bytes that are held at most: what is fetched ahead of one reader, and what it is reading.
+    /// The maximum number of sealed bytes: the part fetched ahead of one reader, and the part that it is
+    /// reading.
     static let byteCountMax = 20 << 20
 
-    /// What no two extents have in common, also when the number of a row is given anew.
+    /// Differs between any two extents, even if the number of a row is reused.
     private struct Key: Hashable {
         let remote: Int64
         let prefix: NoncePrefix
@@ -23,14 +25,14 @@ struct HeldExtents {
     }
 
     private var parts: [Key: BufferPart] = [:]
-    /// Those that came first come first.
+    /// The extents, oldest first.
     private var order: [Key] = []
     private var byteCount = 0
 
-    /// The sealed bytes of an extent, from its first on.
+    /// The sealed bytes of an extent, from the first one.
     subscript(row: ExtentRow) -> BufferPart? { parts.isEmpty ? nil : parts[Key(row)] }
 
-    /// Holds an extent, and lets go of those that came first.
+    /// Adds an extent, and drops the oldest ones.
     mutating func add(_ part: BufferPart, _ row: ExtentRow) {
         guard parts.updateValue(part, forKey: Key(row)) == nil else { return }
         order.append(Key(row))
@@ -40,7 +42,7 @@ struct HeldExtents {
         }
     }
 
-    /// Lets go of an extent.
+    /// Drops an extent.
     mutating func remove(_ row: ExtentRow) {
         guard let part = parts.removeValue(forKey: Key(row)) else { return }
         order.removeAll { $0 == Key(row) }

@@ -1,37 +1,40 @@
 internal import CofferStore
 internal import CofferSystem
 
-/// How much is pinned in a vault, together.
+/// The total of everything pinned in a vault.
 package struct PinnedUse: Sendable, Equatable {
-    /// How many files and directories were pinned.
+    /// The number of files and directories that were pinned.
     package var paths = 0
-    /// The files that they are or contain.
+    /// The contents of the files that they are or contain.
     package var content = Vault.ContentUse()
 }
 
-/// What was counted last of something that takes long to count: it is counted again only if it may have changed, and not
-/// much more often than it can be counted.
+/// The last result of an expensive count.
+///
+/// The count is repeated only if its value may have changed; if it is expensive, not before a multiple of the
+/// time that it took has passed.
 struct RememberedCount<Value: Sendable>: Sendable {
     private var value: Value?
     private var change: Int64 = -1
-    /// Until when the value is good enough, whatever has changed, by the monotonic clock in nanoseconds.
+    /// The time until which the value is used, whatever has changed, by the monotonic clock in nanoseconds.
     private var until: Int64 = 0
-    /// Goes up whenever the value is forgotten: what is being counted then does not count.
+    /// Incremented when the value is dropped, so that the result of a running count is discarded.
     private(set) var generation = 0
 
-    /// A count that takes less, in nanoseconds, is made for every change.
+    /// A count that takes less time is repeated after every change, in nanoseconds.
     private static var cheapTime: Int64 { 1_000_000_000 }
-    /// For how many times as long as it took a count that takes more is good enough.
+    /// How many times as long as it took the result of a more expensive count is used.
     private static var restFactor: Int64 { 10 }
 
     init() {}
 
-    /// The value, if it is of this change, or if counting took so long that it was to rest until later than `now`.
+    /// The value, if it is as of this change, or if counting took so long that the value is used until after
+    /// `now`.
     func value(asOf change: Int64, at now: Int64) -> Value? {
         change == self.change || now < until ? value : nil
     }
 
-    /// Remembers a value that was counted between two times.
+    /// Stores a value that was counted between two times.
     mutating func note(
         _ value: Value, asOf change: Int64, from start: Int64, to end: Int64, generation: Int
     ) {
@@ -41,7 +44,7 @@ struct RememberedCount<Value: Sendable>: Sendable {
         until = time > Self.cheapTime ? end + Self.restFactor * time : 0
     }
 
-    /// Has it counted again, as it is something else that is counted.
+    /// Drops the value, because something else must be counted now.
     mutating func forget() {
         self = RememberedCount(generation: generation + 1)
     }
@@ -52,9 +55,9 @@ struct RememberedCount<Value: Sendable>: Sendable {
 }
 
 extension Vault {
-    /// How much is pinned, as of the last commit; nil for nothing.
+    /// The total of everything pinned, as of the last commit; nil if nothing is pinned.
     ///
-    /// Where it takes seconds to go through the pinned directories, it may be as of some commits ago.
+    /// If walking the pinned directories takes seconds, the total may be some commits old.
     package func pinnedUse() throws(FileSystemError) -> PinnedUse? {
         guard mayHavePins else { return nil }
         let (change, start) = (state.withLock { $0.index.base.commits }, Clock.monotonic)

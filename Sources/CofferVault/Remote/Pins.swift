@@ -4,42 +4,42 @@ internal import CofferSystem
 
 // Contents that stay on this device, whatever the cache limit.
 //
-// A pin is of an item: of a file, or of a directory with all that is in it. Which files that makes is found by going
-// through the directories, whenever somebody has to know.
+// An item is pinned: a file, or a directory with everything in it. The pinned files are found by walking the
+// pinned directories, each time they are needed.
 extension Vault {
-    /// Names that are read, and rows, while the lock is held.
+    /// The number of names and rows that are read while the lock is held.
     private static let pageCount = 256
 
-    /// How much content files have, and how much of it is on this device.
+    /// How much content some files have, and how much of that is on this device.
     package struct ContentUse: Sendable, Equatable {
-        /// How many files.
+        /// The number of files.
         package var files = 0
-        /// Bytes that are not holes.
+        /// The number of bytes that are not holes.
         package var bytes: Int64 = 0
-        /// Those of them that are on the remote only.
+        /// The number of those bytes that are only on the remote.
         package var missing: Int64 = 0
     }
 
-    // MARK: What is pinned
+    // MARK: Pinned items
 
-    /// Keeps the contents of items, and of all that is in them, on this device from now on.
+    /// Keeps the contents of items, and of everything in them, on this device from now on.
     ///
-    /// On disk when this returns. What is missing is fetched by whoever calls `fetchContents`.
+    /// The pins are on disk when this returns. The caller fetches missing contents with `fetchContents`.
     ///
     /// - Throws: `.notSupported` in a vault that never had a remote, where nothing can be missing.
     package func pin(_ numbers: [Int64]) throws(FileSystemError) {
         try changePins(adding: numbers, removing: [])
-        // What is given up at this moment may be among it; nothing of it is from now on.
+        // An eviction that is under way may include some of them; later ones do not.
         try evicting.withLock { _ throws(FileSystemError) in try notePinned() }
     }
 
-    /// Lets the contents of items go again where there is a limit; on disk when this returns.
+    /// Unpins items, so that their contents may be evicted where there is a limit; on disk when this returns.
     ///
-    /// - Returns: Those of them that were not pinned themselves.
+    /// - Returns: The items that were not pinned themselves.
     package func unpin(_ numbers: [Int64]) throws(FileSystemError) -> [Int64] {
         let pinned = Set(try pinnedItems())
         try changePins(adding: [], removing: Set(numbers))
-        // What is given up at this moment counts with what was pinned.
+        // An eviction that is under way still counts them as pinned.
         try evicting.withLock { _ throws(FileSystemError) in
             try notePinned()
             cache.withLock { $0.isCounted = false }
@@ -53,7 +53,7 @@ extension Vault {
         try changing { state throws(FileSystemError) in
             guard state.isTracking else { throw .notSupported }
             if adding.isEmpty {
-                // It makes room.
+                // This frees space.
                 state.removes = true
             } else {
                 try ensureSpace(for: 4096 + 64 * adding.count, state)
@@ -69,7 +69,7 @@ extension Vault {
         try commitIndex()
     }
 
-    /// Items that are pinned and still there.
+    /// The pinned items that still exist.
     package func pinnedItems() throws(FileSystemError) -> [Int64] {
         let rows = try pinRows()
         if rows.isEmpty { return [] }
@@ -102,11 +102,11 @@ extension Vault {
             .pin, id: try state.peek(number).id.bytes, number: UInt64(bitPattern: number))
     }
 
-    /// The item of a row; nil where it is gone.
+    /// The item of a row; nil if it no longer exists.
     private static func item(_ row: KeptRow, _ state: VaultState) throws(FileSystemError) -> Int64? {
         let number = Int64(bitPattern: row.key.number)
         if let item = try state.row(number), item.links > 0, item.id.bytes == row.key.id { return number }
-        // A version that came from elsewhere has another number.
+        // A version from another device has another number.
         guard let id = ItemID(bytes: row.key.id) else { return nil }
         let version = try storing { () throws(StoreError) in
             if let facts = state.facts { return try facts.number(of: id) }
@@ -120,7 +120,7 @@ extension Vault {
 
     // MARK: Files
 
-    /// The number of what a path in the vault leads to; symbolic links are not followed.
+    /// The number of the item that a path in the vault leads to; symbolic links are not followed.
     ///
     /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
     package func number(atPath path: [UInt8]) throws(FileSystemError) -> Int64 {
@@ -131,9 +131,9 @@ extension Vault {
         return number
     }
 
-    /// Regular files among items, and in those of them that are directories.
+    /// The regular files among items, and below those that are directories.
     ///
-    /// Takes the lock for moments only; what is moved meanwhile may be left out.
+    /// Takes the lock only briefly; may miss items that are moved in the meantime.
     package func files(below numbers: [Int64]) throws(FileSystemError) -> Set<Int64> {
         var files: Set<Int64> = []
         var directories: [Int64] = []
@@ -164,7 +164,7 @@ extension Vault {
         return files
     }
 
-    /// Names of a directory; none where it was removed meanwhile.
+    /// The names of a directory; none if it was removed in the meantime.
     private func entries(of directory: Int64, after cookie: Int64) throws(FileSystemError) -> [Entry] {
         do throws(FileSystemError) {
             return try readDirectory(directory, after: cookie, limit: Self.pageCount, attributes: false)
@@ -176,13 +176,13 @@ extension Vault {
         }
     }
 
-    /// Files whose contents stay: pinned, or in a directory that is.
+    /// The files whose contents are not evicted: pinned ones, and those in pinned directories.
     package func pinnedFiles() throws(FileSystemError) -> Set<Int64> {
         let items = try pinnedItems()
         return items.isEmpty ? [] : try files(below: items)
     }
 
-    /// Goes through the ranges of a file, some at a time; a file that is gone has none.
+    /// Visits the ranges of a file, some at a time; a file that does not exist any more has none.
     func forEachPage(
         of file: Int64, _ body: ([ExtentRow]) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
@@ -217,25 +217,25 @@ extension Vault {
 
     // MARK: Fetching
 
-    /// What came of fetching pinned contents.
+    /// The result of fetching pinned contents.
     package enum PinnedFetch: Sendable {
-        /// Nothing was changed in the vault since all of them were here.
+        /// The vault has not changed since all of them were on this device.
         case unchanged
-        /// All of them are here; says as of which change.
+        /// All of them are on this device, as of this change.
         case complete(asOf: Int64)
-        /// It was to end.
+        /// It was stopped before it was complete.
         case interrupted
         case failed(FileSystemError)
     }
 
-    /// Whether something may be pinned; asks nobody.
+    /// Whether anything may be pinned; from memory.
     package var mayHavePins: Bool { cache.withLock { $0.hasPins != false } }
 
-    /// Fetches what is missing of all that is pinned.
+    /// Fetches the missing contents of everything pinned.
     ///
     /// - Parameters:
-    ///   - change: What the last call said, if that was complete.
-    ///   - isWanted: Whether to go on.
+    ///   - change: The change that the last call returned, if it completed.
+    ///   - isWanted: Whether to continue.
     package func fetchPinned(since change: Int64?, while isWanted: () -> Bool) -> PinnedFetch {
         do throws(FileSystemError) {
             let now = state.withLock { $0.index.base.commits }
@@ -248,16 +248,17 @@ extension Vault {
         }
     }
 
-    /// Fetches what is missing of files, as if they were read.
+    /// Fetches the missing contents of files, as reading them would.
     ///
-    /// Waits for the remote, and takes the lock for moments only. What is damaged keeps no other file waiting.
+    /// Waits for the remote, and takes the lock only briefly. A damaged file does not hold up the others.
     ///
     /// - Parameters:
-    ///   - isWanted: Whether to go on; asked after each MiB.
-    ///   - progress: Told how many bytes are done, and of how many.
-    /// - Returns: Whether it came to its end.
-    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.notArrived`, `.keyMissing` for what cannot be fetched;
-    ///   `.noSpace` where it could be, and there is no room for it: then nothing more is fetched.
+    ///   - isWanted: Whether to continue; called after each MiB.
+    ///   - progress: Called with the number of bytes fetched, and the total.
+    /// - Returns: Whether it was completed.
+    /// - Throws: `.unreachable`, `.timedOut`, `.damaged`, `.notArrived`, `.keyMissing` for contents that
+    ///   cannot be fetched; `.noSpace` if the disk has no room for them, in which case nothing more is
+    ///   fetched.
     package func fetchContents(
         of files: some Sequence<Int64>, while isWanted: () -> Bool = { true },
         _ progress: (Int64, Int64) -> Void = { _, _ in }
@@ -293,19 +294,20 @@ extension Vault {
             guard isWanted(), !upkeep.isStopped else { return false }
         }
         remoteReads.waitUntilStored()
-        // What two files share is stored for the one that it was fetched for; the other one comes for it anew.
+        // An extent that two files share is stored for the file that it was fetched for; the other file
+        // fetches it again.
         remoteReads.letGo()
         if let failure { throw failure }
         let left = try contentUse(of: wanted).missing
         if left == 0 { return true }
         guard left < total else {
             try ensureRoom(for: left)
-            throw .unreachable(reason: "it changes faster than it is fetched")
+            throw .unreachable(reason: "it changes faster than it can be fetched")
         }
         return try fetchContents(of: wanted, while: isWanted, progress)
     }
 
-    /// Bytes that stay free on the disk when contents are fetched.
+    /// The number of bytes that stay free on the disk when contents are fetched.
     private static let spareByteCount = 64 << 20
 
     private func ensureRoom(for byteCount: Int64) throws(FileSystemError) {

@@ -3,31 +3,32 @@ package import CofferFormat
 package import CofferStore
 internal import CofferSystem
 
-/// Contents that stand in packs on a remote, so that facts only say where.
+/// Publishes contents in packs on a remote, so that facts only contain references.
 ///
-/// Small files of a commit share a pack. What others wrote is fetched when it is read, but for the pages that say where
-/// it is.
+/// The small files of a commit share a pack. Contents of other devices are fetched when they are read, except
+/// for the pages that describe them.
 package final class RemoteContents: ContentPublishing {
-    /// Begins to bring a pack to the remote.
+    /// Starts the upload of a pack.
     package typealias Deliver = @Sendable (RemotePack) -> Sending.Delivery
 
-    /// Bytes of values beyond which the rest waits for the next commit.
+    /// The total size of values at which the rest waits for the next commit, in bytes.
     private static let valueByteCountMax = 2 << 20
-    /// Bytes of contents beyond which the rest waits for the next commit, so that others see something soon.
+    /// The total size of contents at which the rest waits for the next commit, so that other devices see some
+    /// changes soon.
     private static let contentByteCountMax: Int64 = 1 << 30
 
     private let deliver: Deliver
     private let prepared = Condition(Prepared())
-    /// Items that lack their contents, of which there are rows; nil until these were read.
+    /// The items that lack their contents, according to rows; nil until those have been read.
     private let owed = Condition<Owed?>(nil)
 
     private struct Owed {
         var items: Set<ItemID> = []
-        /// Those of them whose content only a newer Coffer can read.
+        /// The items whose content only a newer Coffer can read.
         var newer: Set<ItemID> = []
-        /// Those of them whose pages are damaged at the remote, and what was looked at then.
+        /// The items whose pages are damaged on the remote, and what was seen of them then.
         var damaged: [ItemID: Look] = [:]
-        /// Until when none of them is looked for.
+        /// The time until which none of them is looked for.
         var rest: Int64 = 0
 
         mutating func insert(_ item: ItemID, isNewer: Bool) {
@@ -42,29 +43,29 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    /// What there was to see when a content was found to be damaged: nothing new is to be expected while it is the same.
+    /// What was visible when a content was found damaged; another try cannot help while it is the same.
     private struct Look: Equatable {
-        /// `Arrivals.looks` at that time.
+        /// The value of `Arrivals.looks` then.
         let number: UInt64
-        /// Of the pack with the root of its pages.
+        /// The size of the pack with the root of its pages.
         let byteCount: Int
 
-        /// Nothing was looked at before the content was fetched: it is fetched once more.
+        /// Nothing was looked at before the content was fetched, so it is fetched once more.
         static let unseen = Look(number: 0, byteCount: -1)
     }
 
-    /// Contents with pages, by their values, and how many extents these have.
+    /// Contents with pages, by their values, and their total number of extents.
     private struct Prepared {
         var contents: [[UInt8]: FetchedContent] = [:]
         var count = 0
     }
 
-    /// Extents of a content beyond which it is put in place in parts of so many.
+    /// The number of extents above which a content is put in place in parts, of this size.
     private let partCountMax: Int
-    /// How long what has not arrived is left alone, in nanoseconds.
+    /// How long contents that have not arrived are left alone, in nanoseconds.
     private let pause: Int64
 
-    /// Contents of a vault whose packs go where `deliver` brings them.
+    /// Creates the contents of a vault whose packs `deliver` uploads.
     package convenience init(_ deliver: @escaping Deliver) {
         self.init(partCountMax: 1 << 14, pause: 5_000_000_000, deliver)
     }
@@ -80,7 +81,7 @@ package final class RemoteContents: ContentPublishing {
     package func contents(
         of numbers: [Int64], in vault: Vault
     ) throws(FileSystemError) -> [Int64: Fact.Content] {
-        // What only this device can open is of no use to others.
+        // Extents that only this device can decrypt are useless to others.
         for number in numbers { try vault.sealAnew(number) }
         let sending = try vault.beginSending(beginning: deliver)
         var byteCount: Int64 = 0
@@ -88,7 +89,7 @@ package final class RemoteContents: ContentPublishing {
             do throws(FileSystemError) {
                 byteCount += try sending.add(number)
             } catch {
-                // Those wait, and do not keep others waiting; damage is in the problem log.
+                // These wait, and do not hold up others; damage is in the problem log.
                 switch error {
                 case .stale, .damaged, .notArrived, .fileTooLarge: continue
                 default: throw error
@@ -108,7 +109,7 @@ package final class RemoteContents: ContentPublishing {
 
     // MARK: Receiving
 
-    /// Extents of contents that are kept in memory until they are applied.
+    /// The maximum number of extents that are kept in memory until they are applied.
     private static let preparedCountMax = 1 << 19
 
     package func prepare(
@@ -127,20 +128,20 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    /// The extents of a value; nil if they cannot be had, or not yet.
+    /// The extents of a value; nil if they cannot be fetched, or not yet.
     private static func fetch(
         _ value: ContentValue, for number: Int64?, in vault: Vault
     ) throws(FileSystemError) -> FetchedContent? {
         do throws(FileSystemError) {
             return try vault.fetchExtents(of: value, for: number)
         } catch {
-            // Once more when the remote answers, or when what is missing has arrived.
+            // It is tried again when the remote answers, or when the missing data has arrived.
             _ = try settlement(after: error)
             return nil
         }
     }
 
-    /// How a content stands that could not be fetched.
+    /// The state of a content that could not be fetched.
     private static func settlement(after error: FileSystemError) throws(FileSystemError) -> Settlement {
         switch error {
         case .damaged(let place): .isDamaged(place: place)
@@ -158,7 +159,7 @@ package final class RemoteContents: ContentPublishing {
         }
         guard let fetched = known(new), let value = Self.value(old) else { return false }
         if case .tree(_, let count) = value.extents, count > Self.preparedCountMax { return false }
-        // Most pages of it are here, as rows of the file.
+        // Most of its pages are on this device, as rows of the file.
         guard let before = known(old) ?? (try? vault.fetchExtents(of: value, for: number)) else {
             return false
         }
@@ -187,20 +188,20 @@ package final class RemoteContents: ContentPublishing {
         }
         if isNewer {
             file.vault.problems.add(
-                "A file of \(content.size) bytes was written by a newer Coffer: update this one to read it.")
+                "A file of \(content.size) bytes was written by a newer Coffer: update Coffer to read it.")
         }
         let origin = Self.value(content)?.origin ?? file.id
         try file.vault.setContent(
             of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other, file.state)
     }
 
-    // MARK: Later
+    // MARK: Owed contents
 
     static func key(of item: ItemID) -> KeptRow.Key {
         KeptRow.Key(.owed, id: item.bytes)
     }
 
-    /// Whether there is a row that says that an item lacks its content.
+    /// Whether a row says that an item lacks its content.
     private func isOwed(_ item: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
         if let isOwed = owed.withLock({ $0?.items.contains(item) }) { return isOwed }
         var found = Owed()
@@ -220,7 +221,7 @@ package final class RemoteContents: ContentPublishing {
         return all.items.contains(item)
     }
 
-    /// Whether some content may be to be put in place.
+    /// Whether a content may be waiting to be put in place.
     package var mayOwe: Bool {
         owed.withLock { owed in owed.map { $0.items.count > $0.newer.count } ?? true }
     }
@@ -254,14 +255,14 @@ package final class RemoteContents: ContentPublishing {
                 }
                 switch try settle(row, in: vault) {
                 case .done: continue
-                // What has not arrived, or is damaged, keeps nothing else waiting.
+                // A content that has not arrived, or is damaged, does not hold up others.
                 case .hasNotArrived: if let item { left.insert(item, isNewer: false) }
                 case .isDamaged(let place):
                     try noteDamage(at: place, of: row, in: vault)
                     if let item { left.insert(item, isNewer: false) }
                     if let item { left.damaged[item] = look ?? .unseen }
                 case .remoteIsSilent:
-                    // Nobody else is to wait for it each time.
+                    // Later calls must not wait for the remote each time.
                     return owed.withLock { $0?.rest = Clock.monotonic + 6 * pause }
                 }
             }
@@ -273,13 +274,13 @@ package final class RemoteContents: ContentPublishing {
         owed.withLock { $0 = rest }
     }
 
-    /// What came of giving a file its content.
+    /// The result of putting a content in place.
     private enum Settlement {
         case done, hasNotArrived, remoteIsSilent
         case isDamaged(place: String)
     }
 
-    /// What there is to see of a content at the remote without fetching it; nil if the remote does not answer.
+    /// What is visible of a content on the remote without fetching it; nil if the remote does not answer.
     private static func look(at row: KeptRow, in vault: Vault) -> Look? {
         guard let value = unsafe try? ContentValue(row.value.span.bytes),
             case .tree(let root, _) = value.extents
@@ -294,7 +295,7 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    /// Tells of a content that is damaged.
+    /// Reports a damaged content.
     private func noteDamage(at place: String, of row: KeptRow, in vault: Vault) throws(FileSystemError) {
         guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item) else { return }
         vault.problems.add(
@@ -302,7 +303,7 @@ package final class RemoteContents: ContentPublishing {
         vault.remoteReads.arrivals.notePages(of: number, areDamaged: true)
     }
 
-    /// Gives one file its content.
+    /// Puts the content of one file in place.
     private func settle(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Settlement {
         guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item),
             let value = unsafe try? ContentValue(row.value.span.bytes)
@@ -310,7 +311,7 @@ package final class RemoteContents: ContentPublishing {
             try finish(row, nil, in: vault)
             return .done
         }
-        // What was written here in the place of all of it holds.
+        // If all of it was rewritten on this device, the local content wins.
         guard try vault.lacksContent(number) else {
             try finish(row, number, in: vault)
             return .done
@@ -338,7 +339,7 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    /// Forgets that a content is owed.
+    /// Records that a content is not owed any more.
     private func finish(_ row: KeptRow, _ number: Int64?, in vault: Vault) throws(FileSystemError) {
         try vault.changing { state throws(FileSystemError) in
             try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
@@ -348,7 +349,7 @@ package final class RemoteContents: ContentPublishing {
         vault.remoteReads.arrivals.notePages(of: number, areDamaged: false)
     }
 
-    /// The same in parts, so that a content with millions of extents takes no more memory than others.
+    /// Does the same in parts, so that a content with millions of extents takes no more memory than others.
     private func settle(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError) {
         var start: Int64 = 0
         _ = try vault.fetchExtents(of: value, countMax: partCountMax) { part, end throws(FileSystemError) in
@@ -371,7 +372,7 @@ package final class RemoteContents: ContentPublishing {
         unsafe try? ContentValue(content.bytes.span.bytes)
     }
 
-    /// Whether only a newer Coffer knows what a value says.
+    /// Whether only a newer Coffer can decode a value.
     static func isNewer(_ value: [UInt8]) -> Bool {
         do throws(FormatError) { _ = try unsafe ContentValue(value.span.bytes) } catch {
             if case .newerVersion = error { return true }
@@ -386,10 +387,10 @@ package final class RemoteContents: ContentPublishing {
 }
 
 extension FetchedContent {
-    /// Extents of a content that leads nowhere.
+    /// The number of extents in a content that cannot be read.
     private static let unreadableCountMax = 1024
 
-    /// What stands for a content of which nothing can be known: a read of it fails.
+    /// A placeholder for a content of which nothing can be known; reading it fails.
     static func unreadable(_ byteCount: UInt64, of origin: ItemID) -> FetchedContent {
         let total = Int64(ExtentLayout.byteCountMax)
         let size = min(Int64(clamping: byteCount), total * Int64(unreadableCountMax))
@@ -411,14 +412,14 @@ extension Vault {
 }
 
 extension PackID {
-    /// The pack of an extent of which nothing is known.
+    /// The pack of extents of which nothing is known.
     static var nowhere: PackID { PackID(low: 0, high: 0) }
 }
 
 extension ContentEntry {
-    /// An extent of which nothing is known: a read of it fails.
+    /// An extent of which nothing is known; reading it fails.
     ///
-    /// - Parameter end: Where the content ends; the extent may end before.
+    /// - Parameter end: The end of the content; the extent may end earlier.
     static func nowhere(from offset: Int64, upTo end: Int64) -> ContentEntry {
         let nowhere = SealedPlace(
             pack: .nowhere, position: UInt32(RemotePackHeader.byteCount), hash: .zero)

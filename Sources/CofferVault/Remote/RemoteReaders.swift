@@ -1,30 +1,31 @@
-/// Who reads contents in order that are on a remote, and how far ahead of each is fetched.
+/// The sequential readers of contents that are on a remote, and how far ahead of each to fetch.
 struct RemoteReaders {
-    /// Bytes that are fetched ahead when a reader goes on for the first time; twice as many each time after
-    /// that, up to `windowMax`.
+    /// How far to fetch ahead when a reader continues for the first time, in bytes.
+    ///
+    /// Doubled each time after that, up to `windowMax`.
     private static let windowMin: Int64 = 1 << 20
-    /// Bytes for one thread.
+    /// The number of bytes for one thread.
     static let partByteCount: Int64 = 4 << 20
-    /// How far from its last read a reader may go on: requests overtake each other.
+    /// How far from its last read a reader may continue, as requests overtake each other.
     private static let reach: Int64 = 1 << 20
     private static let readersMax = 8
 
     private struct Reader {
         let item: Int64
-        /// Where its furthest read ended.
+        /// The end of its furthest read.
         var next: Int64
-        /// Up to where was fetched ahead.
+        /// The end of the range that was fetched ahead.
         var fetched: Int64
         var window: Int64
     }
 
-    /// Bytes that are fetched ahead of a reader at most.
+    /// The maximum number of bytes that are fetched ahead of a reader.
     private(set) var windowMax = Self.windowMax(cacheLimit: nil)
 
-    /// The one that read last comes last.
+    /// The readers, least recently active first.
     private var readers: [Reader] = []
 
-    /// Takes heed of how much may be kept: what was fetched ahead must still be there when it is read.
+    /// Adapts to the cache limit: content that was fetched ahead must still be there when it is read.
     mutating func bound(by cacheLimit: Int64?) {
         windowMax = Self.windowMax(cacheLimit: cacheLimit)
     }
@@ -33,10 +34,10 @@ struct RemoteReaders {
         min(16 << 20, cacheLimit.map { $0 / 4 } ?? .max)
     }
 
-    /// Notes a read.
+    /// Records a read.
     ///
-    /// - Parameter isMissing: Whether some of it is on the remote only.
-    /// - Returns: What is to be fetched ahead now, in parts.
+    /// - Parameter isMissing: Whether some of it is only on the remote.
+    /// - Returns: The ranges to fetch ahead now, in parts.
     mutating func note(_ item: Int64, _ range: Range<Int64>, isMissing: Bool) -> [Range<Int64>] {
         guard
             let index = readers.firstIndex(where: {
@@ -52,7 +53,7 @@ struct RemoteReaders {
         defer { readers.append(reader) }
         let goesOn = range.upperBound > reader.next
         reader.next = max(reader.next, range.upperBound)
-        // Half of what is ahead is left for the time that the next part takes.
+        // Fetch more once half of the window is left, to cover the time that the next part takes.
         guard goesOn, reader.fetched - reader.next <= reader.window / 2 else { return [] }
         reader.window = min(max(Self.windowMin, reader.window * 2), windowMax)
         let start = max(reader.fetched, reader.next)

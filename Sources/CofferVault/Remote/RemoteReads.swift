@@ -2,21 +2,22 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Brings contents from a remote that are not on this device: for requests, and ahead of readers.
+/// Fetches contents that are only on a remote: for requests, and ahead of readers.
 ///
-/// What is under way is waited for by whoever needs it, so that it is fetched once. All waiting is done by
-/// threads of its own or by callers who said that they may wait; never under a lock.
+/// A request for an extent that is being fetched waits for that fetch, so that each extent is fetched once.
+/// Only this type's own threads wait, and callers that stated they may; never under a lock.
 final class RemoteReads: Sendable {
-    /// Sealed bytes that are fetched at a time, and bytes between extents that are fetched with them.
+    /// The number of sealed bytes per fetch, and the maximum gap between extents that is fetched with them.
     static let runByteCountMax = 4 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
     static let gapByteCountMax = 64 << 10
     private static let answererCount = 4, fetcherCount = 4
-    /// Requests that wait for packs to arrive: fewer than the kernel lets be under way, so that there is room for others.
+    /// The maximum number of requests that wait for packs to arrive: fewer than the kernel allows in flight,
+    /// to leave room for others.
     private static let waitingMax = 48
 
     /// An extent that is being fetched.
     final class Fetch {
-        /// Its sealed bytes; nil in place of them if it is to be looked up anew.
+        /// Its sealed bytes; contains nil if the extent must be looked up again.
         var result: Result<BufferPart?, FileSystemError>?
     }
 
@@ -25,14 +26,14 @@ final class RemoteReads: Sendable {
         let range: Range<Int64>
         let request: any ReadRequest
         let begin = Clock.monotonic
-        /// When it is tried again; 0 for one that was not tried yet.
+        /// When to try it again; 0 if it has not been tried yet.
         var notBefore: Int64 = 0
     }
 
     private struct Shared {
         var source: (any ContentSource)?
         var held = HeldExtents()
-        /// By the numbers of extents on the remote; until they are stored here.
+        /// By the numbers of extents on the remote; until they are stored on this device.
         var underWay: [Int64: Fetch] = [:]
         var requests: [Request] = []
         var ahead: [(item: Int64, range: Range<Int64>)] = []
@@ -40,24 +41,24 @@ final class RemoteReads: Sendable {
         var isStopped = false
     }
 
-    /// What a `Fetch` has, too, is touched under this lock only.
+    /// Also protects the contents of a `Fetch`.
     private let shared = Condition(Shared())
-    /// What could not be read for now, and what is waited for.
+    /// The contents that could not be read for now, and those that reads wait for.
     let arrivals = Arrivals()
     private let answerers = Workers("coffer-remote", max: answererCount)
     private let fetchers = Workers("coffer-ahead", max: fetcherCount)
 
-    /// Sets where contents come from; nil for nowhere.
+    /// Sets the source of contents; nil for none.
     func attach(_ source: (any ContentSource)?) {
         shared.withLock { $0.source = source }
     }
 
-    /// Bounds what is fetched ahead, where content is kept up to a limit only; nil for none.
+    /// Limits how far to fetch ahead where there is a cache limit; nil for none.
     func bound(by cacheLimit: Int64?) {
         shared.withLock { $0.readers.bound(by: cacheLimit) }
     }
 
-    /// Answers what waits, and ends the threads.
+    /// Answers waiting requests, and ends the threads.
     func stop() {
         arrivals.stop()
         shared.update { shared in
@@ -71,10 +72,10 @@ final class RemoteReads: Sendable {
 
     // MARK: Requests
 
-    /// Has a request answered by a thread that may wait.
+    /// Has a thread that may wait answer a request.
     func answer(_ item: Int64, _ range: Range<Int64>, _ request: any ReadRequest, in vault: Vault) {
         shared.update { $0.requests.append(Request(item: item, range: range, request: request)) }
-        // Without a thread nobody else would answer it.
+        // Without a thread, nothing else would answer it.
         if !answerers.call({ self.answerNext(in: vault) }, leaving: {}) {
             while answerNext(in: vault) {}
         }
@@ -84,21 +85,21 @@ final class RemoteReads: Sendable {
         guard let next = nextRequest() else { return false }
         let (range, buffer) = (next.range, AlignedBuffer(count: next.range.count))
         do throws(FileSystemError) {
-            // One that waits, and that nobody wants any more.
+            // It has waited, and is no longer wanted.
             if next.notBefore > 0, next.request.isInterrupted { throw .stale }
             let count = try vault.read(next.item, at: range.lowerBound, count: range.count, into: buffer)
             if next.notBefore > 0 { arrivals.noteArrival() }
             arrivals.forget(next.item, range, in: vault)
             next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
         } catch {
-            // If it waits, the thread is there for others meanwhile.
+            // While it waits, the thread serves other requests.
             let waits = arrivals.isWaiting(next.item, since: next.begin, after: error) && putBack(next)
             if !waits { next.request.fail(error) }
         }
         return true
     }
 
-    /// Has a request tried again after a pause; false if too many wait already.
+    /// Queues a request to be tried again after a pause; false if too many are waiting.
     private func putBack(_ request: Request) -> Bool {
         var request = request
         request.notBefore = Clock.monotonic + Arrivals.pause
@@ -112,7 +113,8 @@ final class RemoteReads: Sendable {
         }
     }
 
-    /// The next request, once there is one to try, new ones first; nil if there is none at all.
+    /// The next request to try, new ones first; waits until one is due, and returns nil if there is none at
+    /// all.
     private func nextRequest() -> Request? {
         while true {
             let now = Clock.monotonic
@@ -133,7 +135,7 @@ final class RemoteReads: Sendable {
         }
     }
 
-    /// How many bytes of a remote pack are at the remote now.
+    /// The current size of a remote pack on the remote, in bytes.
     func byteCount(of pack: PackID) throws(FileSystemError) -> Int {
         guard let source = shared.withLock({ $0.source }) else {
             throw .unreachable(reason: "the vault has no remote")
@@ -147,8 +149,9 @@ final class RemoteReads: Sendable {
         }
     }
 
-    /// How many bytes of remote packs are at the remote now, 0 of one that is not there; without those that it does not
-    /// tell.
+    /// The current sizes of remote packs on the remote, in bytes; 0 for a pack that is not there.
+    ///
+    /// Does not contain packs whose sizes the remote does not return.
     func byteCounts(of packs: [PackID]) -> [PackID: Int] {
         guard let source = shared.withLock({ $0.source }) else { return [:] }
         return source.byteCounts(of: packs).compactMapValues { answer in
@@ -162,7 +165,7 @@ final class RemoteReads: Sendable {
 
     // MARK: Fetching
 
-    /// Bytes of a remote pack, as many as asked for; not checked otherwise.
+    /// Fetches a range of a remote pack; checks only the number of bytes.
     func fetch(_ pack: PackID, _ range: Range<Int>) throws(FileSystemError) -> BufferPart {
         guard let source = shared.withLock({ $0.source }) else {
             throw .unreachable(reason: "the vault has no remote")
@@ -181,10 +184,11 @@ final class RemoteReads: Sendable {
         }
     }
 
-    /// The sealed bytes of extents on the remote, by their numbers there; they are on this device soon, if there is
-    /// room.
+    /// Fetches the sealed bytes of extents, by their numbers on the remote; they are stored on this device
+    /// soon, if there is room.
     ///
-    /// - Returns: Those that had not come meanwhile, which are to be looked up anew.
+    /// - Returns: The extents that had not been fetched in the meantime; the caller must look up the others
+    ///   again.
     func bring(
         _ extents: [SealedExtent], in vault: Vault
     ) throws(FileSystemError) -> [Int64: BufferPart] {
@@ -205,13 +209,13 @@ final class RemoteReads: Sendable {
         return result
     }
 
-    /// The sealed bytes of an extent that came from the remote lately.
+    /// The sealed bytes of a recently fetched extent.
     func held(_ row: ExtentRow) -> BufferPart? { shared.withLock { $0.held[row] } }
 
-    /// Lets go of an extent that is given up: if it is read again, it is to be stored again.
+    /// Drops an extent that is evicted: if it is read again, it must be stored again.
     func forget(_ row: ExtentRow) { shared.withLock { $0.held.remove(row) } }
 
-    /// Returns once all that was fetched before is stored.
+    /// Waits until everything fetched so far is stored.
     func waitUntilStored() {
         let running = shared.withLock { Array($0.underWay.values) }
         _ = shared.wait { shared in
@@ -266,7 +270,7 @@ final class RemoteReads: Sendable {
     private func bring(run: [SealedExtent], in vault: Vault) throws(FileSystemError) {
         var failure: FileSystemError?
         do throws(FileSystemError) {
-            // What came after it was looked up need not come again.
+            // Extents that were fetched since they were looked up need not be fetched again.
             var wanted: [SealedExtent] = []
             for extent in run {
                 if try vault.isMissing(extent.row) {
@@ -295,14 +299,14 @@ final class RemoteReads: Sendable {
                 settle(extent, .success(sealed))
                 fetched.append((extent, sealed))
             }
-            // Who waits for them need not wait for this disk.
+            // Requests that wait for them need not wait for this disk.
             callFetchers(1, for: vault)
             for (extent, sealed) in fetched {
                 vault.keep(sealed, extent.row)
                 shared.update { $0.underWay[extent.row.remote] = nil }
             }
         } catch {
-            // One that leads nowhere must not take its neighbours along.
+            // A failing extent must not make its neighbours fail.
             if run.count > 1, error.isOfOneExtent {
                 for extent in run {
                     do throws(FileSystemError) {
@@ -319,7 +323,7 @@ final class RemoteReads: Sendable {
         if let failure { throw failure }
     }
 
-    /// Tells those who wait what became of an extent.
+    /// Reports the result of an extent to the threads that wait for it.
     private func settle(_ extent: SealedExtent, _ result: Result<BufferPart?, FileSystemError>) {
         shared.update { shared in
             guard let fetch = shared.underWay[extent.row.remote], fetch.result == nil else { return }
@@ -334,9 +338,9 @@ final class RemoteReads: Sendable {
 
     // MARK: Ahead of readers
 
-    /// Notes a read, and has fetched what its reader will want next.
+    /// Records a read, and starts fetching what its reader will need next.
     ///
-    /// - Parameter isMissing: Whether some of it is on the remote only.
+    /// - Parameter isMissing: Whether some of it is only on the remote.
     func note(_ item: Int64, _ range: Range<Int64>, isMissing: Bool, in vault: Vault) {
         let calls = shared.withLock { shared in
             if shared.source == nil || shared.isStopped { return 0 }
@@ -347,14 +351,14 @@ final class RemoteReads: Sendable {
         callFetchers(calls, for: vault)
     }
 
-    /// Has threads fetch what is to be fetched; when nothing was for some seconds, nothing is held any more.
+    /// Makes threads fetch what is due; after some seconds without fetches, they free the extents in memory.
     private func callFetchers(_ count: Int, for vault: Vault) {
         for _ in 0..<count {
             fetchers.call({ self.fetchNext(in: vault) }, leaving: { self.letGo() })
         }
     }
 
-    /// Lets go of all that is held in memory: it is read from this disk, or fetched again.
+    /// Drops all extents in memory; later reads take them from this disk, or fetch them again.
     func letGo() {
         let held = shared.withLock { shared in
             defer { shared.held = HeldExtents() }
@@ -368,7 +372,7 @@ final class RemoteReads: Sendable {
             shared.ahead.isEmpty ? nil : shared.ahead.removeFirst()
         }
         guard let next else { return false }
-        // Who needs it will hear what was wrong with it.
+        // A request for it will report the error.
         guard let extents = try? vault.missingExtents(of: next.item, next.range) else { return true }
         for run in Self.runs(of: claim(extents).mine) { try? bring(run: run, in: vault) }
         return true
@@ -376,7 +380,7 @@ final class RemoteReads: Sendable {
 }
 
 extension FileSystemError {
-    /// Whether what lies beside an extent may be fine.
+    /// Whether neighbouring extents may be readable.
     fileprivate var isOfOneExtent: Bool {
         switch self {
         case .damaged, .notArrived: true

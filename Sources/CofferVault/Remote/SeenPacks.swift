@@ -1,14 +1,15 @@
 internal import CofferFormat
 internal import CofferStore
 
-/// Which extents stand at the remote now, as far as a look at the sizes of packs tells.
+/// Which extents are on the remote now, judging by the sizes of packs.
 ///
-/// A storage loses things. What is here may be the last copy: it is given up only if the remote was seen to have it.
+/// Storage loses data, and a local copy may be the last one. It is evicted only if the remote was seen to
+/// have another.
 struct SeenPacks {
     private let vault: Vault
-    /// Bytes of packs at the remote; 0 of those that are not there.
+    /// The sizes of packs on the remote; 0 for packs that are not there.
     private var byteCounts: [PackID: Int] = [:]
-    /// Bytes of contents that are here, and not at the remote, by packs.
+    /// The number of content bytes, by pack, that are on this device and not on the remote.
     private var lost: [PackID: Int64] = [:]
     /// Whether the remote did not answer.
     private(set) var isSilent = false
@@ -17,10 +18,10 @@ struct SeenPacks {
         self.vault = vault
     }
 
-    /// Whether the remote has the extent of a range whole.
+    /// Whether the remote has the whole extent of a range.
     mutating func has(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         let place = try vault.reading { state throws(FileSystemError) -> SealedPlace? in
-            // Meanwhile it may have been written over.
+            // It may have been overwritten in the meantime.
             let rows = try self.vault.rows(ofExtent: row, state)
             guard rows.contains(where: { $0.remote == row.remote }) else { return nil }
             return try storing { () throws(StoreError) in try state.index.remoteExtent(row.remote).place }
@@ -32,7 +33,7 @@ struct SeenPacks {
         return false
     }
 
-    /// Nil if the remote does not answer.
+    /// The size of a pack on the remote; nil if the remote does not answer.
     private mutating func byteCount(of pack: PackID) throws(FileSystemError) -> Int? {
         if let known = byteCounts[pack] { return known }
         if isSilent { return nil }
@@ -48,12 +49,12 @@ struct SeenPacks {
         return byteCounts[pack]
     }
 
-    /// How many packs are asked for in one go.
+    /// The number of packs that are asked for together.
     private static let batchCount = 64
 
     /// Asks for the sizes of packs that will be needed, several at a time.
     ///
-    /// What the remote does not answer now is asked for when it is needed.
+    /// Sizes that the remote does not return now are asked for when they are needed.
     mutating func prepare(_ packs: [PackID]) {
         var rest = packs.filter { $0 != .nowhere && byteCounts[$0] == nil }[...]
         while !rest.isEmpty {
@@ -65,13 +66,13 @@ struct SeenPacks {
         }
     }
 
-    /// Tells of packs that the remote has lost, and of those that it has again.
+    /// Reports packs that the remote has lost, and withdraws reports of those that it has again.
     func tell() {
         for pack in byteCounts.keys {
             if let byteCount = lost[pack] {
                 vault.problems.add(
-                    "Remote pack \(pack) is not at the remote, or cut short: \(byteCount) bytes of contents that "
-                        + "it had are on this device, and are not given up.",
+                    "Remote pack \(pack) is not at the remote, or cut short: \(byteCount) bytes of its "
+                        + "contents are on this device, and are not evicted.",
                     about: .remotePack(pack))
             } else {
                 vault.problems.remove(about: .remotePack(pack))
@@ -86,12 +87,12 @@ struct SeenPacks {
         case unknown
     }
 
-    /// Whether all of a range is here or at the remote.
+    /// Whether every byte of a range is on this device or on the remote.
     mutating func readability(of number: Int64, _ range: Range<Int64>) -> Readability {
-        // A file that is not there any more needs nothing.
+        // A removed file needs nothing.
         for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
             guard let place = extent.remotePlace else { continue }
-            // Its pages come first.
+            // The pages of the content must arrive first.
             if place.pack == .nowhere { return .no }
             guard let byteCount = try? byteCount(of: place.pack) else { return .unknown }
             if Int(place.position) + extent.sealedByteCount > byteCount { return .no }
@@ -99,8 +100,10 @@ struct SeenPacks {
         return .yes
     }
 
-    /// The sizes of the packs that have those parts of a file's ranges which are not here, 0 for what has no known pack;
-    /// nil if the remote does not answer.
+    /// The sizes of the packs with those parts of a file's ranges that are not on this device; 0 for unknown
+    /// packs.
+    ///
+    /// Nil if the remote does not answer.
     mutating func sizes(of number: Int64, _ ranges: [Range<Int64>]) -> [PackID: Int]? {
         var sizes: [PackID: Int] = [:]
         for range in ranges {
@@ -117,7 +120,8 @@ struct SeenPacks {
         return sizes
     }
 
-    /// Whether what says where the content of a file is cannot be had: not if it is there, and is just not taken in yet.
+    /// Whether the description of a file's content cannot be fetched; false if it is on the remote and not
+    /// yet applied.
     private mutating func isOwedForGood(_ number: Int64) -> Bool {
         switch vault.owedContent(of: number) {
         case .isNewer: return false
@@ -131,7 +135,8 @@ struct SeenPacks {
         return Int(page.position) >= byteCount
     }
 
-    /// Whether a range that is not on this device is not at the remote either; false if the remote does not answer.
+    /// Whether part of a range is neither on this device nor on the remote; false if the remote does not
+    /// answer.
     mutating func isLost(_ range: Range<Int64>, of number: Int64) -> Bool {
         for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
             guard let place = extent.remotePlace, let byteCount = try? byteCount(of: place.pack) else {

@@ -1,31 +1,31 @@
 internal import CofferStore
 internal import CofferSystem
 
-// Giving up the contents of some files, as somebody says, whatever the cache limit.
+// Eviction of the contents of given files, whatever the cache limit.
 extension Vault {
-    /// Why content stays on this device that was to be given up.
+    /// Why content that was to be evicted stays on this device.
     package enum EvictionObstacle: String, Sendable, Codable, CaseIterable {
-        /// It is not at the remote, or a change of its file is not.
+        /// It is not on the remote, or a change of its file is not.
         case unsent
-        /// It was sent, and is not known to be at the remote any more.
+        /// It was sent, but the remote was not seen to have it now.
         case notSeen = "not-seen"
-        /// It is pinned, or in a directory that is.
+        /// It is pinned, or in a pinned directory.
         case pinned
     }
 
-    /// What came of giving up contents.
+    /// The result of evicting the contents of given files.
     package struct Evicted: Sendable, Equatable {
-        /// Bytes that are on the remote only from now on.
+        /// The number of bytes that are only on the remote from now on.
         package var byteCount: Int64 = 0
-        /// Bytes that are still here, by the reason.
+        /// The number of bytes that are still on this device, by reason.
         package var kept: [EvictionObstacle: Int64] = [:]
     }
 
-    /// Gives up what is on this device of files, as far as it is on the remote, too.
+    /// Evicts the contents of files, as far as they are also on the remote.
     ///
-    /// Takes the lock for moments only. What was given up frees the disk before this returns.
+    /// Takes the lock only briefly. The disk space is free when this returns.
     ///
-    /// - Parameter progress: Told how many files are done.
+    /// - Parameter progress: Called with the number of files done.
     package func evict(
         _ files: some Sequence<Int64>, _ progress: (Int) -> Void = { _ in }
     ) throws(FileSystemError) -> Evicted {
@@ -57,7 +57,8 @@ extension Vault {
         }
     }
 
-    /// Bytes of a file that are on this device, by whether they were sent; and whether a change of it was not.
+    /// The number of a file's bytes on this device, by whether they were sent; and whether the file has an
+    /// unsent change.
     private func left(
         of file: Int64
     ) throws(FileSystemError) -> (bytes: [Bool: Int64], isUnsent: Bool) {

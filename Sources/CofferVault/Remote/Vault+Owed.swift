@@ -1,21 +1,22 @@
 internal import CofferFormat
 internal import CofferStore
 
-// Contents of which nothing is known yet: what says where they are at the remote has not arrived, or is damaged.
+// Contents of which nothing is known yet, because their description has not arrived at the remote, or is
+// damaged.
 extension Vault {
     /// Why a file lacks its content.
     enum OwedContent {
         case mayArrive, isDamaged, isNewer
     }
 
-    /// Why a file lacks its content; nil if it lacks none, or if it is not to be had any more.
+    /// Why a file lacks its content; nil if it does not lack it, or if the content is lost for good.
     func owedContent(of number: Int64) -> OwedContent? {
         guard let value = owedValue(of: number) else { return nil }
         if RemoteContents.isNewer(value) { return .isNewer }
         return remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
     }
 
-    /// Where the first page of an owed content is; nil if there is none.
+    /// The place of the first page of an owed content; nil if there is none.
     func owedPage(of number: Int64) -> PageReference? {
         guard let bytes = owedValue(of: number), let value = unsafe try? ContentValue(bytes.span.bytes),
             case .tree(let root, _) = value.extents
@@ -23,7 +24,7 @@ extension Vault {
         return root.reference
     }
 
-    /// The value that says where an owed content is.
+    /// The value that describes an owed content.
     private func owedValue(of number: Int64) -> [UInt8]? {
         try? reading { state throws(FileSystemError) -> [UInt8]? in
             let key = RemoteContents.key(of: try state.peek(number).id)
@@ -31,7 +32,7 @@ extension Vault {
         }
     }
 
-    /// Whether a file whose content is owed still needs it: not if all of it was written anew on this device.
+    /// Whether a file whose content is owed still needs it; false if all of it was rewritten on this device.
     func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
             if try state.peek(number).unsent.isDisjoint(with: .content) { return true }
@@ -39,7 +40,7 @@ extension Vault {
         }
     }
 
-    /// Ranges of a file of which nothing is known.
+    /// The ranges of a file of which nothing is known.
     private func gaps(
         in number: Int64, _ range: Range<Int64>, _ state: VaultState
     ) throws(FileSystemError) -> [Range<Int64>] {
@@ -54,13 +55,13 @@ extension Vault {
         }
     }
 
-    /// Puts a content that came late where nothing was known, and leaves what was written meanwhile.
+    /// Fills the unknown ranges with a content that arrived late, and keeps what was written in the meantime.
     ///
-    /// - Parameter range: Of which all entries are given.
+    /// - Parameter range: The range whose entries are all given.
     func fillGaps(
         in range: Range<Int64>, of item: CachedItem, with content: FetchedContent, _ state: VaultState
     ) throws(FileSystemError) {
-        // What is sealed for another item cannot stand beside what is sealed for this one.
+        // Extents that are sealed for another item cannot be mixed with those of this one.
         guard item.row.origin == content.value.origin else { return }
         let number = item.row.number
         var numbers: [SealedPlace: Int64] = [:]
@@ -87,7 +88,7 @@ extension Vault {
 }
 
 extension ContentEntry {
-    /// The same extent, as far as it lies in a range.
+    /// The part of the extent that lies in a range.
     fileprivate func clamped(to range: Range<Int64>) -> ContentEntry {
         let part = (offset..<offset + length).clamped(to: range)
         return ContentEntry(

@@ -4,19 +4,19 @@ internal import CofferSystem
 
 // Contents that are not on this device.
 extension Vault {
-    /// Sets where contents are fetched from that are not on this device; nil for nowhere.
+    /// Sets the source of contents that are not on this device; nil for none.
     package func attach(_ source: (any ContentSource)?) {
         remoteReads.attach(source)
     }
 
-    /// Whether a range of an item is still on the remote only.
+    /// Whether a range of an item is still only on the remote.
     func isMissing(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
             try self.rows(ofExtent: row, state).contains { $0.place == .remote && $0.remote == row.remote }
         }
     }
 
-    /// Extents of a range of a file that are on the remote only.
+    /// The extents of a file's range that are only on the remote.
     func missingExtents(
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [SealedExtent] {
@@ -34,7 +34,7 @@ extension Vault {
         }
     }
 
-    /// Parts of a range of a file that are on the remote only, in order.
+    /// The parts of a file's range that are only on the remote, in order.
     func missingRanges(
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [Range<Int64>] {
@@ -45,9 +45,10 @@ extension Vault {
         }
     }
 
-    /// Stores the sealed bytes of an extent that was on the remote only, as far as its item refers to it.
+    /// Stores the fetched bytes of an extent that was only on the remote, as far as its item still refers to
+    /// it.
     ///
-    /// Without room for it, or in a vault that can only be read, it stays where it is.
+    /// If there is no room, or if the vault is read-only, the extent stays only on the remote.
     func keep(_ sealed: BufferPart, _ row: ExtentRow) {
         do throws(FileSystemError) {
             try store(row, inPlaceOf: .remote) { target in sealed.withBytes { target.copy($0, to: 0) } }
@@ -56,13 +57,13 @@ extension Vault {
             switch error {
             case .noSpace, .readOnly, .stale: return
             default:
-                problems.add("\(path(of: row.item)): what was fetched could not be stored: \(error.summary)")
+                problems.add("\(path(of: row.item)): fetched contents could not be stored: \(error.summary)")
             }
         }
     }
 
-    /// Gives the sealed bytes of an extent a new place in a pack, and has the item's ranges refer to it that
-    /// refer to an old place.
+    /// Puts the sealed bytes of an extent into a pack, and makes the item's ranges that refer to an old place
+    /// refer to the new one.
     ///
     /// - Parameter fill: Puts the bytes at the beginning of a buffer.
     func store(
@@ -79,7 +80,7 @@ extension Vault {
             fill(target)
         } use: { new, state throws(FileSystemError) in
             guard case .pack(let pack, let position) = new else { return }
-            // What was fetched ahead is not the first to be given up.
+            // Extents that were fetched ahead must not be the first to be evicted.
             state.packs.noteUse(of: pack)
             let old = try rows(state)
             let live = old.reduce(0) { $0 + $1.length }
@@ -96,7 +97,7 @@ extension Vault {
         }
     }
 
-    /// Moves an extent that is on the remote, too, to another pack, sealed as it is.
+    /// Moves an extent that is also on the remote to another pack, without sealing it again.
     func move(_ row: ExtentRow) throws(FileSystemError) {
         guard case .pack(let pack, let position) = row.place else { return }
         do throws(FileSystemError) {
@@ -114,7 +115,7 @@ extension Vault {
                 }
             }
             let place = try reading { state throws(FileSystemError) -> SealedPlace? in
-                // Meanwhile it may have been written over, and forgotten.
+                // It may have been overwritten and forgotten in the meantime.
                 guard
                     try self.rows(ofExtent: row, state).contains(where: {
                         $0.place == row.place && $0.remote == row.remote
@@ -128,7 +129,7 @@ extension Vault {
             else { return }
             try store(row, inPlaceOf: row.place) { unsafe $0.copy(sealed.span.bytes, to: 0) }
         } catch {
-            // What is damaged or has changed is left as it is.
+            // A damaged or changed extent stays as it is.
             guard case .noSpace = error else { return }
             throw error
         }
