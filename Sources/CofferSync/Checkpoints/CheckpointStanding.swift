@@ -1,25 +1,25 @@
 internal import CofferFormat
 
-/// A checkpoint that counts, and who has applied the commit that announces it.
+/// A checkpoint that counts, and the logs that have applied the commit announcing it.
 ///
-/// Kept on this device only: checkpoint (24), hash (32), announcing commit (8), link (8), flags (1: what it covers was
-/// deleted; 2: facts behind it were applied), what it covers (a number of logs, 2, then each with its sequence, 24),
-/// who has acknowledged (a number of logs, 2, then each, 16).
+/// Stored on this device only: checkpoint (24), hash (32), announcing commit (8), link (8), flags (1: the
+/// commits that it covers were deleted; 2: later facts were applied), covered commits (number of logs, 2;
+/// then each with its sequence, 24), logs that have acknowledged it (number, 2; then each, 16).
 struct CheckpointStanding: Equatable, Sendable {
     /// Log and sequence of the checkpoint.
     let dot: Dot
     let hash: CheckpointHash
-    /// The commit of the same log that announces it.
+    /// The sequence of the commit in the same log that announces it.
     let announcement: UInt64
     /// The number of the last link of the member chain that its author knew.
     let members: UInt64
-    /// Which commits it covers.
+    /// The commits that it covers.
     let covered: VersionVector
-    /// Logs with a commit whose author has applied the announcement.
+    /// The logs with a commit whose author had applied the announcement.
     var acknowledged: Set<LogID> = []
-    /// Whether this device has deleted what it covers.
+    /// Whether this device has deleted the commits that it covers.
     var isCleared = false
-    /// Whether facts behind it were applied: else another one would say the same.
+    /// Whether later facts were applied; without any, another checkpoint would say the same.
     var hasChanges = false
 
     init(
@@ -32,7 +32,7 @@ struct CheckpointStanding: Equatable, Sendable {
         self.members = members
     }
 
-    /// Notes that a log's author has applied the announcement; of no more logs than a vault has.
+    /// Records that a log's author has applied the announcement, for at most as many logs as a vault has.
     mutating func acknowledge(_ log: LogID) {
         if acknowledged.count < TrustLimits.logCountMax { acknowledged.insert(log) }
     }
@@ -40,7 +40,7 @@ struct CheckpointStanding: Equatable, Sendable {
     /// Whether a commit may be gone because of it.
     func covers(_ dot: Dot) -> Bool { covered.contains(dot) }
 
-    /// Whether it covers all that another one does.
+    /// Whether it covers everything that another one does.
     func covers(_ other: CheckpointStanding) -> Bool { covered.firstMissing(of: other.covered) == nil }
 
     init(_ bytes: [UInt8]) throws(FormatError) {
@@ -93,9 +93,9 @@ struct CheckpointStanding: Equatable, Sendable {
     }
 }
 
-/// A checkpoint by somebody who is no admin, as long as nobody else has confirmed it.
+/// A checkpoint whose author is not an admin, and that no other author has confirmed yet.
 ///
-/// Kept on this device only: author (32), then the checkpoint (`CheckpointStanding`).
+/// Stored on this device only: author (32), then the checkpoint (`CheckpointStanding`).
 struct UnconfirmedCheckpoint: Equatable, Sendable {
     var standing: CheckpointStanding
     let author: IdentityID
@@ -120,7 +120,7 @@ struct UnconfirmedCheckpoint: Equatable, Sendable {
         return writer.finish()
     }
 
-    /// By what it is kept.
+    /// The key under which it is stored.
     var key: KeptRow.Key {
         KeptRow.Key(.checkpoint, id: standing.dot.log.bytes, number: standing.dot.sequence)
     }

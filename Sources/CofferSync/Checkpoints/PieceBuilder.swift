@@ -1,11 +1,11 @@
 internal import CofferFacts
 internal import CofferFormat
 
-/// Cuts the facts of a vault into pieces: the same for everybody who has the same facts.
+/// Cuts the facts of a vault into pieces, which depend on nothing but the facts.
 struct PieceBuilder {
-    /// A piece is cut when it has so many bytes of groups.
+    /// The bytes of groups at which a piece is complete.
     static let pieceByteCount = 2 << 20
-    /// A group is ended when it has about so many bytes.
+    /// The approximate bytes at which a group is complete.
     private static let groupByteCount = 256 << 10
 
     private var stamp: Stamp?
@@ -13,9 +13,9 @@ struct PieceBuilder {
     private var factByteCount = 0
     private var groups: [UInt8] = []
 
-    /// Takes the values of the next register.
+    /// Adds the values of the next register.
     ///
-    /// - Returns: The groups of a piece, if one is full.
+    /// - Returns: The groups of a piece, if one is complete.
     mutating func add(_ values: RegisterValues) -> [UInt8]? {
         for value in values.values {
             if value.stamp != stamp || factByteCount >= Self.groupByteCount { endGroup() }
@@ -26,7 +26,7 @@ struct PieceBuilder {
         return groups.count >= Self.pieceByteCount ? takeGroups() : nil
     }
 
-    /// The groups of the last piece.
+    /// Returns the groups of the last piece.
     mutating func finish() -> [UInt8] {
         endGroup()
         return takeGroups()

@@ -2,17 +2,20 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// What checkpoints cover, deleted.
+// Deletes what checkpoints cover.
 extension SyncEngine {
-    /// How long a log may be silent before nobody waits for it, in milliseconds of the newest clock: 90 days.
+    /// The silence after which checkpoints no longer wait for a log, in milliseconds by the newest clock: 90
+    /// days.
     private static let silenceMax: UInt64 = 90 * 86_400_000
 
-    /// Deletes what this device's checkpoint covers, once every active log has applied the commit that says so.
+    /// Deletes the commits that this device's checkpoint covers, once every active log has applied the
+    /// announcement.
     func clearCovered() async throws(SyncError) {
         guard let checkpoint = standing, checkpoint.dot.log == setup.log, !checkpoint.isCleared else {
             return
         }
-        // One clock that is ahead, this device's or another's, does not make the others silent.
+        // A single clock that is ahead, this device's or another's, must not make the other logs appear
+        // silent.
         let newest = min(setup.milliseconds(), (logs.values.map(\.clock).max() ?? 0) >> 16)
         for (log, summary) in logs where log != setup.log && !isLeft(log) {
             let last = summary.clock >> 16
@@ -29,16 +32,16 @@ extension SyncEngine {
         try await saveCheckpoints()
     }
 
-    /// Deletes commits up to a number.
+    /// Deletes commits up to and including a number.
     private func delete(below last: UInt64, in prefix: RemotePrefix) async throws(SyncError) {
-        // Names are in the order of numbers; behind the last one that goes, none is of interest.
+        // Names are in the order of numbers, so no name after the last wanted one matters.
         let names = try await names(prefix) { RemoteLayout.sequence(of: $0) ?? .max <= last }
         for name in names {
             try await reaching { () async throws(RemoteError) in try await remote.delete(name) }
         }
     }
 
-    /// Deletes older checkpoints: those whose announcement the present one covers, with their pieces.
+    /// Deletes older checkpoints with their pieces: those whose announcement the given one covers.
     private func deleteCheckpoints(coveredBy checkpoint: CheckpointStanding) async throws(SyncError) {
         let names = try await names(layout.checkpoints) { name in
             guard let dot = checkpointDot(name), dot != checkpoint.dot else { return false }
@@ -49,7 +52,7 @@ extension SyncEngine {
         }
     }
 
-    /// Names of some objects below a prefix, 100,000 at most.
+    /// The wanted names below a prefix, at most 100,000.
     private func names(
         _ prefix: RemotePrefix, where isWanted: (RemoteName) -> Bool
     ) async throws(SyncError) -> [RemoteName] {

@@ -2,7 +2,7 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Which checkpoint to begin with.
+// Finds the checkpoint that a device begins with.
 extension SyncEngine {
     /// A checkpoint that was verified.
     struct VerifiedCheckpoint: Sendable {
@@ -15,18 +15,18 @@ extension SyncEngine {
         let body: CheckpointBody
     }
 
-    /// The most commits behind a checkpoint that are looked at for what they say of it.
+    /// The most commits after a checkpoint that are searched for a confirmation.
     private static let noticeDistance: UInt64 = 64
-    /// The most checkpoints of a log that are looked at.
+    /// The most checkpoints of a log that are examined.
     private static let checkpointCountMax = 8
-    /// The most logs with checkpoints that are looked at.
+    /// The most logs with checkpoints that are examined.
     private static let logCountMax = 4096
 
-    /// The checkpoint that counts and is the newest by its clock.
+    /// The newest checkpoint, by its clock, that counts.
     func newestCheckpoint() async throws(SyncError) -> VerifiedCheckpoint? {
         var best: VerifiedCheckpoint?
         for (log, sequences) in try await listedCheckpoints().sorted(by: { $0.key < $1.key }) {
-            // One that was begun and never announced may stand behind one that counts.
+            // A later one may have been begun and never announced.
             for sequence in sequences.sorted(by: >).prefix(Self.checkpointCountMax) {
                 guard let found = try await checkpointRecord(Dot(log: log, sequence: sequence)),
                     found.body.clock >= best?.body.clock ?? 0
@@ -48,7 +48,7 @@ extension SyncEngine {
             for dot in names.compactMap(checkpointDot) {
                 guard listed[dot.log] != nil || listed.count < Self.logCountMax else { continue }
                 listed[dot.log, default: []].insert(dot.sequence)
-                // Only the last ones are looked at.
+                // Only the last ones are examined.
                 if listed[dot.log]?.count ?? 0 > 2 * Self.checkpointCountMax {
                     listed[dot.log] = Set(
                         listed[dot.log, default: []].sorted().suffix(Self.checkpointCountMax))
@@ -59,7 +59,7 @@ extension SyncEngine {
         return listed
     }
 
-    /// Fetches and verifies the record of a checkpoint; whether it counts is not asked here.
+    /// Fetches and verifies the record of a checkpoint, without checking whether it counts.
     func checkpointRecord(_ dot: Dot) async throws(SyncError) -> VerifiedCheckpoint? {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(
@@ -86,7 +86,7 @@ extension SyncEngine {
         for log in checkpoint.body.logs {
             for point in [log.head, log.lastWrite] {
                 guard let point else { continue }
-                // It may cover what was written on a lost side of a fork.
+                // It may cover commits from the lost side of a fork.
                 guard chain.has(point.members) else { return .coversWithdrawn(log.log) }
                 let claim = CommitClaim(
                     author: log.author, log: log.log, sequence: point.sequence, hash: point.hash,
@@ -112,7 +112,7 @@ extension SyncEngine {
         return try? verifier().authentic(bytes, at: dot)
     }
 
-    /// Whether somebody else has said that it is right.
+    /// Whether another author has confirmed it.
     private func isConfirmed(_ checkpoint: VerifiedCheckpoint) async throws(SyncError) -> Bool {
         let notice = CommitNotice.confirmation(checkpoint.dot, checkpoint.hash)
         for (log, last) in try await look() where log != checkpoint.dot.log {

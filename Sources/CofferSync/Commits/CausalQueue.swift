@@ -1,19 +1,19 @@
 package import CofferFormat
 
-/// Puts commits that arrive in any order into one in which each comes after all that its author had applied.
+/// Orders commits that arrive in any order, so that each comes after all that its author had applied.
 ///
-/// Holds no more bytes than it is given: a commit that does not fit is to be fetched again, once what it waits
-/// for is applied. The commit that nothing is missing for is never held, so there is always a way on.
+/// Holds at most `byteCountMax` bytes: a commit that does not fit must be fetched again once the commit that
+/// it waits for is applied. A commit that lacks nothing is never held, so there is always progress.
 package struct CausalQueue<Commit> {
-    /// What becomes of a commit that is offered.
+    /// What happens to a commit that is offered.
     package enum Answer: Equatable {
-        /// Nothing is missing: apply it, and call `applied`.
+        /// It lacks nothing: apply it, and call `applied`.
         case ready
-        /// It waits here.
+        /// The queue holds it.
         case held
-        /// It waits for a commit, and there is no room: offer it again when that is applied.
+        /// It waits for a commit, and there is no room: offer it again once that one is applied.
         case full(missing: Dot)
-        /// It was applied, or waits here, already.
+        /// It was applied before, or the queue holds it already.
         case known
     }
 
@@ -23,29 +23,29 @@ package struct CausalQueue<Commit> {
         let byteCount: Int
     }
 
-    /// Which commits were applied.
+    /// The commits that were applied.
     package private(set) var versions: VersionVector
-    /// The last commit of logs that end there: nobody waits for later ones.
+    /// The last commit of each log that has ended; commits do not wait for later ones.
     package private(set) var ends: [LogID: UInt64] = [:]
-    /// Bytes of all that wait.
+    /// Bytes of all commits held.
     package private(set) var byteCount = 0
     private let byteCountMax: Int
     private var held: [Dot: Held] = [:]
     private var waiting: [Dot: [Dot]] = [:]
-    /// Of these, the ones that do not wait here themselves.
+    /// The keys of `waiting` that are not held themselves.
     private var roots: Set<Dot> = []
 
     /// - Parameters:
-    ///   - versions: Which commits were applied.
+    ///   - versions: The commits that were applied.
     ///   - byteCountMax: The most bytes to hold.
     package init(applied versions: VersionVector, byteCountMax: Int) {
         self.versions = versions
         self.byteCountMax = byteCountMax
     }
 
-    /// Takes a commit.
+    /// Offers a commit.
     ///
-    /// - Parameter needs: What its author had applied, but for the commit's own log.
+    /// - Parameter needs: The commits that its author had applied, without those of its own log.
     package mutating func offer(
         _ commit: Commit, _ dot: Dot, needs: VersionVector, byteCount: Int
     ) -> Answer {
@@ -59,15 +59,17 @@ package struct CausalQueue<Commit> {
         return .held
     }
 
-    /// Notes that a commit was applied.
+    /// Records that a commit was applied.
     ///
-    /// - Returns: Those that nothing is missing for any more; they are held no longer.
+    /// - Returns: Commits that now lack nothing; the queue no longer holds them.
     package mutating func applied(_ dot: Dot) -> [Commit] {
         versions[dot.log] = max(versions[dot.log], dot.sequence)
         return wake(dot)
     }
 
-    /// Notes that a log ends: whoever had applied more of it, need not be waited for.
+    /// Records that a log has ended: commits that need more of it no longer wait for that.
+    ///
+    /// - Returns: Commits that now lack nothing; the queue no longer holds them.
     package mutating func end(_ log: LogID, at sequence: UInt64) -> [Commit] {
         guard ends[log] != sequence else { return [] }
         ends[log] = sequence
@@ -75,19 +77,19 @@ package struct CausalQueue<Commit> {
         return dots.sorted().flatMap { wake($0) }
     }
 
-    /// What is waited for and does not wait here itself, with one of those that wait for it.
+    /// Commits that are waited for and not held, each with one that waits for it.
     package var gaps: [Dot: Dot] {
         var gaps: [Dot: Dot] = [:]
         for root in roots { gaps[root] = waiting[root]?.min() }
         return gaps
     }
 
-    /// What is waited for and does not wait here itself.
+    /// Commits that are waited for and not held.
     package var missing: Set<Dot> { roots }
 
-    /// Whether a log is waited for, and a commit that waits here names it.
+    /// Whether a log is waited for, and a held commit names it.
     ///
-    /// - Parameter isOf: Says of the log of such a commit whether it is meant.
+    /// - Parameter isOf: Whether to consider commits of a log.
     package func isNamed(_ log: LogID, where isOf: (LogID) -> Bool) -> Bool {
         isMissing(log) && held.contains { $0.value.needs[log] > 0 && isOf($0.key.log) }
     }
@@ -95,7 +97,7 @@ package struct CausalQueue<Commit> {
     /// Whether a log is waited for.
     package func isMissing(_ log: LogID) -> Bool { roots.contains { $0.log == log } }
 
-    /// Needs as they count: no more of a log than there is.
+    /// The needs that count: nothing after the end of a log.
     package func counting(_ needs: VersionVector) -> VersionVector {
         var counting = needs
         for (log, end) in ends where needs[log] > end { counting[log] = end }
@@ -116,7 +118,7 @@ package struct CausalQueue<Commit> {
                 wait(dot, for: next)
             } else {
                 held[dot] = nil
-                // Who waits for it waits on, until it is applied.
+                // Commits that wait for this one continue to wait until it is applied.
                 if waiting[dot] != nil { roots.insert(dot) }
                 byteCount -= waiter.byteCount
                 ready.append(waiter.commit)
@@ -125,7 +127,7 @@ package struct CausalQueue<Commit> {
         return ready
     }
 
-    /// The first commit that must come before; the next one of its log, so that it is waited for one at a time.
+    /// The commit to wait for first: the one before it in its log, so that a log's commits wait one by one.
     private func missing(_ dot: Dot, _ needs: VersionVector) -> Dot? {
         if dot.sequence > versions[dot.log] + 1 { return Dot(log: dot.log, sequence: dot.sequence - 1) }
         let needs = counting(needs)

@@ -2,20 +2,20 @@ package import CofferFacts
 package import CofferFormat
 internal import CofferTrust
 
-/// A commit of this device, but for what was changed.
+/// A commit of this device, without its facts.
 package struct CommitDraft: Sendable {
     /// This device's log.
     package let log: LogID
-    /// What the clock says, in milliseconds since 1970.
+    /// The time by the device's clock, in milliseconds since 1970.
     package let milliseconds: UInt64
-    /// What the device is called.
+    /// The device's name.
     package let label: String
-    /// Whether the commit is made even if nothing was changed.
+    /// Whether to make the commit even without changes.
     package let isNeeded: Bool
-    /// Whether what was changed goes into it; a reader's commits only acknowledge.
+    /// Whether it includes local changes; a reader's commits only acknowledge.
     package let takesChanges: Bool
 
-    /// Hears how far packs are, from any thread.
+    /// Receives the progress of packs, on any thread.
     package let progress: @Sendable (PackProgress) -> Void
 
     let introduction: LogIntroduction
@@ -26,14 +26,14 @@ package struct CommitDraft: Sendable {
     let members: LinkHead
     let author: RecordAuthor
 
-    /// The draft of the next commit.
+    /// A draft of the next commit.
     package func following(_ commit: SealedCommit) -> CommitDraft {
         var draft = self
         draft.previous = commit.summary
         return draft
     }
 
-    /// Whether a commit by this draft may follow what a replica has applied.
+    /// Whether a commit from this draft may follow the commits that a replica has applied.
     package func follows(_ versions: VersionVector) -> Bool {
         var others = versions
         others[log] = 0
@@ -43,9 +43,9 @@ package struct CommitDraft: Sendable {
     /// Seals a commit.
     ///
     /// - Parameters:
-    ///   - commit: With the facts; none for a commit that only acknowledges.
-    ///   - stateHash: Of what was shown before.
-    /// - Throws: `.otherVersions` if the replica has applied something else than it was given; `.tooLarge`.
+    ///   - commit: Its facts; none for a commit that only acknowledges.
+    ///   - stateHash: The hash of the tree before it.
+    /// - Throws: `.otherVersions` if the replica has applied other commits than it was given; `.tooLarge`.
     package func seal(
         _ commit: FactCommit, stateHash: StateHash
     ) throws(SealingError) -> SealedCommit {

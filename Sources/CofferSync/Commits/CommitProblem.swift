@@ -4,62 +4,62 @@ package import CofferTrust
 
 /// Why a commit is not applied.
 package enum CommitProblem: Error, Equatable {
-    // Nobody can be blamed but the storage: it is fetched again later.
+    // Only the storage may be at fault: the commit is fetched again later.
 
-    /// The storage says that it is longer than any commit may be; it was not read.
+    /// The storage reports more bytes than a commit may have; it was not read.
     case tooLong(byteCount: Int)
     /// A newer Coffer wrote it.
     case newerVersion(found: UInt32, supported: UInt32)
-    /// It says something that only a newer Coffer knows.
+    /// It contains data that only a newer Coffer knows.
     case newerContent(field: String, found: UInt32)
-    /// It is no commit: cut short, or something else.
+    /// It is not a commit: it is cut short, or something else.
     case damaged(FormatError)
     /// It is a commit of another vault, log or number.
     case elsewhere
-    /// No member has sealed it, or it is not signed by who it says.
+    /// No member has sealed it, or its signature does not match its author.
     case notAuthentic
 
-    // It may come right when more is known.
+    // It may become valid once more is known.
 
-    /// It is sealed under a key that this device does not have yet.
+    /// It is sealed under an epoch whose key this device does not have yet.
     case unknownEpoch(Epoch)
     /// It names a link of the member chain that this device does not have yet.
     case unknownMembers(LinkHead)
-    /// It begins a log, of which its author has enough, or the vault.
+    /// It begins a log, and its author or the vault has too many.
     case tooManyLogs(IdentityID)
-    /// It is in somebody else's log, and in the way of what belongs there.
+    /// Another member has put it in an author's log, in the place of the next commit.
     case otherAuthor(IdentityID)
 
-    // The author has signed it; everybody comes to the same answer.
+    // The author has signed it; every device reaches the same verdict.
 
-    /// The author may not do this.
+    /// The author has no right to it.
     case right(CommitRefusal)
-    /// It is sealed under another epoch than that of the members that it names.
+    /// It is sealed under another epoch than that of the link that it names.
     case wrongEpoch(Epoch, expected: Epoch)
-    /// What was signed is no commit.
+    /// The signed content is not a commit.
     case malformed(FormatError)
-    /// It says that it changes something and does not, or the other way round.
+    /// It claims to change something and does not, or the other way round.
     case wrongClaim
-    /// Its clock is behind that of the commit in front of it.
+    /// Its clock is behind that of the commit before it.
     case clockGoesBack
-    /// It names fewer links of the member chain than the commit in front of it.
+    /// It names fewer links of the member chain than the commit before it.
     case membersGoBack
-    /// It names commits of its own log among the others'.
+    /// It names commits of its own log among those of others.
     case namesOwnLog
-    /// It introduces its author, and is not the first; or it is the first, and does not.
+    /// It introduces its author and is not the first, or it is the first and does not.
     case wrongIntroduction
-    /// It says what no fact can say.
+    /// Its facts are invalid.
     case facts(FactRefusal)
 
-    /// Two commits of one number, both signed by the author.
+    /// Two commits have one number, both signed by the author.
     case forked(ForkedLog)
 
-    /// Whether the author is to blame, and the log ends here for everybody.
+    /// Whether the author is at fault, so that the log ends here on every device.
     package var isFinal: Bool {
         switch self {
         case .tooLong, .newerVersion, .newerContent, .damaged, .elsewhere, .notAuthentic: false
         case .unknownEpoch, .unknownMembers, .tooManyLogs, .otherAuthor, .forked: false
-        // The link may be one of another side of a fork.
+        // The link may be on the other side of a fork.
         case .right(.otherHead): false
         case .right, .wrongEpoch, .malformed, .wrongClaim, .clockGoesBack, .membersGoBack, .namesOwnLog,
             .wrongIntroduction, .facts:
@@ -67,7 +67,7 @@ package enum CommitProblem: Error, Equatable {
         }
     }
 
-    /// Whether a commit in a device's own log may be one that the device has made, and does not know any more.
+    /// Whether a commit in this device's own log may be one that the device made and no longer knows.
     var mayBeForgotten: Bool {
         switch self {
         case .unknownEpoch, .unknownMembers, .newerContent: true
@@ -78,15 +78,15 @@ package enum CommitProblem: Error, Equatable {
 
 /// Two histories of one log.
 package struct ForkedLog: Hashable, Sendable {
-    /// The commit at which they differ, or the first one that is known to be on the other side.
+    /// The commit at which they differ, or the first one known to be on the other side.
     package let dot: Dot
-    /// The commit that is known here.
+    /// The hash of the commit known here.
     package let known: CommitHash
-    /// The other one.
+    /// The hash of the other commit.
     package let other: CommitHash
-    /// Which commit names the other one; nil if the storage shows it.
+    /// The commit that names the other one; nil if the storage shows it.
     package let witness: Dot?
-    /// Whether the log's author has signed for both; else somebody else says so, and may lie.
+    /// Whether the log's author has signed both; otherwise another author claims so, who may lie.
     package var isProven: Bool { witness.map { $0.log == dot.log } ?? true }
 
     package init(dot: Dot, known: CommitHash, other: CommitHash, witness: Dot?) {
@@ -100,27 +100,29 @@ package struct ForkedLog: Hashable, Sendable {
 extension CommitProblem: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .tooLong(let count): "is \(count) bytes long, more than a commit may be"
-        case .newerVersion(let found, _): "has format version \(found): a newer Coffer is needed"
-        case .newerContent(let field, let found): "has \(field) \(found): a newer Coffer is needed"
+        case .tooLong(let count): "is \(count) bytes long, which is too long for a commit"
+        case .newerVersion(let found, _): "has format version \(found), which needs a newer Coffer"
+        case .newerContent(let field, let found): "has \(field) \(found), which needs a newer Coffer"
         case .damaged(let error): "is damaged: \(error.words)"
-        case .elsewhere: "is a commit of another vault, log or number"
+        case .elsewhere: "belongs to another vault or log, or has another number"
         case .notAuthentic: "is not signed by its author"
-        case .unknownEpoch(let epoch): "is sealed under key \(epoch.number), which is not here yet"
-        case .unknownMembers(let head): "names link \(head.sequence) of the members, which is not here yet"
-        case .tooManyLogs: "begins a log, and there are too many"
+        case .unknownEpoch(let epoch):
+            "is sealed under key \(epoch.number), which this device does not have yet"
+        case .unknownMembers(let head):
+            "names link \(head.sequence) of the members, which this device does not have yet"
+        case .tooManyLogs: "begins a log, and the vault or its author has too many"
         case .right(let refusal): "was not allowed: \(refusal.words)"
         case .wrongEpoch(let found, let expected):
             "is sealed under key \(found.number) instead of \(expected.number)"
-        case .malformed(let error): "says nothing sensible: \(error.words)"
-        case .otherAuthor(let author): "is by somebody else, identity \(author)"
-        case .wrongClaim: "does something else than it says"
-        case .clockGoesBack: "has a clock that goes back"
-        case .membersGoBack: "names older members than the one in front of it"
-        case .namesOwnLog: "names its own log"
+        case .malformed(let error): "is malformed, though signed by its author: \(error.words)"
+        case .otherAuthor(let author): "is not by the log's owner, but by identity \(author)"
+        case .wrongClaim: "does not do what it claims"
+        case .clockGoesBack: "has an earlier time than the commit before it"
+        case .membersGoBack: "names an older state of the members than the commit before it"
+        case .namesOwnLog: "names its own log among the others"
         case .wrongIntroduction: "introduces its author in the wrong place"
-        case .facts(let refusal): "says what cannot be: \(refusal.words)"
-        case .forked(let fork): "is there twice: \(fork.known) and \(fork.other)"
+        case .facts(let refusal): "is invalid: \(refusal.words)"
+        case .forked(let fork): "exists in two versions: \(fork.known) and \(fork.other)"
         }
     }
 }

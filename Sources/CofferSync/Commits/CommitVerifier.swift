@@ -2,24 +2,24 @@ internal import CofferFacts
 package import CofferFormat
 package import CofferTrust
 
-/// A commit that everybody accepts who has the same member chain and the commits in front of it.
+/// A commit that every device accepts if it has the same member chain and the commits before it.
 package struct VerifiedCommit: Equatable, Sendable {
-    /// Log and sequence.
+    /// Its log and sequence.
     package let dot: Dot
-    /// Who made it.
+    /// The identity that made it.
     package let author: IdentityID
-    /// Its hash, and what its author knew of the members.
+    /// Its hash, and the link of the member chain that it names.
     package let point: CommitPoint
-    /// What it says.
+    /// Its contents.
     package let body: CommitBody
-    /// Bytes as stored.
+    /// Its size as stored, in bytes.
     package let byteCount: Int
 
-    /// Which commits of other logs its author had applied.
+    /// The commits of other logs that its author had applied.
     package var versions: VersionVector { VersionVector(body.heads) }
 }
 
-/// Checks commits, one after the other in each log; pure.
+/// Checks the commits of each log in order; does no I/O, and keeps no state.
 package struct CommitVerifier: Sendable {
     /// The vault.
     package let vault: VaultID
@@ -37,13 +37,13 @@ package struct CommitVerifier: Sendable {
         self.keyring = keyring
     }
 
-    /// Checks a commit that follows what is known of its log (docs/protocol.md, "Order of checks").
+    /// Checks a commit against the commits before it in its log (docs/protocol.md, "Order of checks").
     ///
     /// - Parameters:
-    ///   - bytes: As fetched.
+    ///   - bytes: The record as fetched.
     ///   - dot: The place where it was found.
-    ///   - log: What is known of the log; nil if nothing is.
-    ///   - owner: Whose log it is, where that is known without any commit of it.
+    ///   - log: The log's state before it; nil if nothing of the log is known.
+    ///   - owner: The log's owner, if known without any of its commits.
     package func verify(
         _ bytes: [UInt8], at dot: Dot, after log: LogSummary?, of owner: IdentityID? = nil
     ) throws(CommitProblem) -> VerifiedCommit {
@@ -66,7 +66,7 @@ package struct CommitVerifier: Sendable {
 
     /// Checks what does not depend on the rest of the log: place, author, right, epoch, form.
     ///
-    /// - Parameter owner: Whose log it is; nil where that is not known.
+    /// - Parameter owner: The log's owner; nil if unknown.
     package func authentic(
         _ bytes: [UInt8], at dot: Dot, of owner: IdentityID? = nil
     ) throws(CommitProblem) -> VerifiedCommit {
@@ -74,7 +74,7 @@ package struct CommitVerifier: Sendable {
         let commit: CommitBody
         do throws(FormatError) { commit = try CommitBody(padded: body) } catch {
             if case .unknown(let field, let found) = error { throw .newerContent(field: field, found: found) }
-            // Its author has signed it; otherwise than the record's version, which anybody can write.
+            // The author has signed this version, unlike the record's, which anybody can write.
             if case .newerVersion(let found, _) = error {
                 throw .newerContent(field: "version", found: found)
             }
@@ -90,9 +90,9 @@ package struct CommitVerifier: Sendable {
             body: commit, byteCount: bytes.count)
     }
 
-    /// Opens a record, once it is known who made it, and that this was that identity's right.
+    /// Opens a record after checking its author and that author's right.
     ///
-    /// - Parameter owner: Whose log it is; nil where that is not known.
+    /// - Parameter owner: The log's owner; nil if unknown.
     func opened(
         _ bytes: [UInt8], as kind: SignedRecord.Kind, at dot: Dot, of owner: IdentityID? = nil
     ) throws(CommitProblem) -> (record: SignedRecord, seal: RecordSeal, body: [UInt8]) {
@@ -108,7 +108,7 @@ package struct CommitVerifier: Sendable {
         guard let seal = try? record.openSeal(as: kind, under: key) else {
             throw isOfLostSide(record, kind) ? .right(.otherHead) : .notAuthentic
         }
-        // Before the author's right: what somebody else does in a log must not end it.
+        // Checked before the author's right: another member's commit must not end the log.
         if let owner, seal.author != owner {
             throw isSigned(record, seal, kind) ? .otherAuthor(seal.author) : .notAuthentic
         }
@@ -121,9 +121,9 @@ package struct CommitVerifier: Sendable {
         return (record, seal, body)
     }
 
-    /// Whether an identity has signed a commit, whichever links of the members that names.
+    /// Whether an identity has signed a commit, whatever links of the member chain the commit names.
     ///
-    /// - Parameter keys: The identity's keys, beside those that it had as a member.
+    /// - Parameter keys: Keys of the identity, in addition to those that it had as a member.
     func isSigned(
         _ bytes: [UInt8], at dot: Dot, by identity: IdentityID, keys: [SigningPublicKey]
     ) -> Bool {
@@ -135,7 +135,7 @@ package struct CommitVerifier: Sendable {
             || keys.contains { (try? record.check(seal, as: .commit, by: $0)) != nil }
     }
 
-    /// Whether a member has made a record on a side of a fork of the members that was lost, under its key.
+    /// Whether a member made a record on the lost side of a fork of the member chain, under its key.
     private func isOfLostSide(_ record: SignedRecord, _ kind: SignedRecord.Kind) -> Bool {
         keyring.lost.contains { key in
             guard key.epoch == record.epoch, let seal = try? record.openSeal(as: kind, under: key) else {
@@ -145,10 +145,10 @@ package struct CommitVerifier: Sendable {
         }
     }
 
-    /// What a commit says that names links of a lost side of a fork, and so counts for nobody.
+    /// The body of a commit that names links on the lost side of a fork, and so counts nowhere.
     ///
-    /// - Parameter author: Who made it; what it has applied of this author's was verified once.
-    /// - Returns: Nil if it is no commit of this author, or the chain has the link.
+    /// - Parameter author: The commit's author; this author's applied commits were verified before.
+    /// - Returns: Nil if it is not a commit by this author, or the chain has the link.
     package func lostCommit(_ bytes: [UInt8], at dot: Dot, by author: IdentityID) -> CommitBody? {
         guard let record = try? SignedRecord(bytes, as: .commit), record.vault == vault, record.dot == dot
         else { return nil }
@@ -167,7 +167,7 @@ package struct CommitVerifier: Sendable {
         _ record: SignedRecord, _ seal: RecordSeal, _ kind: SignedRecord.Kind
     ) throws(CommitProblem) {
         guard kind == .commit else {
-            // The author's right is that of the commit which announces the checkpoint.
+            // The commit that announces a checkpoint decides about its author's right.
             guard isSigned(record, seal, kind) else { throw .notAuthentic }
             return
         }
@@ -177,14 +177,14 @@ package struct CommitVerifier: Sendable {
         let signer: SigningPublicKey
         do throws(CommitRefusal) { signer = try chain.signer(of: claim) } catch {
             guard error != .unknownHead else { throw .unknownMembers(seal.members) }
-            // Whoever has the keys might have made up the author; nobody is to be blamed wrongly.
+            // Anybody with the keys could have named this author, who must not be blamed without a signature.
             guard isSigned(record, seal, kind) else { throw .notAuthentic }
             throw .right(error)
         }
         do { try record.check(seal, as: kind, by: signer) } catch { throw .notAuthentic }
     }
 
-    /// Whether the author has signed, with the key that it has or had as a member.
+    /// Whether the author has signed, with a key that it has or had as a member.
     private func isSigned(_ record: SignedRecord, _ seal: RecordSeal, _ kind: SignedRecord.Kind) -> Bool {
         chain.signingKeys(of: seal.author).contains { key in
             (try? record.check(seal, as: kind, by: key)) != nil

@@ -1,13 +1,13 @@
 internal import CofferFormat
 
-/// Hashes of the last commits of each log, by which forks are noticed.
+/// Hashes of each log's last commits, for detecting forks.
 struct KnownHashes: Sendable {
-    /// How many of a log are kept.
+    /// The number of hashes kept for each log.
     static let countMax = 64
 
     private var logs: [LogID: [UInt64: CommitHash]] = [:]
 
-    /// Keeps the hash of a commit; of the oldest nothing is kept then.
+    /// Keeps the hash of a commit, and drops the oldest one.
     mutating func note(_ dot: Dot, _ hash: CommitHash) {
         logs[dot.log, default: [:]][dot.sequence] = hash
         guard dot.sequence > UInt64(Self.countMax) else { return }

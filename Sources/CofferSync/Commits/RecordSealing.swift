@@ -2,19 +2,19 @@ package import CofferCrypto
 package import CofferFormat
 internal import CofferTrust
 
-/// Who writes a log: an identity with its signing key.
+/// The author of a log: an identity with its signing key.
 package final class RecordAuthor: Sendable {
-    /// Who.
+    /// The author's identity.
     package let identity: IdentityID
     let key: SigningKey
 
-    /// - Parameter key: The one that counts in the identity's chain.
+    /// - Parameter key: The current one in the identity's chain.
     package init(_ identity: IdentityID, key: consuming SigningKey) {
         self.identity = identity
         self.key = key
     }
 
-    /// The key that others check signatures with.
+    /// The public key that verifies the author's signatures.
     var signing: SigningPublicKey { SigningPublicKey(key.publicKey) }
 
     func sign(_ bytes: [UInt8], for purpose: SignaturePurpose) -> [UInt8] { key.sign(bytes, for: purpose) }
@@ -32,9 +32,9 @@ extension SignedRecord {
     /// Seals and signs a body.
     ///
     /// - Parameters:
-    ///   - padded: The body, padded.
-    ///   - members: The head of the member chain that the author knows; `key` is of the epoch there.
-    /// - Returns: The record as it is to be stored.
+    ///   - padded: The padded body.
+    ///   - members: The head of the member chain that the author knows; `key` belongs to the epoch there.
+    /// - Returns: The record as stored.
     static func sealing(
         _ padded: [UInt8], as kind: Kind, at dot: Dot, under key: EpochKey, members: LinkHead, writes: Bool,
         by author: RecordAuthor
@@ -47,7 +47,7 @@ extension SignedRecord {
         return signed + seal(unsigned.signedBytes + signature, kind, key, associated: header + [1])
     }
 
-    /// Opens the seal: who says to have made the record.
+    /// Opens the seal, which names the record's supposed author.
     ///
     /// - Throws: `.authenticationFailed` if no member has sealed it.
     func openSeal(as kind: Kind, under key: EpochKey) throws(CryptoError) -> RecordSeal {
@@ -55,7 +55,7 @@ extension SignedRecord {
         do throws(FormatError) { return try RecordSeal(opened) } catch { throw .authenticationFailed }
     }
 
-    /// Checks that the signature of the seal is by the owner of a key.
+    /// Checks that the owner of a key has signed the record.
     ///
     /// - Throws: `.badSignature`.
     func check(_ seal: RecordSeal, as kind: Kind, by signer: SigningPublicKey) throws(CryptoError) {
@@ -63,7 +63,7 @@ extension SignedRecord {
             seal.signature, of: signedBytes + seal.signedBytes, by: signer.bytes, for: kind.signaturePurpose)
     }
 
-    /// Opens the body: padded.
+    /// Opens the padded body.
     ///
     /// - Throws: `.authenticationFailed`.
     func openBody(as kind: Kind, under key: EpochKey) throws(CryptoError) -> [UInt8] {

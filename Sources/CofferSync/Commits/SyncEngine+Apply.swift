@@ -2,35 +2,36 @@ internal import CofferFacts
 internal import CofferFormat
 internal import CofferTrust
 
-// Commits that were checked and ordered, taken into the replica.
+// Applies commits that were checked and ordered to the replica.
 extension SyncEngine {
-    /// Commits that are applied in one transaction.
+    /// The most commits that are applied in one call.
     private static let batchCountMax = 256
 
-    /// Applies what is ready, in batches, each commit with what is then known of its log.
+    /// Applies the commits that are ready in batches; each comes with the new state of its log.
     func apply(_ pull: inout Pull) async throws(SyncError) {
         while !pull.ready.isEmpty {
             let batch = Array(pull.ready.prefix(Self.batchCountMax))
-            // This device's log goes on at the remote: its profile was put back, and it catches up first.
+            // The remote has later commits of this device's own log: its profile was restored, and must catch
+            // up first.
             let isBehind = pull.targets[setup.log] ?? 0 > logs[setup.log]?.head.sequence ?? 0
             let count = try await apply(batch, draft: isBehind ? nil : changesDraft())
             pull.ready.removeFirst(count)
         }
     }
 
-    /// The draft by which what was changed here becomes a commit; nil if this device can make none.
+    /// The draft for a commit of local changes; nil if this device can make none.
     private func changesDraft() throws(SyncError) -> CommitDraft? {
         guard let role = try? ownRole(), role.may(.write) else { return nil }
         do throws(SyncError) { return try draft(isNeeded: false) } catch {
-            // Then others are heard all the same, and removals, which end it.
+            // The device still receives others' commits, and removals, which end this state.
             guard error == .tooManyLogs else { throw error }
             return nil
         }
     }
 
-    /// Applies some commits.
+    /// Applies commits from the start of a batch.
     ///
-    /// - Returns: How many.
+    /// - Returns: The number of commits applied.
     private func apply(_ batch: [VerifiedCommit], draft: CommitDraft?) async throws(SyncError) -> Int {
         var heads: [LogSummary?] = []
         var incoming: [IncomingCommit] = []
@@ -47,7 +48,7 @@ extension SyncEngine {
             noticeCheckpoints([commit])
             incoming.append(self.incoming(commit, rows + checkpointRows()))
         }
-        // Noticed once they are applied.
+        // What they say of checkpoints is recorded only once they are applied.
         (standing, unconfirmed, keptCheckpoints) = before
         let commits = incoming
         let applied = try await asking { () async throws(ReplicaError) in
@@ -78,7 +79,7 @@ extension SyncEngine {
             stamp: Stamp(clock: commit.body.clock, dot: commit.dot),
             versions: queue.counting(commit.versions),
             label: commit.body.introduction?.label, facts: commit.body.facts)
-        // One that was made anew does not say.
+        // A commit that was made again does not state it.
         let state = commit.body.stateHash == StateHash.zero ? nil : commit.body.stateHash
         return IncomingCommit(facts, claimedVersions: claimed, claimedState: state, rows: rows)
     }
@@ -90,7 +91,7 @@ extension SyncEngine {
         }
     }
 
-    /// Nothing is decided by clocks, but dates are shown.
+    /// Reports a clock that is far ahead: clocks decide nothing, but users see their dates.
     private func noticeClock(_ commit: VerifiedCommit) {
         let now = setup.milliseconds()
         let then = commit.body.clock >> 16

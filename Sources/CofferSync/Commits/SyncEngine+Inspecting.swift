@@ -2,25 +2,26 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// What every member's device checks on its own: that there is one member chain, and that wraps and members agree.
+// Checks that every member's device makes for itself: that there is only one member chain, and that wraps
+// match members.
 extension SyncEngine {
     /// The most sets of wraps that are fetched in one round.
     private static let setCountMax = 256
-    /// How many of them are in memory at a time.
+    /// The most sets of wraps held in memory at a time.
     private static let setsAtOnce = 16
-    /// The most names that are looked at below one epoch.
+    /// The most names that are examined below one epoch.
     private static let nameCountMax = 16384
-    /// How many links may be missing at the end of the remote's history before nothing more is compared.
+    /// The most links that the end of the remote's chain may lack before the comparison ends.
     private static let lostLinkCountMax: UInt64 = 64
 
-    /// Whether the members changed since they were inspected, or that was long ago.
+    /// Whether the members changed since the last inspection, or that was long ago.
     func isInspectionDue() -> Bool {
         let now = setup.milliseconds()
         let isRecent = now >= duties.inspectedAt && now - duties.inspectedAt < MemberDuties.inspectionPause
         return duties.inspected == nil || duties.inspected != chain.head || !isRecent
     }
 
-    /// Compares wraps with members, and notes when that was.
+    /// Compares wraps with members, and records the time.
     func inspectWraps() async throws(SyncError) {
         let isComplete = try await auditWraps()
         duties.refused = [:]
@@ -30,8 +31,8 @@ extension SyncEngine {
 
     // MARK: Forks
 
-    /// Compares the newest link with what the remote has in its place; where that is another one, finds the first
-    /// place at which the two histories differ.
+    /// Compares the newest link with the one at the remote; if they differ, finds the first place where the
+    /// histories do.
     func lookForFork() async throws(SyncError) {
         guard let head = chain.links.last else { return }
         var others: [(known: LinkRecord, bytes: [UInt8])] = []
@@ -39,7 +40,8 @@ extension SyncEngine {
         for known in chain.links.reversed() {
             let bytes = try await fetchLink(layout.member(known.sequence))
             if bytes == known.bytes { break }
-            // The other history may be the shorter one; what is no link of this vault is of none.
+            // The other history may be the shorter one. An object that is not a link of this vault is part of
+            // none.
             guard let bytes, chain.isLink(bytes, at: known.sequence) else {
                 guard head.sequence - known.sequence < Self.lostLinkCountMax else { return }
                 lost.append(known)
@@ -47,8 +49,8 @@ extension SyncEngine {
             }
             others.append((known, bytes))
         }
-        // The first one at which the histories differ; what stands in front of it and could never be there, anybody
-        // may have signed.
+        // Finds the first place where the histories differ. A link before that place that could never be
+        // valid there may have been signed by anybody.
         for other in others.reversed() {
             switch try await problem(of: other.bytes) {
             case nil: continue
@@ -60,18 +62,18 @@ extension SyncEngine {
                 guard lost.count < Self.lostLinkCountMax else { return }
             }
         }
-        // What there was of another history is gone.
+        // The other history is gone.
         duties.forks = []
         notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
         try await putLinksAgain(lost.sorted { $0.sequence < $1.sequence })
     }
 
-    /// Whether a link adds a member: only there the signer is checked before who it names.
+    /// Whether a link adds a member: only then is its signer checked before the identity that it names.
     func addsMember(_ bytes: [UInt8]) -> Bool {
         if case .addMember? = MemberOperation(ofLink: bytes) { true } else { false }
     }
 
-    /// What the chain says of a link in a place that is taken; nil if it has that link.
+    /// Why the chain refuses a link for a place that is taken; nil if it has that very link.
     func problem(of bytes: [UInt8]) async throws(SyncError) -> TrustError? {
         var copy = chain
         do throws(TrustError) {
@@ -90,7 +92,7 @@ extension SyncEngine {
         }
     }
 
-    /// Settles a fork by the rule that needs nobody's word, or keeps it in sight.
+    /// Settles a fork if the rule that needs no decision applies; otherwise keeps it and reports it.
     func settle(_ fork: Fork) async throws(SyncError) {
         let verdict = try ruling { () throws(TrustError) in try chain.verdict(on: fork, knowing: identities) }
         if verdict == .otherRemovesSigner { return try await adopt(fork) }
@@ -98,7 +100,7 @@ extension SyncEngine {
         note(.membership(.fork(fork, verdict)))
     }
 
-    /// Puts the other link of a fork in the place of the known one, which counts no more with what follows it.
+    /// Replaces the known link of a fork, and all links after it, by the other link.
     func adopt(_ fork: Fork) async throws(SyncError) {
         let old = chain.nextSequence
         let adopted = try ruling { () throws(TrustError) in try chain.adopting(fork, knowing: identities) }
@@ -111,17 +113,17 @@ extension SyncEngine {
         chain = adopted
         duties.forks.removeAll { $0.sequence >= fork.sequence }
         notes.removeAll { if case .membership(.fork) = $0 { true } else { false } }
-        // What names the lost links counts no more, and what did not count may.
+        // Commits that name the lost links no longer count, and others may count now.
         stops = [:]
         isRebuildWanted = true
         try await pullMembers()
         try await openKeys()
     }
 
-    /// Decides a fork that no rule decides, as the user says.
+    /// Settles a fork as the user decides, where no rule applies.
     ///
-    /// - Parameter adopting: Whether the other link counts from now on instead of the known one. What the lost link
-    ///   did is to be done again.
+    /// - Parameter adopting: Whether the other link replaces the known one. Changes made by the lost links
+    ///   have to be made again.
     package func settleFork(at sequence: UInt64, adopting: Bool) async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in
             guard let fork = duties.forks.first(where: { $0.sequence == sequence }) else {
@@ -135,11 +137,12 @@ extension SyncEngine {
 
     // MARK: Wraps
 
-    /// Compares the sets of wraps of the present epoch with the members; false if not all could be fetched yet.
+    /// Compares the sets of wraps of the current epoch with the members; returns false if more must be
+    /// fetched.
     private func auditWraps() async throws(SyncError) -> Bool {
         guard let epoch = chain.state.epoch else { return false }
         if duties.wrapsEpoch != epoch { (duties.wraps, duties.wrapsEpoch, duties.strays) = ([:], epoch, []) }
-        // A listing may lag behind; what links name is asked for by its name.
+        // A listing may lag, so sets that links name are fetched by name.
         let granted = Set(
             chain.state.grants.map { layout.wraps(epoch: UInt64(epoch.number), hash: $0.wraps.bytes) })
         let listed = try await listedWraps(epoch)
@@ -160,7 +163,7 @@ extension SyncEngine {
                     layout.wraps(epoch: UInt64(epoch.number), hash: set.hash.bytes) == name ? set : nil
                 }
                 let isGranted = granted.contains(name)
-                // One that links name may be whole later.
+                // A set that links name may become complete later.
                 guard set != nil || !isGranted else { continue }
                 duties.wraps[name.text] =
                     isGranted ? SeenWraps(set: bytes, stray: nil) : SeenWraps(set: nil, stray: set?.hash)
@@ -181,7 +184,7 @@ extension SyncEngine {
         for finding in findings.sorted(by: { "\($0)" < "\($1)" }) {
             if case .setWithoutLink(let hash) = finding {
                 strays.insert(hash)
-                // Its link may just be on its way.
+                // Its link may still be on its way.
                 guard duties.strays.contains(hash) else { continue }
             }
             note(.membership(.wraps(finding)))
@@ -189,7 +192,7 @@ extension SyncEngine {
         duties.strays = strays
     }
 
-    /// The names of sets, with their sizes.
+    /// The names of the sets at the remote, with their sizes.
     private func listedWraps(_ epoch: Epoch) async throws(SyncError) -> [RemoteName: Int] {
         var names: [RemoteName: Int] = [:]
         try await list(layout.wraps(epoch: UInt64(epoch.number))) { entries in

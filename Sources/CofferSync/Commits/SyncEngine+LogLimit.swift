@@ -1,18 +1,20 @@
 internal import CofferFormat
 internal import CofferTrust
 
-// How many logs there may be: each commit names all, and each device keeps all.
+// Limits the number of logs, since each commit names all of them, and each device keeps all of them.
 extension SyncEngine {
-    /// The most stops beside which logs beyond the limit are remembered; beyond that they are fetched again.
+    /// The most stops for which logs beyond the limit are remembered; with more stops, they are fetched
+    /// again.
     private static let stopCountMax = 1 << 16
 
-    /// Whether a log is known, or may be one more.
+    /// Whether a log is known, or may be added.
     ///
-    /// Of each author the first 256 that come may. More of them may once somebody else has applied them: else nothing
-    /// would be heard any more of whoever names them. None is beyond what a commit can name.
+    /// Each author may have the first 256 logs that arrive. More are added once another author has applied
+    /// them, because otherwise commits that name them would wait forever. No log is added beyond what a
+    /// commit can name.
     func mayBegin(_ log: LogID, by author: IdentityID, _ pull: Pull) -> Bool {
         guard tails[log] == nil, log != setup.log else { return true }
-        // One place is this device's.
+        // One place is reserved for this device's log.
         let others = tails.values.count { $0.log != setup.log }
         guard others < setup.logCountMax - 1 else { return false }
         guard tails.values.count(where: { $0.author == author }) >= setup.authorLogCountMax else {
@@ -21,16 +23,17 @@ extension SyncEngine {
         return isNamed(log, byOthersThan: author, pull)
     }
 
-    /// Whether a commit by somebody else waits for a log.
+    /// Whether a commit by another author waits for the log.
     private func isNamed(_ log: LogID, byOthersThan author: IdentityID, _ pull: Pull) -> Bool {
         if queue.isNamed(log, where: { tails[$0].map { $0.author != author } ?? false }) { return true }
-        // What commits name that there is no room for is not kept: any log that is waited for may be it.
+        // The queue does not keep what commits without room name, so any log that is waited for may be meant.
         return pull.blocked.values.contains { $0.author != author }
             && (queue.isMissing(log) || pull.blocked.values.contains { $0.missing.log == log })
     }
 
-    /// Lets logs go on that stopped, but those that ended; what one too many says is not fetched again before there
-    /// are new links.
+    /// Lets stopped logs continue, except those that have ended.
+    ///
+    /// A log beyond the limit is not fetched again until there are new links.
     func forgetStops() {
         let waitOn = stopsSince == chain.nextSequence && stops.count <= Self.stopCountMax
         stopsSince = chain.nextSequence
@@ -42,8 +45,8 @@ extension SyncEngine {
 
     /// The last commits of an author's logs that are applied here.
     ///
-    /// Of more than 256 logs, which no honest author has, those that changed something, in the order of their ids, and
-    /// then the others; of the rest nothing counts.
+    /// An honest author never has more than 256 logs. If there are more, those that changed something come
+    /// first, each group in the order of ids; no commit of the logs left out counts.
     func bounds(of identity: IdentityID) throws(SyncError) -> LogBounds {
         let logs = logs.values.filter { $0.author == identity }.sorted {
             ($0.lastWrite == nil ? 1 : 0, $0.log) < ($1.lastWrite == nil ? 1 : 0, $1.log)
@@ -58,7 +61,7 @@ extension SyncEngine {
         }
     }
 
-    /// Who has more logs than are applied, and how many more.
+    /// The authors with more logs than are applied, and how many more.
     var logFindings: [SyncFinding] {
         var waiting: [IdentityID: Int] = [:]
         for stop in stops.values {

@@ -1,35 +1,35 @@
 internal import CofferFormat
 internal import CofferRemote
 
-/// What a round looks at; of the rest it is believed that nothing is new.
+/// What a round looks at; it assumes that nothing else is new.
 ///
-/// What was changed here is sent in every round.
+/// Every round sends local changes.
 package struct RoundScope: Equatable, Sendable {
-    /// Whether the member chain may have new links.
+    /// Whether to look for new links of the member chain.
     var looksForMembers = false
-    /// Whether all logs are listed.
+    /// Whether to list all logs.
     var listsLogs = false
-    /// Whether the next commit of every log is asked for, listed or not: listings lag behind.
+    /// Whether to ask for the next commit of every log, listed or not, since listings may lag.
     var asksAllLogs = false
-    /// Logs of which the next commit is asked for.
+    /// Logs whose next commit to ask for.
     var logs: Set<LogID> = []
-    /// Whether others are told at once what was applied.
+    /// Whether to acknowledge applied commits, with a commit of its own if need be.
     var acknowledges = false
 
-    /// Only what was changed here.
+    /// Only local changes.
     package static let changes = RoundScope()
     /// Everything.
     package static let all = RoundScope(
         looksForMembers: true, listsLogs: true, asksAllLogs: true, acknowledges: true)
-    /// What a look now and then is for, with as few requests as can be.
+    /// An occasional look, with as few requests as possible.
     static let poll = RoundScope(looksForMembers: true, listsLogs: true, acknowledges: true)
-    /// What was applied is told to others, in a commit of its own if need be.
+    /// Acknowledges applied commits, with a commit of its own if need be.
     static let acknowledgement = RoundScope(acknowledges: true)
 
-    /// Whether commits are looked for.
+    /// Whether to look for commits.
     var looksForCommits: Bool { listsLogs || asksAllLogs || !logs.isEmpty }
 
-    /// Both.
+    /// Adds what another scope looks at.
     mutating func formUnion(_ other: RoundScope) {
         looksForMembers = looksForMembers || other.looksForMembers
         listsLogs = listsLogs || other.listsLogs
@@ -38,9 +38,9 @@ package struct RoundScope: Equatable, Sendable {
         acknowledges = acknowledges || other.acknowledges
     }
 
-    /// What may be new where the remote has told of a change; nil if that is nothing for a round.
+    /// The scope for a change that the remote has announced; nil if no round is needed.
     ///
-    /// - Parameter own: This device's log: what changes there was put by this device.
+    /// - Parameter own: This device's log; changes in it are this device's own.
     static func change(below prefix: RemotePrefix, _ layout: RemoteLayout, own: LogID) -> RoundScope? {
         guard layout.prefix.contains(prefix), prefix != layout.prefix else { return .all }
         if layout.packs.contains(prefix) || layout.checkpoints.contains(prefix) { return nil }

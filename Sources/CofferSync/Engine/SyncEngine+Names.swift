@@ -2,18 +2,19 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Names that come next, asked for every few seconds: cheaper than listings, and fresh where listings are cached.
+// Asks every few seconds whether the next names in each log and in the member chain exist. That costs less
+// than a listing, and is up to date where listings are cached.
 extension SyncEngine {
-    /// Pauses between looks while somebody works in the vault, and else.
+    /// The pauses between looks while the vault is in use, and otherwise.
     private static let shortPause = Duration.seconds(3), longPause = Duration.seconds(30)
-    /// Between looks at names that are there, and of which rounds can make nothing.
+    /// The longest pause between looks at names that exist, but that rounds can do nothing about.
     private static let pauseMax = Duration.seconds(300)
-    /// How long after the last change here or elsewhere somebody is taken to work in it.
+    /// How long the vault counts as in use after the last change on any device.
     private static let useTime = Duration.seconds(600)
-    /// Logs that are asked about, those that were written to last first.
+    /// The most logs to ask about, the most recently written ones.
     private static let logCountMax = 32
 
-    /// Wakes a round whenever the remote has what comes next; sleeps long where the remote tells by itself.
+    /// Wakes a round whenever the next names exist; sleeps longer while the remote reports changes itself.
     func pollNames(_ clock: any RemoteClock) async {
         var (changes, lastChange) = (-1, clock.now)
         var pause = Self.shortPause
@@ -30,7 +31,8 @@ extension SyncEngine {
             pause = isUsed ? Self.shortPause : Self.longPause
             let scope = await nextNames()
             if let scope { wakes.wake(scope) }
-            // The same again, though a round has looked at it: whatever it is, it can wait longer each time.
+            // The same names again, although a round has looked at them: each look waits longer than the
+            // last.
             let link = chain.nextSequence
             let isAgain = scope != nil && scope == found && link == foundLink
             extraPause = isAgain ? min(max(extraPause, pause) * 2, Self.pauseMax) : .zero
@@ -39,9 +41,9 @@ extension SyncEngine {
         }
     }
 
-    /// What a round has to look at, by the names that come next in logs and among the members' links.
+    /// The scope of a round for the next names that exist in logs and in the member chain.
     ///
-    /// - Returns: Nil if the remote has none of them, or does not answer.
+    /// - Returns: Nil if none exists, or the remote does not answer.
     func nextNames() async -> RoundScope? {
         guard isLoaded else { return nil }
         var scope = RoundScope()

@@ -3,37 +3,42 @@ package import CofferFormat
 package import CofferRemote
 package import CofferTrust
 
-/// Why sync does not go on.
+/// Why sync cannot continue.
 package enum SyncError: Error, Equatable {
-    /// The remote failed; said while doing what.
+    /// The remote failed during this phase.
     case remote(RemoteError, during: SyncPhase)
     /// This device's store failed.
     case replica(String)
-    /// What was saved is not what it should be.
+    /// The state that sync saved on this device is damaged.
     case format(FormatError)
-    /// The member chain that was saved does not verify.
+    /// The saved member chain fails verification.
     case trust(TrustError)
-    /// The vault has no member chain at this remote.
+    /// The remote has no member chain for the vault.
     case noMembers
-    /// This device's user is no member, or not any more.
+    /// This device's user is not a member, or no longer is.
     case notMember
-    /// The keys of the vault cannot be opened; says why.
+    /// The vault's keys cannot be opened, for this reason.
     case keys(TrustError)
-    /// The replica has applied other commits than it was given.
+    /// The replica has applied other commits than those it was given.
     case otherVersions
-    /// The changes of this device do not fit into a commit.
+    /// This device's changes do not fit into a commit.
     case tooLarge(byteCount: Int)
-    /// This device's log has a commit at the remote that this device does not know: the profile was copied or put back.
+    /// The remote has a different commit in this device's log: the profile was copied or restored.
+    ///
     /// A new log is needed.
     case ownLogForked(ForkedLog)
-    /// This device's log ended: its author's right did. A new log is needed.
+    /// This device's log has ended, because its author's right has.
+    ///
+    /// A new log is needed.
     case ownLogEnded(sequence: UInt64)
-    /// The remote has a commit of this device that names links or keys which are not here: the profile was put back, and
-    /// the remote does not show all that it did. Nothing is sent before it does.
+    /// The remote has a commit of this device that names links or keys that this device does not know.
+    ///
+    /// The profile was restored, and the remote does not show everything that it did before. Nothing is sent
+    /// until it does.
     case ownLogAhead(sequence: UInt64)
     /// The vault has more logs than a commit can name.
     case tooManyLogs
-    /// The members are not changed, or this user is none any more.
+    /// A change of the members failed, or this user is no longer a member.
     case membership(MembershipError)
     /// The task was cancelled.
     case cancelled
@@ -49,7 +54,7 @@ package enum SyncError: Error, Equatable {
 }
 
 extension SyncError {
-    /// Whether the remote has no room for what is to be sent.
+    /// Whether the remote is full.
     var isRemoteFull: Bool {
         if case .remote(.full, _) = self { true } else { false }
     }
@@ -57,19 +62,19 @@ extension SyncError {
 
 /// What sync is doing.
 package enum SyncPhase: String, Sendable {
-    /// Nothing: all is sent and fetched.
+    /// Nothing: everything is sent and fetched.
     case idle
-    /// Fetches links and keys.
+    /// Fetching links and keys.
     case members
-    /// Looks for commits.
+    /// Looking for commits.
     case looking
-    /// Fetches, checks and applies commits.
+    /// Fetching, checking and applying commits.
     case fetching
-    /// Puts packs and commits.
+    /// Putting packs and commits.
     case sending
-    /// Makes, checks or takes a checkpoint, or deletes what it covers.
+    /// Making, checking or applying a checkpoint, or deleting what it covers.
     case checkpoint
-    /// Takes all facts anew.
+    /// Rebuilding all facts.
     case rebuilding
 }
 
@@ -78,26 +83,27 @@ extension SyncError: CustomStringConvertible {
         switch self {
         case .remote(let error, let phase): "\(phase.rawValue): \(error)"
         case .replica(let reason): "the vault's store on this device failed: \(reason)"
-        case .format(let error): "what sync has kept on this device is damaged: \(error.words)"
-        case .trust(let error): "the members that were kept do not verify: \(error)"
+        case .format(let error): "the state that sync saved on this device is damaged: \(error.words)"
+        case .trust(let error): "the members saved on this device fail verification: \(error)"
         case .noMembers: "the remote does not have this vault"
         case .notMember: "you are not a member of this vault"
         case .keys(let error): "the vault's keys cannot be opened: \(error)"
-        case .otherVersions: "the vault's store on this device has applied other commits than it was given"
+        case .otherVersions: "the vault's store on this device has applied other commits than sync gave it"
         case .tooLarge(let count):
-            "the changes of this device make a commit of \(count) bytes, which is too long"
+            "this device's changes make a commit of \(count) bytes, which is too long"
         case .ownLogForked(let fork):
             """
-            this device's commit \(fork.dot.sequence) is \(fork.known), and \(fork.other) at the remote: \
-            its profile was copied or put back
+            this device's commit \(fork.dot.sequence) is \(fork.known), but \(fork.other) at the remote: the \
+            profile was copied or restored
             """
-        case .ownLogEnded(let sequence): "this device's commits behind \(sequence) do not count"
+        case .ownLogEnded(let sequence):
+            "this device's commits after \(sequence) do not count for other devices"
         case .ownLogAhead(let sequence):
             """
-            the remote has commit \(sequence) of this device, but not the members or keys that it names: nothing is \
-            sent until the remote shows them
+            the remote has commit \(sequence) of this device, but not the members or keys that it names: \
+            this device sends nothing until the remote shows them
             """
-        case .tooManyLogs: "the vault has too many logs"
+        case .tooManyLogs: "the vault has more logs than a commit or checkpoint can name"
         case .membership(let error): error.description
         case .cancelled: "it was cancelled"
         }
