@@ -56,7 +56,8 @@ extension FactComplaint {
     var words: String {
         switch self {
         case .kindChanged(let item): "item \(item) was of another kind before"
-        case .unknownItem(let item, let register): "\(register.words) is stated, but the kind of item \(item) is unknown"
+        case .unknownItem(let item, let register):
+            "\(register.words) is stated, but the kind of item \(item) is unknown"
         case .contentOfNoFile(let item): "item \(item) has content, but is not a file"
         case .unknownParent(let entry, let item):
             "entry \(entry) is in item \(item), whose kind is unknown"

@@ -130,8 +130,7 @@ extension SyncEngine {
 
     /// Keeps sets of wraps that links of the current epoch name, and forgets those of earlier ones.
     ///
-    /// A signer of links can name any set. So a set for added members is kept only if it contains nothing
-    /// else.
+    /// Links can name any set, so a set for added members is kept only if it contains wraps for them alone.
     func keepWraps(_ sets: [WrapSet]) async throws(SyncError) {
         let grants = Dictionary(chain.state.grants.map { ($0.wraps, $0) }) { first, _ in first }
         let first = chain.state.grants.first?.wraps
@@ -252,7 +251,7 @@ extension MemberLedger.Grant {
     /// The most bytes of one wrap of any suite, with its share of the set.
     private static let wrapByteCountMax = 4096
 
-    /// Whether a set has wraps only for the members that the link grants keys to, and no padding.
+    /// Whether a set has wraps only for the members that the link grants keys to, and is not oversized.
     fileprivate func fits(_ set: WrapSet) -> Bool {
         set.record.wraps.allSatisfy { identities.contains($0.identity) }
             && set.record.bytes.count <= Self.wrapByteCountMax * max(1, identities.count)

@@ -1,7 +1,7 @@
 package import CofferFormat
 internal import CofferTrust
 
-/// The object that says that a remote has a vault: what all else there is to be read by.
+/// The object that marks a remote as having a vault, and tells how to read its other objects.
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERRV"

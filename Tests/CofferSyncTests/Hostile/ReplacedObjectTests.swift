@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSync
 
-/// A storage has other bytes in the place of what members have signed.
+/// A storage with other bytes in the place of objects that members have signed.
 struct ReplacedObjectTests {
     private let world = MembershipWorld()
 
@@ -16,7 +16,7 @@ struct ReplacedObjectTests {
         await device.memberFindings().contains { if case .putAgain = $0 { true } else { false } }
     }
 
-    /// A link that a stranger has signed, in the place of another one.
+    /// A link that a stranger has signed, for the place of another one.
     private func strangersLink(_ known: LinkRecord) throws -> [UInt8] {
         let stranger = try world.person("Stranger")
         let hashed = try LinkRecord.hashed(
@@ -27,7 +27,7 @@ struct ReplacedObjectTests {
         return hashed + hash + stranger.signing.sign(hash, for: .link)
     }
 
-    /// Of the same size, so that no listing shows it; or shorter; or much too long.
+    /// The other bytes have the same size, so that no listing shows them, or are shorter, or much too long.
     @Test(
         arguments: ["members", "members/stranger", "wraps", "chain", "transient"],
         ["flipped", "empty", "long"])
@@ -57,7 +57,7 @@ struct ReplacedObjectTests {
         default: other[before.count / 2] ^= 1
         }
         try await world.remote.put(lost, .memory(other), ifAbsent: false)
-        // Transient keys are kept by whoever wraps for others.
+        // Only devices that wrap for others keep transient keys.
         let holder = what == "transient" ? olga : rita
         clock.advance(by: MemberDuties.inspectionPause)
         try await holder.sync()
@@ -72,7 +72,7 @@ struct ReplacedObjectTests {
         #expect(await late.members.count == 4)
     }
 
-    /// Where there are more links than one inspection compares, all have their turn.
+    /// If there are more links than one inspection compares, each link gets its turn.
     @Test func everyLinkHasItsTurn() async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
@@ -93,7 +93,8 @@ struct ReplacedObjectTests {
         }
     }
 
-    /// What an admin has signed for a place in the middle of the chain is another history: named, and left there.
+    /// An admin's different link for a place in the middle of the chain is another history: reported, and not
+    /// overwritten.
     @Test func anotherLinkInTheMiddleIsNamed() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -112,7 +113,7 @@ struct ReplacedObjectTests {
         #expect(forks.count == 1)
     }
 
-    /// What an admin lets a link name that adds somebody is kept by others only if nothing else is in it.
+    /// A set of wraps named by an admin's link that adds a member is kept only if it contains nothing else.
     @Test func setsOfWrapsThatOnlyTakeRoomAreNotKept() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -136,7 +137,7 @@ struct ReplacedObjectTests {
         #expect(await olga.members.count == 3)
         #expect(await olga.engine.duties.keptWraps.count == 2)
         #expect(await olga.engine.duties.keptWraps[set.hash] == nil)
-        // She has her key all the same.
+        // Rita has her key nevertheless.
         let device = try world.device(rita)
         try await device.sync()
         #expect(await device.keys.keyring()?.current.epoch == .first)
