@@ -1,18 +1,18 @@
 internal import CofferSystem
 
-/// Runs calls that block, one after the other, on a thread of its own.
+/// Runs blocking calls one after the other on its own thread.
 ///
-/// Swift's pool has as many threads as there are processors; none of them may wait for a disk or a lock.
+/// Swift's thread pool has one thread per processor, and none of them may wait for a disk or a lock.
 final class BlockingThread: Sendable {
     private let workers: Workers
     private let waiting = Condition<[@Sendable () -> Void]>([])
 
-    /// - Parameter name: Of the thread, for ps(1); up to 15 bytes.
+    /// - Parameter name: The name of the thread in ps(1); up to 15 bytes.
     init(_ name: String) {
         workers = Workers(name, max: 1)
     }
 
-    /// Runs `body` on the thread, once what came before is done.
+    /// Runs `body` on the thread, after all calls before it.
     func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -26,7 +26,7 @@ final class BlockingThread: Sendable {
                     }
                 }
             }
-            // Where no thread can be started, it is done here: late is better than never.
+            // If no thread can be started, the calls run on the thread of the caller.
             if !workers.call({ [self] in performOne() }, leaving: {}) { while performOne() {} }
         }
         return try result.get()
@@ -40,7 +40,7 @@ final class BlockingThread: Sendable {
     }
 }
 
-/// A task whose result a thread waits for that is none of Swift's pool.
+/// A task whose result a thread outside Swift's pool waits for.
 struct AwaitedTask<Value: Sendable>: Sendable {
     private let result = Condition<Value?>(nil)
     private let task: Task<Void, Never>
@@ -54,12 +54,12 @@ struct AwaitedTask<Value: Sendable>: Sendable {
         }
     }
 
-    /// Has the task end soon.
+    /// Cancels the task.
     func cancel() { task.cancel() }
 
     /// Blocks until the task is done.
     func wait() -> Value { result.wait { $0 } }
 
-    /// Blocks until the task is done, but not longer than some time; nil when that is over.
+    /// Blocks until the task is done; nil after a timeout.
     func wait(nanoseconds: Int64) -> Value? { result.wait(nanoseconds: nanoseconds) { $0 } }
 }

@@ -3,10 +3,10 @@ internal import CofferFormat
 internal import CofferSync
 internal import CofferVault
 
-/// Seals what a vault changed as a draft says, one commit after the other.
+/// Seals the changes of a vault as commits that follow a draft, one after the other.
 final class DraftRecorder: CommitRecorder {
     private var draft: CommitDraft
-    /// Commits that were made.
+    /// The sealed commits.
     private(set) var made: [SealedCommit] = []
 
     init(_ draft: CommitDraft) {

@@ -2,11 +2,11 @@ internal import CofferFormat
 internal import CofferSync
 internal import CofferTrust
 
-/// The invites to one vault, as the profile keeps them.
+/// The open invites of one vault, stored in the profile.
 struct ProfileInvites: InviteBook {
     let profile: Profile
     let vault: VaultID
-    /// Where the profile is written.
+    /// The thread that writes the profile.
     let thread: BlockingThread
 
     func load() async throws(SyncError) -> OpenInvites {

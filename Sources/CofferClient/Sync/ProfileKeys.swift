@@ -4,15 +4,15 @@ internal import CofferSync
 internal import CofferTrust
 internal import CofferVault
 
-/// The keys of one shared vault, as the profile keeps them.
+/// The keys of one shared vault, stored in the profile.
 final class ProfileKeys: VaultKeys {
     let author: RecordAuthor
     private let profile: Profile
     private let vault: VaultID
-    /// Told of keys that are new.
+    /// Called with the keys after each change.
     private let adopt: @Sendable (ContentKeys) -> Void
 
-    /// - Parameter adopt: Has the open vault seal with the newest of the keys from then on.
+    /// - Parameter adopt: Called with the new keys; makes the open vault seal with the newest one.
     init(
         of vault: VaultID, in profile: Profile, adopt: @escaping @Sendable (ContentKeys) -> Void
     ) throws(ProfileError) {
@@ -33,7 +33,7 @@ final class ProfileKeys: VaultKeys {
         do throws(ProfileError) {
             try profile.setKeys(opened.all, lost: opened.lost, of: vault)
         } catch {
-            // Kept in memory; it is tried again with the next start.
+            // The engine keeps the old keyring, and opens the wraps again in a later round.
             throw .notKept
         }
         if let keys = ContentKeys(vault: vault, opened.all, lost: opened.lost) { adopt(keys) }
@@ -42,7 +42,7 @@ final class ProfileKeys: VaultKeys {
 }
 
 extension Profile {
-    /// Opens a vault's keys with a wrap for this person.
+    /// Opens a vault's keys with the wrap for this person.
     func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) throws(TrustError) -> Keyring {
         let identity: PublicIdentity
         do throws(ProfileError) { identity = try publicIdentity() } catch { throw .noWrap }
@@ -56,6 +56,6 @@ extension Profile {
 }
 
 extension SigningKey {
-    /// The same key once more.
+    /// Copies the key.
     func duplicate() -> SigningKey { seed.withBytes { SigningKey(seed: SecretBytes(copying: $0)) } }
 }

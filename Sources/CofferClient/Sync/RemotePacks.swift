@@ -5,15 +5,15 @@ package import CofferVault
 internal import CofferSync
 package import CofferSystem
 
-/// The packs of a vault at a remote, for threads that block.
+/// Blocking access to the packs of a vault at a remote.
 package final class RemotePacks: ContentSource {
     private let remote: any RemoteBackend
     private let layout: RemoteLayout
-    /// How long a read waits for a remote that says nothing, in nanoseconds.
+    /// How long a read waits for a silent remote, in nanoseconds.
     private let patience: Int64
-    /// The same where much was asked for at once; less is tried then.
+    /// How long a read waits for a large slice before it requests a small one, in nanoseconds.
     private let slicePatience: Int64
-    /// Bytes that are asked for at a time, as many as the remote brings soon.
+    /// The number of bytes to request at a time; adapts to the speed of the remote.
     private let sliceByteCount = Condition(RemotePacks.firstSliceByteCount)
     private let state = Condition(State())
 
@@ -24,7 +24,7 @@ package final class RemotePacks: ContentSource {
         var hears: (@Sendable (PackProgress) -> Void)?
     }
 
-    /// What ends calls that threads wait for; nil once all ends.
+    /// The calls that threads wait for; nil after `stop`.
     private let calls = Condition<Calls?>(Calls())
 
     private struct Calls {
@@ -32,12 +32,12 @@ package final class RemotePacks: ContentSource {
         var cancels: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    /// The packs of a vault.
+    /// Accesses the packs of a vault.
     ///
     /// - Parameters:
-    ///   - remote: Which tries again by itself where that may help.
-    ///   - patience: How long a read waits for a remote that says nothing, in nanoseconds.
-    ///   - slicePatience: The part of that in which much is waited for at once.
+    ///   - remote: A remote that retries failed calls itself.
+    ///   - patience: How long a read waits for a silent remote, in nanoseconds.
+    ///   - slicePatience: The part of `patience` to wait for a large slice before a small one is requested.
     package init(
         _ remote: any RemoteBackend, _ layout: RemoteLayout, patience: Int64 = 60_000_000_000,
         slicePatience: Int64 = 20_000_000_000
@@ -48,7 +48,7 @@ package final class RemotePacks: ContentSource {
         self.layout = layout
     }
 
-    /// Ends all calls, and lets none begin any more: nobody is to wait for a remote that does not answer.
+    /// Cancels all calls, and prevents new ones, so that no thread waits for a silent remote.
     package func stop() {
         let running = calls.withLock { calls in
             defer { calls = nil }
@@ -57,12 +57,12 @@ package final class RemotePacks: ContentSource {
         for cancel in (running?.cancels ?? [:]).values { cancel() }
     }
 
-    /// Waits for a task that `stop` can end.
+    /// Waits for a task that `stop` can cancel.
     private func wait<Value: Sendable>(for task: AwaitedTask<Value>) -> Value {
         waiting(for: task) { $0.wait() }
     }
 
-    /// As `wait`, for a limited time; nil when that is over.
+    /// Waits for a task that `stop` can cancel; cancels it and returns nil after `time` nanoseconds.
     private func wait<Value: Sendable>(for task: AwaitedTask<Value>, atMost time: Int64) -> Value? {
         waiting(for: task) { task in
             if let value = task.wait(nanoseconds: time) { return value }
@@ -90,7 +90,7 @@ package final class RemotePacks: ContentSource {
 
     // MARK: Sending
 
-    /// Begins to put a pack.
+    /// Starts to put a pack; the result waits for the end.
     package func deliver(_ pack: RemotePack) -> Sending.Delivery {
         let (remote, name, count) = (remote, layout.pack(pack.id), pack.byteCount)
         tell { $0.bytesToSend += count }
@@ -99,7 +99,8 @@ package final class RemotePacks: ContentSource {
                 try await remote.put(name, .buffer(pack.buffer, count), ifAbsent: true)
                 return nil
             } catch {
-                // Its name is random: what is there was put by this device, which did not hear of it.
+                // The name is random, so an existing object is this device's, whose earlier put lost its
+                // answer.
                 return error == .exists ? nil : error
             }
         }
@@ -113,12 +114,12 @@ package final class RemotePacks: ContentSource {
         }
     }
 
-    /// Has somebody hear how far packs are, from now on, and forgets what failed before.
+    /// Sets the listener of progress, and resets the counts and the failure.
     func begin(_ hears: (@Sendable (PackProgress) -> Void)?) {
         state.withLock { $0 = State(failure: nil, progress: PackProgress(), hears: hears) }
     }
 
-    /// Why the remote failed since `begin`.
+    /// The last failure of the remote since `begin`.
     var failure: RemoteError? { state.withLock { $0.failure } }
 
     private func tell(_ change: (inout PackProgress) -> Void) {
@@ -137,14 +138,14 @@ package final class RemotePacks: ContentSource {
 
     // MARK: Fetching
 
-    /// Bytes that are asked for at a time, at first and at least.
+    /// The size of the first slice, in bytes.
     ///
-    /// What came shows that a slow remote is at work: so each piece has its own time. A quick one is soon asked for all at
-    /// once.
+    /// Each slice has its own timeout, because every slice that arrives shows that a slow remote is working.
+    /// On a fast remote, slices soon grow to whole ranges.
     private static let firstSliceByteCount = 256 << 10
     static let leastSliceByteCount = 64 << 10
     private static let sliceByteCountMax = 1 << 30
-    /// In which time, in nanoseconds, a piece comes from a quick remote, and from one that is asked for less next time.
+    /// Slices double if they arrive within `soon`, and are halved if they take longer than `late`; in nanoseconds.
     private static let soon: Int64 = 1_000_000_000, late: Int64 = 5_000_000_000
 
     package func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart {
@@ -158,7 +159,7 @@ package final class RemotePacks: ContentSource {
         }
     }
 
-    /// The first bytes of a range, as many as the remote brings soon.
+    /// Fetches the first slice of a range.
     private func fetchFirst(of range: Range<Int>, _ pack: PackID) throws(TransferError) -> BufferPart {
         let slice = range.prefix(sliceByteCount.withLock { $0 })
         let begin = Clock.monotonic
@@ -172,13 +173,13 @@ package final class RemotePacks: ContentSource {
             note(part.count, Clock.monotonic - begin)
             return part
         }
-        // Whether it is slow or silent, less will show.
+        // A small slice shows whether the remote is slow or silent.
         sliceByteCount.withLock { $0 = Self.leastSliceByteCount }
         let least = slice.prefix(Self.leastSliceByteCount)
         return try Self.part(wait(for: get(pack, least), atMost: patience - slicePatience))
     }
 
-    /// Notes how long a piece took.
+    /// Adapts the size of slices to the time in nanoseconds that one took.
     private func note(_ byteCount: Int, _ time: Int64) {
         sliceByteCount.withLock { slice in
             if time < Self.soon, byteCount >= slice {
@@ -234,7 +235,7 @@ package final class RemotePacks: ContentSource {
         return found
     }
 
-    /// What a remote says of the size of a pack.
+    /// A remote's answer about the size of a pack.
     private struct PackSize: Sendable {
         let pack: PackID
         let answer: Result<Int, RemoteError>

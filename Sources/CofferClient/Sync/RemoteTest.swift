@@ -3,23 +3,24 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferSystem
 
-/// Tries what a remote must be able to do: in the directories of a vault, or, where there is no vault yet, with objects
-/// of one that does not exist.
+/// Tests the operations that a remote must support.
+///
+/// Works in the directories of an existing vault, or else with the objects of a vault that does not exist.
 struct RemoteTest {
     private let remote: any RemoteBackend
     private let layout: RemoteLayout
-    /// Whether the vault is there: what it has stays.
+    /// Whether the remote has the vault, whose objects must stay.
     private let hasVault: Bool
     private static let byteCount = 4 << 20
 
-    /// - Parameter vault: A vault that the remote has; nil for none.
+    /// - Parameter vault: A vault that the remote has, or nil.
     init(_ remote: any RemoteBackend, of vault: VaultID?) {
         self.remote = remote
         hasVault = vault != nil
         layout = RemoteLayout(vault ?? VaultID(low: Random.number(), high: Random.number()))
     }
 
-    /// Tries all; what follows a step that failed is left out, but what was put is deleted.
+    /// Runs all steps until one fails, and deletes the objects that it put.
     func run() async -> RemoteTestReport {
         let bytes = [UInt8](repeating: 0xC0, count: Self.byteCount)
         let name = layout.pack(PackID(low: Random.number(), high: Random.number()))
@@ -32,7 +33,7 @@ struct RemoteTest {
                         _ = try await remote.get(layout.format, 0..<1)
                         let obstacles = try await remote.obstacles(below: layout.prefix)
                         guard let first = obstacles.first else { return true }
-                        let more = obstacles.count > 1 ? "; \(obstacles.count - 1) more are like that" : ""
+                        let more = obstacles.count > 1 ? "; \(obstacles.count - 1) more like it" : ""
                         throw .refused(first + more)
                     }
                     try await remote.put(layout.format, .memory([1]), ifAbsent: true)
@@ -79,7 +80,7 @@ struct RemoteTest {
         }
         steps.append(
             await time("delete") { () async throws(RemoteError) in
-                // Nothing was put into a vault that cannot be reached.
+                // If the first step failed, nothing was put into the vault.
                 if steps.count > 1 { try await remote.delete(name) }
                 if hasVault { return true }
                 try await remote.delete(layout.format)
@@ -105,7 +106,7 @@ struct RemoteTest {
         let start = Clock.monotonic
         var failure: String?
         do throws(RemoteError) {
-            if !(try await step()) { failure = "the remote does something else than it must" }
+            if !(try await step()) { failure = "the remote does not behave as it must" }
         } catch {
             failure = "\(error)"
         }
@@ -114,12 +115,14 @@ struct RemoteTest {
     }
 }
 
-/// Tries a remote that no vault has, without a profile.
+/// Tests a remote without a vault or a profile.
 package enum RemoteTrial {
-    /// Puts, reads, lists and deletes some objects at a place, and leaves nothing there.
+    /// Puts, reads, lists and deletes a few objects at a place, and leaves nothing there.
+    ///
+    /// Blocks; must not run on a thread of Swift's pool.
     ///
     /// - Parameter place: A URL or an absolute path.
-    /// - Throws: `.remoteURL`, `.remote` where it is no place that this version can use.
+    /// - Throws: `.remoteURL`, `.remote` if this version cannot use the place.
     package static func run(_ place: String) throws(ProfileError) -> RemoteTestReport {
         let remote = try SharedVault.backend(place)
         return Waiting.run { await RemoteTest(remote, of: nil).run() }

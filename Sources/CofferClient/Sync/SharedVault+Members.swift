@@ -5,9 +5,9 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-// What commands do with the members of a vault.
+// Commands on the members of a vault.
 extension SharedVault {
-    /// Runs a call of the engine, in the words of this layer.
+    /// Runs a call of the engine, blocks until it ends, and wraps its error in `.sync`.
     func asking<Value: Sendable>(
         _ body: @escaping @Sendable (SyncEngine) async throws(SyncError) -> Value
     ) throws(ProfileError) -> Value {
@@ -24,7 +24,7 @@ extension SharedVault {
         return try asking { engine async throws(SyncError) in try await engine.roster(verified: verified) }
     }
 
-    /// A member, by name or by the beginning of the identity's id.
+    /// Finds a member by name or by the beginning of the identity's id.
     ///
     /// - Throws: `.noSuchMember`, `.ambiguousMember`.
     func member(_ text: String) throws(ProfileError) -> (identity: IdentityID, name: String) {
@@ -38,8 +38,9 @@ extension SharedVault {
         }
     }
 
-    /// What commands can call the other members by, at once: names, and beginnings of identities where a name means
-    /// nobody, or several.
+    /// The texts by which commands can name the other members; does not wait for a round to end.
+    ///
+    /// A member without a name, or with that of another, is named by the beginning of the identity.
     func memberNames() -> [String] {
         let members = Waiting.run { [engine] in await engine.otherMembers() }
         let names = members.map { (identity: $0.key, name: profile.verifiedName(of: $0.key) ?? $0.value) }
@@ -51,22 +52,22 @@ extension SharedVault {
         }.sorted()
     }
 
-    /// What a member says to be called.
+    /// The name that a member claims; nil if none.
     func claimedName(of identity: IdentityID) throws(ProfileError) -> String? {
         try roster().members.first { $0.identity == identity }?.name
     }
 
-    /// What somebody is called, member or not.
+    /// The name to show for an identity, which may not be a member.
     private static func name(of identity: IdentityID, in members: [Roster.Member]) -> String {
         name(of: identity, members.first { $0.identity == identity }?.name)
     }
 
-    /// What somebody is called who may have told no name.
+    /// The name to show for an identity whose name may be unknown.
     static func name(of identity: IdentityID, _ name: String?) -> String {
         name ?? "unknown \(identity.description.prefix(8))"
     }
 
-    /// All members and open invites.
+    /// Reports all members and open invites.
     func membersReport() throws(ProfileError) -> MembersReport {
         let roster = try roster()
         return MembersReport(
@@ -91,7 +92,7 @@ extension SharedVault {
             rotationOwed: Self.text(roster.owed))
     }
 
-    /// How keys of a member stand, in a word, and until when they are valid.
+    /// The state of a member's keys in one word, and the time in seconds until which they are or were valid.
     private static func standing(_ keys: Roster.KeyStanding) -> (text: String, until: Int64?) {
         switch keys {
         case .valid(let time): ("valid", time / second)
@@ -104,7 +105,7 @@ extension SharedVault {
 
     private static let second: Int64 = 1_000_000_000
 
-    /// Why a rotation is owed, for people.
+    /// The reasons for an owed rotation as text; nil without any.
     static func text(_ owed: Set<MemberLedger.RotationReason>) -> String? {
         if owed.isEmpty { return nil }
         let reasons = owed.map { reason in
@@ -119,7 +120,7 @@ extension SharedVault {
 
     // MARK: Inviting
 
-    /// The text of a new invite.
+    /// Makes an invite, and returns its text.
     func invite(_ role: Role, seconds: Int64) throws(ProfileError) -> String {
         let (expires, url, name) = (Clock.realTime + seconds * Self.second, share.url, name)
         return try asking { engine async throws(SyncError) in
@@ -127,7 +128,9 @@ extension SharedVault {
         }.text
     }
 
-    /// Withdraws an invite, by the beginning of its id.
+    /// Withdraws the open invite whose id begins with the text.
+    ///
+    /// - Throws: `.noSuchInvite` if none or several do.
     func withdrawInvite(_ text: String) throws(ProfileError) {
         let found = try roster().pending.filter {
             !text.isEmpty && $0.invite.description.hasPrefix(text.lowercased())
@@ -136,9 +139,9 @@ extension SharedVault {
         try asking { engine async throws(SyncError) in try await engine.withdraw(invite) }
     }
 
-    /// Adds somebody by a card.
+    /// Adds the person of an identity card as a member.
     ///
-    /// - Returns: What they need to find the vault: an invite that admits nobody else.
+    /// - Returns: An invite by which that person finds the vault; it admits no one else.
     func add(card text: String, as role: Role) throws(ProfileError) -> String {
         let card: IdentityCard
         do throws(TrustError) { card = try IdentityCard(text: text) } catch { throw .trust(error) }
@@ -167,9 +170,10 @@ extension SharedVault {
         try asking { engine async throws(SyncError) in try await engine.remove(identity) }
     }
 
-    /// Gives up a change that waits for the remote.
+    /// Cancels a change of members that waits for the remote.
     ///
-    /// - Parameter member: Whom it concerns, by name or by the beginning of the identity's id.
+    /// - Parameter member: The member that the change concerns, by name or by the beginning of the identity's
+    ///   id.
     func cancelChange(of member: String) throws(ProfileError) {
         let pending = try asking { engine async throws(SyncError) in try await engine.pendingChange() }
         let concerned = pending.flatMap { change in change.identity.map { ($0, change.name) } }
@@ -188,7 +192,7 @@ extension SharedVault {
         try asking { engine async throws(SyncError) in try await engine.leave(successor: chosen) }
     }
 
-    /// What those who were removed can still read.
+    /// Reports what removed members can still read.
     func removalReports() throws(ProfileError) -> [RemovalReport] {
         let vault = mounted.vault
         let receipts = try asking { engine async throws(SyncError) in
@@ -220,16 +224,20 @@ extension SharedVault {
     }
 }
 
-/// Which of some members a text means.
+/// The result of finding a member by a text.
 enum MemberChoice: Equatable {
     case none, several
     case one(Int)
 
-    /// The fewest digits of an identity that mean one.
+    /// The fewest digits that can name an identity.
     private static let digitCountMin = 4
 
-    /// - Parameter text: A name, or the beginning of an identity's id. Everybody chooses the own name: who takes that
-    ///   of another, or the beginning of another's id, makes the text ambiguous. The whole id never is.
+    /// Finds a member by a text.
+    ///
+    /// Members choose their own names. A member who takes another's name, or the beginning of another's id,
+    /// makes the text ambiguous. A complete id is never ambiguous.
+    ///
+    /// - Parameter text: A name, or the beginning of an identity's id.
     init(_ text: String, among members: [(identity: IdentityID, name: String?)]) {
         let digits = text.lowercased()
         let isLong = digits.utf8.count >= Self.digitCountMin

@@ -4,18 +4,18 @@ internal import CofferSystem
 internal import CofferVault
 internal import Synchronization
 
-// What others change in pinned files is fetched in the background.
+// Fetches changes of pinned files in the background.
 extension SharedVault {
-    /// How often it is looked whether something was changed.
+    /// The pause between searches for missing content.
     private static let pinPause = Duration.seconds(3)
-    /// How long it is left alone after a look that took long.
+    /// The longest pause after a search that took long.
     private static let walkPauseMax = Duration.seconds(30)
-    /// How long nothing is tried after a failure: a fetch of its own has tried again for some seconds.
+    /// The pause after a failed fetch, which has itself retried for some seconds.
     private static let failurePause = Duration.seconds(30)
-    /// The same where that cannot help soon: the disk is full, or something is damaged.
+    /// The pause after a failure that will not pass soon: a full disk, or damage.
     private static let longPause = Duration.seconds(600)
 
-    /// Fetches what is missing of pinned contents, until the task is cancelled.
+    /// Fetches the missing content of pinned items until the task is cancelled.
     func fetchPinned() async {
         let thread = BlockingThread("coffer-pin")
         let ending = Condition(false)
@@ -35,7 +35,7 @@ extension SharedVault {
                 case .complete(let now): change = now
                 case .failed(let error): pause = note(error)
                 }
-                // To go through a large tree takes its time: most of it is left to others.
+                // Walking a large tree takes long: spend at most a tenth of the time on it.
                 pause = max(pause, min(Self.walkPauseMax, .nanoseconds(10 * (Clock.monotonic - start))))
             }
         } onCancel: {
@@ -43,15 +43,15 @@ extension SharedVault {
         }
     }
 
-    /// How long to wait after a failure; somebody should know of some.
+    /// Returns the pause after a failure, and logs a full disk as a problem.
     private func note(_ error: FileSystemError) -> Duration {
         switch error {
         case .unreachable, .timedOut, .notArrived: return Self.failurePause
         case .noSpace:
-            problems.add("“\(name)”: pinned contents are not fetched: \(error.summary).")
+            problems.add("“\(name)”: pinned content cannot be fetched: \(error.summary).")
             return Self.longPause
         default:
-            // Damage and missing keys are in the problem log already.
+            // The problem log already has damage and missing keys.
             return Self.longPause
         }
     }

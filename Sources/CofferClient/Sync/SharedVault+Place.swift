@@ -6,14 +6,15 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-// Whether a place is the one at which a vault is to be synced.
+// Checks whether a remote holds this vault.
 extension SharedVault {
     private var layout: RemoteLayout { RemoteLayout(share.vault) }
 
-    /// Checks that the remote can be reached; it need not have anything of this vault yet.
+    /// Checks that the remote can be reached; it need not have the vault yet.
     func reach() throws(ProfileError) { _ = try start(of: layout.format, at: try Self.backend(share.url)) }
 
-    /// Checks that the remote has this vault's beginning: one that was elsewhere before is not sent anew.
+    /// Checks that the remote has this vault's first member link: a vault from another remote is not sent
+    /// again.
     ///
     /// - Throws: `.otherRemote`.
     func checkFirstLink() throws(ProfileError) {
@@ -23,12 +24,14 @@ extension SharedVault {
         }
     }
 
-    /// Checks, before anything is put there, that the remote has the members' links that this device has seen.
+    /// Checks, before anything is put there, that the remote has the first and the newest member link of this
+    /// device.
     ///
-    /// A device that has seen none takes any place.
+    /// A device that has no links accepts any remote.
     ///
-    /// - Returns: Whether this device has seen any.
-    /// - Throws: `.otherRemote` where it is not this vault's; `.incompleteRemote` where the newest link is missing.
+    /// - Returns: Whether this device has any links.
+    /// - Throws: `.otherRemote` if it does not have this vault; `.incompleteRemote` if the newest link is
+    ///   missing.
     func checkKnownLinks() throws(ProfileError) -> Bool {
         let replica = replica
         let rows: [KeptRow]
@@ -49,9 +52,10 @@ extension SharedVault {
         return true
     }
 
-    /// Checks that the remote has the last commits that this device knows, and the packs that contents refer to.
+    /// Checks that the remote has the newest commits that this device knows, and the packs that contents
+    /// refer to.
     ///
-    /// A copy without them would have a gap in a log, before which everybody else stops for good.
+    /// A copy without them would have a gap in a log, at which all other devices would stop for good.
     ///
     /// - Throws: `.incompleteRemote`.
     func checkKnownCommits() throws(ProfileError) {
@@ -76,7 +80,7 @@ extension SharedVault {
         guard isComplete else { throw .incompleteRemote(vault: name, url: share.url) }
     }
 
-    /// The bytes of an object, as many as a link has; nil where there is none.
+    /// Reads the first bytes of an object, up to the size of a link; nil if it does not exist.
     private func start(
         of name: RemoteName, at remote: any RemoteBackend
     ) throws(ProfileError) -> [UInt8]? {
@@ -92,7 +96,7 @@ extension SharedVault {
 }
 
 extension RemoteBackend {
-    /// Whether an object is there.
+    /// Whether an object exists.
     func hasObject(_ name: RemoteName) async throws(RemoteError) -> Bool {
         do throws(RemoteError) {
             _ = try await get(name, 0..<1)

@@ -4,17 +4,18 @@ internal import CofferSync
 internal import CofferTrust
 internal import CofferVault
 
-// What was sealed before the keys changed is sealed anew, in the background.
+// Re-encrypts data of older epochs in the background.
 extension SharedVault {
-    /// How often it is looked whether there is something to do.
+    /// The pause between steps.
     private static let pause = Duration.seconds(5)
-    /// Bytes that are sealed anew before they are sent.
+    /// The number of bytes that a step re-encrypts before they are sent.
     private static let stepByteCount: Int64 = 64 << 20
 
-    /// Seals anew what is of older epochs, a step at a time, where that falls to this device; until the task is
+    /// Re-encrypts data of older epochs step by step, if this device is the one to do it, until the task is
     /// cancelled.
     ///
-    /// What is left is known from the vault itself, so it goes on after a restart. `status` tells how much that is.
+    /// The vault itself knows what is left, so the work continues after a restart. `coffer status` shows how
+    /// much.
     func reencrypt() async {
         let thread = BlockingThread("coffer-reseal")
         var finished = Epoch.first
@@ -32,7 +33,7 @@ extension SharedVault {
         }
     }
 
-    /// Whether it falls to this device.
+    /// Whether this device is the one that re-encrypts.
     private func falls() async -> Bool {
         let chain = await engine.chain
         let status = await engine.status

@@ -8,7 +8,7 @@ internal import CofferVault
 internal import Synchronization
 
 extension SharedVault {
-    /// How sync of the vault stands.
+    /// The state of the vault's sync, for `coffer status` and `coffer sync`.
     var report: SyncReport {
         let snapshot = engine.snapshot
         let status = snapshot?.status ?? SyncStatus()
@@ -44,12 +44,13 @@ extension SharedVault {
             })
     }
 
-    /// What somebody is called here: by the name that was theirs when their words were compared, else by what they say.
+    /// The name to show for an identity: the one it had when its words were compared, otherwise the claimed
+    /// one.
     func shownName(of identity: IdentityID, _ claimed: String?) -> String {
         profile.verifiedName(of: identity) ?? Self.name(of: identity, claimed)
     }
 
-    /// Names that members took after their words had been compared.
+    /// Findings about members who changed their name after their words were compared.
     private func renamed(_ devices: [DeviceStatus]) -> [String] {
         let names = Set(
             devices.compactMap { device -> String? in
@@ -57,22 +58,22 @@ extension SharedVault {
                     !name.hasSameBytes(as: known)
                 else { return nil }
                 return
-                    "\(known), whose words you compared, has the name “\(name)” on \(device.author.label ?? "a device")"
+                    "\(known), whose words you compared, now uses the name “\(name)” on \(device.author.label ?? "a device")"
             })
         return names.sorted()
     }
 
-    /// How long a remote may take to say of what kind it is, in nanoseconds.
+    /// How long to wait for a remote to tell whether it needs polling, in nanoseconds.
     private static let kindTime: Int64 = 200_000_000
 
-    /// When changes of others show here.
+    /// A text about how soon others' changes appear; nil if the remote does not answer in time.
     private var arrival: String? {
         let remote = remote
         guard let isShared = Waiting.run(atMost: Self.kindTime, { await remote.needsLooks() }) else {
             return nil
         }
         return isShared
-            ? "others' changes are looked for every 3 s while the vault is used, else every 30 s"
-            : "others' changes show at once"
+            ? "others' changes appear within 3 s while the vault is in use, otherwise within 30 s"
+            : "others' changes appear at once"
     }
 }

@@ -9,25 +9,25 @@ internal import CofferTrust
 internal import CofferVault
 internal import Synchronization
 
-/// An open vault that has a remote, with what keeps both the same.
+/// An open vault that has a remote, and the engine that syncs them.
 final class SharedVault: Sendable {
-    /// The vault at its place in the mount.
+    /// The vault in the mount.
     let mounted: MountedVault
     let profile: Profile
-    /// What the profile keeps of it.
+    /// Its record in the profile.
     let share: VaultShare
     let remote: any RemoteBackend
-    /// The same, for who asks what went through it.
+    /// The same remote, for its counts of bytes.
     let traffic: CountingRemote
     let replica: VaultReplica
     let engine: SyncEngine
-    /// The key of epoch 1, which a vault has from its beginning.
+    /// The key of epoch 1, which every vault has from its creation.
     let firstKey: EpochKey
-    /// The vault that took what was written here and may not be sent.
+    /// The name of the vault that received the changes that may not be sent.
     let asideVault = Mutex<String?>(nil)
     let problems: ProblemLog
     private let task = Mutex<Task<Void, Never>?>(nil)
-    /// Rounds that commands wait for.
+    /// Sync rounds that commands wait for.
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
     init(
@@ -49,7 +49,7 @@ final class SharedVault: Sendable {
         do throws(FormatError) {
             introduction = try LogIntroduction(name: profile.name, label: profile.device)
         } catch {
-            throw .control("Your name and this machine's name must be texts of 1 to 255 bytes.")
+            throw .control("Your name and this machine's name must have 1 to 255 bytes each.")
         }
         replica = VaultReplica(
             vault, log: share.log, label: profile.device,
@@ -65,10 +65,10 @@ final class SharedVault: Sendable {
         engine = SyncEngine(setup, remote: remote, replica: replica)
     }
 
-    /// The device's clock, since 1970.
+    /// The device's clock, in milliseconds since 1970.
     static let milliseconds: @Sendable () -> UInt64 = { UInt64(max(Clock.realTime, 0) / 1_000_000) }
 
-    /// A remote that is asked again for some seconds where that may help; a round that failed is tried again later.
+    /// Wraps a remote so that failed calls are retried for up to 5 s; the engine retries whole rounds later.
     static func patient(_ remote: any RemoteBackend) -> any RemoteBackend {
         var policy = RetryPolicy()
         policy.firstPause = .milliseconds(200)
@@ -77,23 +77,23 @@ final class SharedVault: Sendable {
         return RetryingRemote(remote, policy)
     }
 
-    /// The backend of a URL.
+    /// Opens the backend of a URL.
     static func backend(_ url: String) throws(ProfileError) -> any RemoteBackend {
         let parsed = try Self.url(url)
         do throws(RemoteError) { return try parsed.open() } catch { throw .remote(error) }
     }
 
-    /// A URL or path, as people write it.
+    /// Parses a URL or path that a user entered.
     static func url(_ text: String) throws(ProfileError) -> RemoteURL {
         do throws(RemoteURL.Mistake) { return try RemoteURL(text) } catch { throw .remoteURL(error) }
     }
 
-    /// What the vault is called now.
+    /// The current name of the vault.
     var name: String { profile.vaults.first { $0.id == share.vault }?.name ?? mounted.name }
 
     // MARK: Running
 
-    /// Begins to sync in the background.
+    /// Starts to sync in the background.
     func start() {
         let engine = engine
         mounted.vault.setNewsListener { engine.localChange() }
@@ -112,18 +112,18 @@ final class SharedVault: Sendable {
         }
     }
 
-    /// Has contents put in place that arrive later than the commits that speak of them, also where nothing is sent or
-    /// taken in.
+    /// Puts content in place that arrives after the commits that refer to it, even while nothing is sent or
+    /// applied.
     private func settle() async {
         while (try? await Task.sleep(for: Self.settlingPause)) != nil { try? await replica.settle() }
     }
 
-    /// How long contents that have not arrived are left alone.
+    /// The pause between searches for content that has arrived.
     private static let settlingPause = Duration.seconds(10)
 
-    /// Ends what `start` began, and all that waits for the remote.
+    /// Cancels the tasks that `start` began, and all waits for the remote.
     ///
-    /// - Returns: What is to be waited for, which may still use the vault.
+    /// - Returns: The cancelled tasks, which may still use the vault until they end.
     func end() -> [Task<Void, Never>] {
         mounted.vault.setNewsListener(nil)
         let running = task.withLock { task in
@@ -136,24 +136,25 @@ final class SharedVault: Sendable {
         return all
     }
 
-    /// Ends what `start` began, and waits for it, but not for ever: what still runs then finds the vault closed.
+    /// Cancels the tasks that `start` began, and waits up to 10 s for them; tasks that still run find the
+    /// vault closed.
     func stop() { Self.wait(for: end()) }
 
-    /// Waits for what ends, for some seconds at most.
+    /// Waits for cancelled tasks, up to 10 s.
     static func wait(for tasks: [Task<Void, Never>]) {
         if tasks.isEmpty { return }
         _ = Waiting.run(atMost: endTime) { for task in tasks { await task.value } }
     }
 
-    /// How long ending may take, in nanoseconds.
+    /// How long to wait for cancelled tasks, in nanoseconds.
     private static let endTime: Int64 = 10_000_000_000
 
-    /// Heeds what rounds find: the role, and what is to be told.
+    /// Applies the role, and logs new findings as problems, after each change of the engine's status.
     private func follow() async {
         var told: Set<String> = []
         for await status in await engine.statuses() {
             await heedRole()
-            // In the middle of a round it seems that things are missing which come with the next request.
+            // During a round, objects may seem to be missing that the next request brings.
             guard status.phase == .idle else { continue }
             let findings = Set(status.findings.map(\.description))
             for finding in findings.subtracting(told).sorted() {
@@ -163,37 +164,37 @@ final class SharedVault: Sendable {
         }
     }
 
-    /// Lets programs change things if the person may.
+    /// Makes the vault read-only if the person's role may not write, otherwise writable.
     func heedRole() async {
         let role = await engine.role
         let chain = await engine.chain
-        // Before the members are known, what the vault was opened with holds.
+        // Until the members are known, the stored setting applies.
         guard chain.nextSequence > 0 else { return }
         let isForReading = role?.may(.write) != true
         let vault = mounted.vault
         if isForReading, !vault.isOnlyForReading {
-            // What the kernel holds back of what programs wrote would be refused.
+            // Otherwise writes that the kernel still caches would be refused.
             await BlockingThread("coffer-flush").run { try? vault.flushAll() }
         }
         mounted.vault.setForReading(isForReading)
-        // So that the next mount knows it before it has read the members.
+        // The next mount needs the role before it has read the members.
         do throws(ProfileError) {
             try profile.changeUse(of: share.vault) { $0.isForReading = isForReading }
         } catch {
-            problems.add("“\(name)”: your role could not be kept: \(error)")
+            problems.add("“\(name)”: your role could not be stored: \(error)")
         }
     }
 
-    /// Runs a round, and more where the remote shows less than it did: one listing may just be old.
+    /// Runs a round, and repeats it if the remote shows less than before, because one listing may be stale.
     ///
-    /// A mount runs more rounds anyway; a command that runs without one has to tell now.
+    /// A mount runs more rounds anyway; a command without a mount must report the result now.
     private func roundsUntilSure() async throws(SyncError) {
         try await engine.round()
         for _ in 1..<max(engine.doubtfulRoundsMax, 1) where await engine.isDoubtful {
             do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             try await engine.round()
         }
-        // A round sends so many commits and no more.
+        // A round sends a limited number of commits.
         var unsent = unsentCount
         while unsent > 0 {
             try await engine.round()
@@ -205,16 +206,19 @@ final class SharedVault: Sendable {
 
     private var unsentCount: Int { (try? mounted.vault.unsentCount()) ?? 0 }
 
-    /// Sends and fetches all there is.
+    /// Sends and fetches everything.
     ///
-    /// - Parameter progress: Told of what is done, and what there is to do, in commits; on this thread.
+    /// Blocks until done.
+    ///
+    /// - Parameter progress: Called on this thread at least every half second with the number of commits that
+    ///   are done, and of all.
     func sync(_ progress: (Progress) -> Void) throws(ProfileError) {
         let (engine, replica) = (engine, replica)
         let news = Condition(SyncNews())
         let watcher = Task.detached {
             var start: Int?
             for await status in await engine.statuses() {
-                // The engine counts from its own start.
+                // The engine's counts begin with its start.
                 let all = status.progress.commitsApplied + status.progress.commitsSent
                 let done = all - (start ?? all)
                 start = start ?? all
@@ -258,13 +262,13 @@ final class SharedVault: Sendable {
         }
     }
 
-    /// How often somebody who waits hears how far it is, in nanoseconds.
+    /// The pause between reports of progress, in nanoseconds.
     private static let tellingPause: Int64 = 500_000_000
 
-    /// How often it is looked how many bytes are left, in nanoseconds: all rows of contents are read for it.
+    /// The pause between counts of unsent bytes, in nanoseconds; each count reads all rows of contents.
     private static let lookingPause: Int64 = 3_000_000_000
 
-    /// Commits that are done and left, and what went through the remote meanwhile.
+    /// Returns progress in commits, with the traffic of the remote since `before`.
     private func telling(
         _ commits: Progress, items: Int, bytes: Int64, since before: RemoteCounts
     ) -> Progress {
@@ -278,7 +282,7 @@ final class SharedVault: Sendable {
     }
 }
 
-/// What a thread hears that waits for a round.
+/// News for a thread that waits for a round.
 private struct SyncNews: Sendable {
     typealias Step = (Progress?, Result<Void, SyncError>?)
 

@@ -5,18 +5,18 @@ internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust
 
-// Vaults that are to be gone at their remote, too.
+// Deletes vaults at their remote.
 extension SharedVaults {
-    /// Deletes all objects of a vault at its remote, and syncs it no more.
+    /// Deletes all objects of a vault at its remote, and stops syncing it; the vault stays on this device.
     ///
-    /// After a try that failed halfway it can be called again: where the first object, the last one to be deleted, is gone
-    /// by then, all is done.
+    /// After a failure it can be called again. The format object is deleted last: once it is gone, all
+    /// objects are.
     ///
-    /// - Parameter progress: Told how many objects are gone, and how many there are.
-    /// - Throws: `.noRemote`, `.notOwner`; `.othersAreMembers`, as long as anybody else would lose the vault.
+    /// - Parameter progress: Called with the number of deleted objects, and the number of all.
+    /// - Throws: `.noRemote`, `.notOwner`; `.othersAreMembers` if other members would lose the vault.
     func deleteAtRemote(_ name: String, _ progress: (Progress) -> Void) throws(ProfileError) {
         let shared = try named(name)
-        // A place that was never seen to be emptied may just not be mounted.
+        // Without the mark, an empty place may be a directory whose filesystem is not mounted.
         if profile.use(of: shared.share.vault).isBeingDeleted, try !shared.hasFormat() {
             try alone(shared.share.vault, name) { () throws(ProfileError) in
                 forget(shared.mounted.slot)
@@ -24,7 +24,7 @@ extension SharedVaults {
             }
             return
         }
-        // Who is a member may have changed.
+        // The members may have changed.
         try shared.sync { _ in }
         let members = try shared.membersReport().members
         guard members.contains(where: { $0.isThis && $0.role == "\(Role.owner)" }) else {
@@ -38,7 +38,7 @@ extension SharedVaults {
                     try profile.changeUse(of: shared.share.vault) { $0.isBeingDeleted = true }
                 }
             } catch {
-                // So that it can be tried again.
+                // Allows another attempt.
                 _ = try? open(shared.mounted, profile.share(of: shared.share.vault) ?? shared.share)
                 throw error
             }
@@ -48,7 +48,7 @@ extension SharedVaults {
 }
 
 extension SharedVault {
-    /// Whether the remote has the object that says that the vault is there.
+    /// Whether the remote has the vault's format object.
     fileprivate func hasFormat() throws(ProfileError) -> Bool {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
@@ -60,9 +60,10 @@ extension SharedVault {
         }
     }
 
-    /// Deletes all objects of the vault at its remote: the one that says that it is there last.
+    /// Deletes all objects of the vault at its remote, the format object last.
     ///
-    /// - Parameter isLast: Called in front of that: a place that has it no more may else just not be mounted.
+    /// - Parameter isLast: Called before the format object is deleted, to record that its absence means
+    ///   success; a place without it may otherwise just not be mounted.
     fileprivate func deleteObjects(
         _ progress: (Progress) -> Void, isLast: () throws(ProfileError) -> Void
     ) throws(ProfileError) {
@@ -82,7 +83,7 @@ extension SharedVault {
         do throws(RemoteError) {
             try Waiting.run { () async throws(RemoteError) in
                 try await remote.delete(layout.format)
-                // The vault is gone; empty directories are no harm.
+                // The vault is gone; empty directories do no harm.
                 try? await remote.tidy(layout.prefix)
             }
         } catch {
@@ -92,7 +93,7 @@ extension SharedVault {
 }
 
 extension RemoteBackend {
-    /// All names below a prefix.
+    /// Lists all names below a prefix.
     func names(below prefix: RemotePrefix) async throws(RemoteError) -> [RemoteName] {
         var (names, after): ([RemoteName], RemoteName?) = ([], nil)
         repeat {

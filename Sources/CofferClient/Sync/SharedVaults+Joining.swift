@@ -7,19 +7,21 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-// Vaults of others that this person becomes a member of.
+// Joins vaults of others.
 extension SharedVaults {
-    /// After how long it is first looked again whether one was admitted, and how long that grows, in nanoseconds.
+    /// The first pause between polls for admission, and the longest, in nanoseconds; the pause doubles each
+    /// time.
     private static let pause: Int64 = 300_000_000, pauseMax: Int64 = 2_000_000_000
 
-    /// Asks for membership by an invite.
+    /// Asks to join a vault by an invite.
     ///
     /// - Parameters:
-    ///   - name: What the vault is to be called here; nil for a name that is free.
-    ///   - remote: This person's own way to the remote; nil for the one that the invite names.
-    ///   - waits: Whether to return only once one is a member.
-    ///   - isHeard: Whether somebody waits still; else one's mount goes on asking.
-    ///   - progress: Called now and then; tells that somebody waits.
+    ///   - name: The name of the vault on this device; nil for any free name.
+    ///   - remote: The URL by which this person reaches the remote; nil for the one in the invite.
+    ///   - waits: Whether to return only after admission.
+    ///   - isHeard: Whether the caller still waits; if not, the mount continues to poll.
+    ///   - progress: Called after each poll.
+    /// - Throws: `.hasVault`, `.vaultExists`, `.notJoined`, `.joinInterrupted`.
     func join(
         _ text: String, as name: String?, at remote: String? = nil, waits: Bool,
         isHeard: () -> Bool = { true },
@@ -62,14 +64,15 @@ extension SharedVaults {
         pause = min(pause * 2, pauseMax)
     }
 
-    /// Puts the request.
+    /// Puts the request at the remote.
     ///
-    /// - Returns: What has not arrived at the remote, without which it cannot be known whom one asks; nil if one has asked.
+    /// - Returns: What is still missing at the remote to verify the vault before asking; nil if the request
+    ///   was put.
     private static func ask(_ joining: Joining) throws(ProfileError) -> JoinError? {
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in
                 do throws(JoinError) { try await joining.join() } catch {
-                    // As who was added by a card is.
+                    // A person who was added by card is a member already.
                     if case .alreadyMember = error { return }
                     throw error
                 }
@@ -81,10 +84,11 @@ extension SharedVaults {
         }
     }
 
-    /// Gives up a vault that is to be joined, and takes the request back.
+    /// Gives up a pending join, and deletes the request at the remote.
     ///
-    /// - Parameter text: What the vault was to be called here, or the invite.
-    /// - Throws: `.noSuchJoin`; `.requestStays` where the remote cannot be reached: it is given up all the same.
+    /// - Parameter text: The name that the vault was to have here, or the invite.
+    /// - Throws: `.noSuchJoin`; `.requestStays` if the request could not be deleted; the join is given up
+    ///   anyway.
     func cancelJoin(_ text: String) throws(ProfileError) {
         let invited = (try? Invite(text: text))?.vault
         let join = profile.joins.first { $0.name.hasSameBytes(as: text) || $0.invite.vault == invited }
@@ -100,7 +104,7 @@ extension SharedVaults {
         }
     }
 
-    /// Looks whether one was admitted to vaults that were asked for, and opens them.
+    /// Polls all pending joins once, and opens the vaults that admitted this person.
     func tryJoins() {
         for join in profile.joins where !isEnding {
             do throws(ProfileError) { _ = try finish(join) { _ in } } catch {
@@ -109,13 +113,13 @@ extension SharedVaults {
         }
     }
 
-    /// Tells once why a vault was not joined.
+    /// Logs once why a vault was not joined.
     private func noteNotJoined(_ join: PendingJoin, _ error: ProfileError) {
         let text = "The vault “\(join.name)” was not joined: \(error)"
         if !problems.all.contains(where: { $0.text == text }) { problems.add(text) }
     }
 
-    /// Asks until all vaults that are to be joined are, or the sharing ends.
+    /// Polls all pending joins every 2 s until the task is cancelled.
     func keepJoining() async {
         let thread = BlockingThread("coffer-join")
         while !Task.isCancelled {
@@ -124,9 +128,12 @@ extension SharedVaults {
         }
     }
 
-    /// A name that no vault has, nor one that is to be joined.
+    /// Returns a name that no other vault or pending join has.
     ///
-    /// - Parameter called: What who invites calls it, where nothing is wanted.
+    /// - Parameters:
+    ///   - wanted: The name that the user chose; nil for any.
+    ///   - called: The inviter's name of the vault, which is used if `wanted` is nil.
+    /// - Throws: `.invalidVaultName`, `.vaultExists`.
     private func freeName(
         _ wanted: String?, for vault: VaultID, called: String? = nil
     ) throws(ProfileError) -> String {
@@ -138,7 +145,7 @@ extension SharedVaults {
             guard !taken.contains(Array(wanted.utf8)) else { throw .vaultExists(name: wanted) }
             return wanted
         }
-        // Who asks once more may have given a name before.
+        // An earlier request for this vault may have a name.
         let start = joins.first { $0.invite.vault == vault }?.name ?? Self.usable(called) ?? "Shared"
         var name = start
         var number = 1
@@ -149,7 +156,7 @@ extension SharedVaults {
         return name
     }
 
-    /// A name that somebody else chose, if it may be that of a vault and shows what it is.
+    /// Returns a name that another person chose, if it is valid for a vault and safe to display.
     private static func usable(_ name: String?) -> String? {
         guard let name, TrustLimits.isName(name), (try? Profile.validate(vaultName: name)) != nil else {
             return nil
@@ -165,9 +172,9 @@ extension SharedVaults {
             milliseconds: SharedVault.milliseconds)
     }
 
-    /// Opens the vault if one was admitted.
+    /// Polls a join, and opens the vault after admission.
     ///
-    /// - Returns: Nil if one was not yet.
+    /// - Returns: Nil before admission.
     private func finish(
         _ join: PendingJoin, _ progress: (Progress) -> Void
     ) throws(ProfileError) -> JoinReport? {
@@ -182,24 +189,26 @@ extension SharedVaults {
         do throws(ProfileError) {
             shared = try alone(vault, join.name) { () throws(ProfileError) in try open(joined, join) }
         } catch {
-            // Another thread is at it.
+            // Another thread is opening it.
             if case .vaultBusy = error { return nil }
             throw error
         }
         guard let shared else { return nil }
         rootChanged(shared.name)
-        // The vault is there; what it holds may come later.
+        // The vault is open; its contents may come later.
         do throws(ProfileError) { try shared.sync(progress) } catch { problems.add("\(error)") }
         return JoinReport(vault: shared.name, isMember: true, role: "\(joined.role)")
     }
 
-    /// What asks for a vault; nil if that is not to be joined any more.
+    /// Returns the protocol of a join; nil if the join has ended.
     private func pending(_ join: PendingJoin) throws(ProfileError) -> Joining? {
         guard profile.joins.contains(where: { $0.invite.vault == join.invite.vault }) else { return nil }
         return try joining(join)
     }
 
-    /// Looks at the remote whether one was admitted, and asks again if need be.
+    /// Polls the remote for admission, and puts the request again if it is missing.
+    ///
+    /// - Returns: The vault after admission; nil if the join goes on.
     private func poll(_ joining: Joining, _ join: PendingJoin) throws(ProfileError) -> JoinedVault? {
         do throws(JoinError) {
             let answer = try Waiting.run { () async throws(JoinError) -> JoinAnswer in
@@ -217,9 +226,9 @@ extension SharedVaults {
             case .expired, .used, .ended, .cancelled: try endJoin(of: join.invite.vault, error)
             case .refused:
                 try endJoin(of: join.invite.vault, error)
-                // Nobody needs the answer any more; what lies there tells nothing to others.
+                // The answer is no longer needed; if it stays at the remote, it tells nothing to others.
                 try? Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
-            // A folder may not be mounted, or not be replicated to its end: that may be mended.
+            // A folder may not be mounted or fully replicated yet, so this may pass.
             case .noVault, .otherVault, .newerVersion, .identityForked, .members:
                 if join.invite.expires < Clock.realTime { try endJoin(of: join.invite.vault, error) }
             case .linkMissing, .linkCut, .identityMissing:
@@ -230,14 +239,14 @@ extension SharedVaults {
         }
     }
 
-    /// Makes the vault that one is a member of; nil if the mount ends, or that was done meanwhile.
+    /// Creates and opens the joined vault; nil if the mount is ending, or if the join has ended meanwhile.
     private func open(_ joined: JoinedVault, _ join: PendingJoin) throws(ProfileError) -> SharedVault? {
         let vault = join.invite.vault
         guard !isEnding, profile.joins.contains(where: { $0.invite.vault == vault }) else { return nil }
         let log = LogID(low: Random.number(), high: Random.number())
         let share = VaultShare(vault: vault, url: join.url, log: log)
         try profile.changeUse(of: vault) { $0.isForReading = !joined.role.may(.write) }
-        // The name may have been taken since.
+        // Another vault may have taken the name meanwhile.
         let name = try freeName(nil, for: vault)
         let mounted = try vaults.create(name, joined: (share, joined.keyring.all), owner: .current)
         do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }

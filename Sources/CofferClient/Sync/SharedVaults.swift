@@ -8,22 +8,22 @@ internal import CofferTrust
 internal import CofferVault
 internal import Synchronization
 
-/// The vaults of a profile that have a remote, among those that are open.
+/// The open vaults of a profile that have a remote.
 final class SharedVaults: Sendable {
     private struct State {
         var shared: [UInt16: SharedVault] = [:]
         var isRunning = false
         var isEnding = false
-        /// Vaults that are published, joined, given up or deleted at the moment.
+        /// Vaults whose remote a command is changing now.
         var busy: Set<VaultID> = []
-        /// Why vaults are not to be joined any more.
+        /// Why joins ended.
         var endedJoins: [VaultID: JoinError] = [:]
-        /// What has not arrived at the remote of vaults that are to be joined, when it was last looked.
+        /// What was missing at the remotes of vaults to join, when last polled.
         var joinDelays: [VaultID: JoinError] = [:]
     }
 
     let vaults: OpenVaults
-    /// Told of vaults that came to the mount's root.
+    /// Called with the name of each vault that is added to the mount's root.
     let rootChanged: @Sendable (String) -> Void
     private let state = Condition(State())
     private let joiningTask = Mutex<Task<Void, Never>?>(nil)
@@ -39,7 +39,7 @@ final class SharedVaults: Sendable {
             do throws(ProfileError) {
                 _ = try open(mounted, share)
             } catch {
-                vaults.problems.add("The vault “\(mounted.name)” is not synced: \(error)")
+                vaults.problems.add("The vault “\(mounted.name)” cannot be synced: \(error)")
             }
         }
         vaults.setDeletionListener { [weak self] slot in self?.forget(slot) }
@@ -56,12 +56,12 @@ final class SharedVaults: Sendable {
             return state.isRunning
         }
         if isRunning { shared.start() }
-        // Where the end came meanwhile, it has not seen that.
+        // If `stop` ran meanwhile, it did not see this vault.
         if isEnding { shared.stop() }
         return shared
     }
 
-    /// Begins to sync all of them in the background, and to ask for vaults that are to be joined.
+    /// Starts to sync all vaults in the background, and to poll for pending joins.
     func start() {
         let all = state.withLock { state in
             state.isRunning = true
@@ -71,9 +71,9 @@ final class SharedVaults: Sendable {
         beginJoining()
     }
 
-    /// Begins to ask for vaults that are to be joined, where there are any, unless that has begun.
+    /// Starts to poll for pending joins, if there are any and polling has not started.
     ///
-    /// A profile that shares nothing has no tasks and timers for it.
+    /// Without pending joins there is no task and no timer.
     func beginJoining() {
         guard !profile.joins.isEmpty, state.withLock({ $0.isRunning && !$0.isEnding }) else { return }
         joiningTask.withLock { task in
@@ -81,7 +81,7 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Ends the background work, and waits for it, for some seconds at most.
+    /// Cancels the background work, and waits for it, up to 10 s.
     func stop() {
         joiningTask.withLock { task in
             task?.cancel()
@@ -95,35 +95,35 @@ final class SharedVaults: Sendable {
         SharedVault.wait(for: all.values.flatMap { $0.end() })
     }
 
-    /// Forgets that a vault is to be joined; who waits for it hears why.
+    /// Ends a join; a command that waits for it fails with the reason.
     func endJoin(of vault: VaultID, _ reason: JoinError) throws(ProfileError) {
         state.withLock { $0.endedJoins[vault] = reason }
         try profile.removeJoin(vault)
     }
 
-    /// Why a vault is not to be joined any more.
+    /// Why a join ended; nil if it did not.
     func endOfJoin(of vault: VaultID) -> JoinError? { state.withLock { $0.endedJoins[vault] } }
 
-    /// What a vault that is to be joined waits for, other than an answer.
+    /// What is missing at the remote of a vault to join; nil if the join waits only for an answer.
     func joinDelay(of vault: VaultID) -> JoinError? { state.withLock { $0.joinDelays[vault] } }
 
-    /// Notes what a vault that is to be joined waits for, other than an answer; nil for nothing.
+    /// Sets what is missing at the remote of a vault to join; nil for nothing.
     func setJoinDelay(of vault: VaultID, _ delay: JoinError?) {
         state.withLock { $0.joinDelays[vault] = delay }
     }
 
-    /// Whether the mount ends: nothing new is begun.
+    /// Whether the mount is ending, so that nothing new may begin.
     var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    /// All of them, by slot.
+    /// All shared vaults, ordered by slot.
     var all: [SharedVault] {
         state.withLock { $0.shared.values.sorted { $0.mounted.slot < $1.mounted.slot } }
     }
 
-    /// The one in a slot.
+    /// The shared vault in a slot.
     subscript(slot: UInt16) -> SharedVault? { state.withLock { $0.shared[slot] } }
 
-    /// The one of a name.
+    /// Returns the shared vault of a name.
     ///
     /// - Throws: `.noSuchVault`, `.noRemote`.
     func named(_ name: String) throws(ProfileError) -> SharedVault {
@@ -134,9 +134,11 @@ final class SharedVaults: Sendable {
 
     // MARK: Changing
 
-    /// Publishes a vault at a remote, or goes on with it where it stopped.
+    /// Publishes a vault at a remote, or resumes an interrupted publication.
     ///
-    /// A vault that had a remote before goes on there with the same log, also where that has another URL now.
+    /// A vault that had a remote before continues there with the same log, even if the URL has changed.
+    ///
+    /// - Throws: `.hasRemote`, `.otherRemote`, `.incompleteRemote`, `.vaultBusy`.
     func publish(_ name: String, at url: String) throws(ProfileError) {
         guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
         let id = mounted.vault.id
@@ -147,7 +149,7 @@ final class SharedVaults: Sendable {
             var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
             share.url = url
             let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
-            // Before the vault begins to remember changes for a remote that is not there.
+            // Checked before the vault starts to track changes for the remote.
             try shared.reach()
             if try shared.checkKnownLinks() { try shared.checkKnownCommits() }
             do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
@@ -161,9 +163,9 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Goes on syncing a vault at another place, which has what the present one has.
+    /// Moves the sync of a vault to another place, which must have a copy of the current remote.
     ///
-    /// Where the other place is not fit, the vault stays at the present one.
+    /// If the place fails a check, the vault keeps its current remote.
     func move(_ name: String, to url: String) throws(ProfileError) {
         let old = try named(name)
         let mounted = old.mounted
@@ -171,21 +173,22 @@ final class SharedVaults: Sendable {
             var share = old.share
             share.url = try SharedVault.url(url).text
             if share.url == old.share.url { return }
-            // Before the checks: nothing is to come to the present place after them, and reads go to one place.
+            // Stop sync before the checks: afterwards nothing may be put at the old place, and reads use one
+            // place.
             forget(mounted.slot)
-            // Invites, or another log, may have come since the sync began.
+            // Invites or the log may have changed since the sync began.
             let present = profile.share(of: share.vault) ?? old.share
             do throws(ProfileError) {
                 let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
                 try new.reach()
                 if try new.checkKnownLinks() { try new.checkKnownCommits() }
-                // Until here a round may have gone on.
+                // A round may have run until here.
                 if let kept = profile.share(of: share.vault) {
                     (share.log, share.invites) = (kept.log, kept.invites)
                 }
                 try profile.setShare(share)
             } catch {
-                // Contents are read from the present place again, too.
+                // Reads go to the old place again, too.
                 _ = try? open(mounted, present)
                 throw error
             }
@@ -193,24 +196,24 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Syncs a vault no more; the vault stays, with what is on this device.
+    /// Stops syncing a vault, which stays on this device with the content that is here.
     ///
     /// - Parameters:
-    ///   - contents: What becomes of contents that are at the remote only.
-    ///   - progress: Told how many bytes of them are fetched, and of how many.
-    /// - Throws: `.remoteOnly` where they are not to be lost.
+    ///   - contents: Whether to fetch, give up, or refuse content that is only at the remote.
+    ///   - progress: Called with the number of bytes that are fetched, and of all.
+    /// - Throws: `.remoteOnly` if content would be lost that is not to be given up.
     func giveUp(
         _ name: String, _ contents: RemoteOnly, _ progress: (Progress) -> Void
     ) throws(ProfileError) {
         let shared = try named(name)
         let (mounted, share) = (shared.mounted, shared.share)
         try alone(share.vault, name) { () throws(ProfileError) in
-            // Nothing that is here may go any more: the remote will not bring it back.
+            // No more content may be evicted: it could not be fetched again.
             mounted.vault.setCacheLimit(nil)
             do throws(ProfileError) {
                 try keepContents(of: mounted, contents, progress)
                 forget(mounted.slot)
-                // What came until the end.
+                // Content may have been added until sync ended.
                 if contents != .lose { try keepContents(of: mounted, .refuse, progress) }
                 try profile.giveUpShare(of: share.vault)
             } catch {
@@ -224,7 +227,7 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Sees to it that no contents are at the remote only.
+    /// Fetches or checks content, so that none is only at the remote; does nothing if it may be lost.
     ///
     /// - Throws: `.remoteOnly`.
     private func keepContents(
@@ -245,7 +248,7 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Bounds what stays here of contents that are at a vault's remote, too; nil to keep all.
+    /// Limits how many bytes of content stay here that are also at the remote; nil for no limit.
     func setCacheLimit(of name: String, _ limit: Int64?) throws(ProfileError) {
         guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
             throw .noSuchVault(name: name)
@@ -256,18 +259,20 @@ final class SharedVaults: Sendable {
         }
     }
 
-    /// Deletes a vault on this device; who is a member stays one.
+    /// Deletes a vault on this device; the membership stays.
     func delete(_ name: String) throws(ProfileError) {
         guard let shared = try? named(name) else { return try vaults.delete(name) }
         try alone(shared.share.vault, name) { () throws(ProfileError) in try vaults.delete(name) }
     }
 
-    /// Ends the sync of a vault, so that it can be closed.
+    /// Stops the sync of a vault, so that it can be closed.
     func forget(_ slot: UInt16) {
         state.withLock { $0.shared.removeValue(forKey: slot) }?.stop()
     }
 
-    /// Runs what changes a vault's remote, one for each vault at a time: nobody waits, as a remote may never answer.
+    /// Runs a change of a vault's remote, one at a time for each vault.
+    ///
+    /// A second caller fails instead of waiting, because a remote may never answer.
     ///
     /// - Throws: `.vaultBusy`.
     func alone<Result>(

@@ -1,11 +1,11 @@
 internal import CofferSystem
 internal import Synchronization
 
-/// Runs tasks for threads that wait for them: commands, and those who read what is still at a remote.
+/// Runs tasks for threads that block until they end, such as commands and readers of content at a remote.
 ///
-/// Never to be called on a thread of Swift's pool, which has few.
+/// Must not be called on a thread of Swift's pool, which has few threads.
 enum Waiting {
-    /// Runs `body` as a task, and waits for its end.
+    /// Runs `body` as a task, and blocks until it ends.
     static func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () async throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -18,7 +18,7 @@ enum Waiting {
         return try result.wait { $0 }.get()
     }
 
-    /// As `run`, for at most `nanoseconds`; nil when the time is over, while `body` goes on.
+    /// Runs `body` as a task, and blocks for at most `nanoseconds`; nil after that, while `body` continues.
     static func run<Value: Sendable>(
         atMost nanoseconds: Int64, _ body: @escaping @Sendable () async -> Value
     ) -> Value? {
