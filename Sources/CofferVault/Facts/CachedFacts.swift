@@ -2,14 +2,14 @@ internal import CofferFacts
 internal import CofferFormat
 internal import CofferStore
 
-/// An item's row in memory, with what was read or changed since.
+/// An item's row in memory, with values that were read or changed since.
 final class CachedFactItem {
     var row: FactItemRow
-    /// All entries that lead to it, ascending; nil if they were not read yet.
+    /// All entries of the item, ascending; nil if they have not been read yet.
     var entryList: [EntryID]?
-    /// All copies by rule of it, ascending; nil if they were not read yet.
+    /// All copies by rule of the item, ascending; nil if they have not been read yet.
     var copyList: [EntryID]?
-    /// The names of its extended attributes, ascending; nil if they were not read yet.
+    /// The names of its extended attributes, ascending; nil if they have not been read yet.
     var attributeNames: [[UInt8]]?
     /// The hash of its row in the index; nil if it has none.
     var stored: RowHash?

@@ -4,14 +4,14 @@ package import CofferStore
 
 // Entries, and the ways to find them.
 //
-// A list in memory is complete: it is read before an entry comes to it or leaves it, and kept up from then on.
-// What has no list in memory is asked of the index, after all entries were written; of a directory in which no
-// written entry lies, memory knows all.
+// A list in memory is complete: it is read before an entry is added or removed, and kept up to date from then
+// on. Anything without a list in memory is looked up in the index, after all entries have been written. For a
+// directory without written entries, memory has everything.
 extension IndexFactStore {
-    /// What was found out about an entry.
+    /// The state of an entry; nil if the entry is unknown.
     package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).row.state }
 
-    /// Keeps what was found out about an entry; nil removes it.
+    /// Stores the state of an entry; nil removes it.
     package func setEntry(_ state: EntryState?, _ id: EntryID) throws(StoreError) {
         try bound()
         let entry = try cached(id)
@@ -48,7 +48,7 @@ extension IndexFactStore {
         if let state, state.showing != state.taken { changedHere.insert(id) } else { changedHere.remove(id) }
     }
 
-    /// Notes in which directories an entry lies now, or is claimed to lie.
+    /// Records in which directory an entry lies now, or claims to lie.
     private func noteArrival(of id: EntryID, _ before: EntryState?, _ state: EntryState?) {
         let (place, target) = (state?.place?.parent, state?.target?.parent)
         if let place, place != before?.place?.parent { arrivedHere[place, default: []].append(id) }
@@ -57,7 +57,7 @@ extension IndexFactStore {
         }
     }
 
-    /// The entries that came to a directory and are not written yet, ascending.
+    /// The unwritten entries that newly lie in a directory, ascending.
     private func arrived(in parent: ItemID, _ counts: (EntryState) -> Bool) throws(StoreError) -> [EntryID] {
         var found: [EntryID] = []
         for id in Set(arrivedHere[parent] ?? []).sorted() {
@@ -93,7 +93,7 @@ extension IndexFactStore {
         touch(item, itemID)
     }
 
-    /// The entries of an item, those of copies by rule included; ascending.
+    /// The entries of an item, including copies by rule; ascending.
     package func entries(of id: ItemID) throws(StoreError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.entryList { return list }
@@ -113,7 +113,7 @@ extension IndexFactStore {
         return list
     }
 
-    /// Up to `limit` entries whose place is in a directory, from the first behind `last`; ascending.
+    /// Up to `limit` entries whose place is in a directory, after `last`; ascending.
     package func entries(
         placedIn parent: ItemID, after last: EntryID?, limit: Int
     ) throws(StoreError) -> [EntryID] {
@@ -128,7 +128,7 @@ extension IndexFactStore {
         return try read(index.factEntries(placedIn: parent, after: last, limit: limit))
     }
 
-    /// Whether an active entry's place is in a directory.
+    /// Whether the place of an active entry is in a directory.
     package func hasActiveEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
         try flushEntries()
         return try read(index.hasActiveFactEntries(placedIn: parent))
@@ -145,7 +145,7 @@ extension IndexFactStore {
         return try read(index.orphanedFactEntries(of: parent))
     }
 
-    /// The entries that stand in one slot.
+    /// The entries in one slot.
     package func entries(inSlot slot: Place) throws(StoreError) -> [EntryID] {
         if let list = slots[slot] { return list }
         let list = try read(index.factEntries(inSlot: slot)).sorted()
@@ -177,7 +177,7 @@ extension IndexFactStore {
         return found
     }
 
-    /// Up to `limit` entries shown in a directory, with names behind `last`; by ascending name.
+    /// Up to `limit` entries that are shown in a directory, with names after `last`; by ascending name.
     package func entries(
         shownIn parent: ItemID, after last: EntryName?, limit: Int
     ) throws(StoreError) -> [EntryID] {
@@ -185,8 +185,9 @@ extension IndexFactStore {
         return try read(index.factEntries(shownIn: parent, after: last, limit: limit))
     }
 
-    /// Up to `limit` entries that are shown otherwise than when they were last taken; first those that are in
-    /// memory only, so that their rows are written once.
+    /// Up to `limit` entries that are shown differently than when they were last taken.
+    ///
+    /// Entries that are only in memory come first, so that their rows are written once.
     package func changedEntries(limit: Int) throws(StoreError) -> [EntryID] {
         if !changedHere.isEmpty { return Array(changedHere.prefix(limit)) }
         try flushEntries()
@@ -195,12 +196,12 @@ extension IndexFactStore {
 }
 
 extension EntryState {
-    /// Where it is shown, if that is not its slot.
+    /// The place where it is shown, if that is not its slot.
     fileprivate var shownElsewhere: Place? { shown == slot ? nil : shown }
 }
 
 extension [EntryID] {
-    /// With one more, in order.
+    /// The list with one more entry, in order.
     fileprivate func inserting(_ id: EntryID) -> [EntryID] {
         var copy = self
         copy.insertSorted(id)

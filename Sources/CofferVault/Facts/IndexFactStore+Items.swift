@@ -4,10 +4,10 @@ package import CofferStore
 
 // Items, and commits.
 extension IndexFactStore {
-    /// What was found out about an item; nil if nothing is known of it.
+    /// The state of an item; nil if the item is unknown.
     package func item(_ id: ItemID) throws(StoreError) -> ItemState? { try cached(id).row.state }
 
-    /// Keeps what was found out about an item; nil removes it.
+    /// Stores the state of an item; nil removes it.
     package func setItem(_ state: ItemState?, _ id: ItemID) throws(StoreError) {
         try bound()
         let item = try cached(id)
@@ -17,21 +17,21 @@ extension IndexFactStore {
         touch(item, id)
     }
 
-    /// The directories that are shown as a part of this one.
+    /// The directories that are shown as part of this one.
     package func united(with item: ItemID) throws(StoreError) -> [ItemID] {
         try flushItems()
         return try read(index.factItems(unitedWith: item))
     }
 
-    /// The directories that do not lie where facts say, as this would make a cycle; few.
+    /// The directories that were put back because their stated places would form a cycle; few.
     package func putBackDirectories() throws(StoreError) -> [ItemID] { putBack.sorted() }
 
     // MARK: Commits
 
-    /// Which commits were applied.
+    /// The commits that were applied.
     package func versions() -> VersionVector { vector }
 
-    /// Notes that a commit was applied.
+    /// Records that a commit was applied.
     package func setApplied(_ dot: Dot) throws(StoreError) {
         var log = logs[dot.log] ?? LogRow(id: dot.log)
         log.sequence = dot.sequence
@@ -39,10 +39,10 @@ extension IndexFactStore {
         vector[dot.log] = dot.sequence
     }
 
-    /// What a log's owner calls the device, as in conflict names.
+    /// The label that a log's owner gave the device, used in conflict names.
     package func label(of log: LogID) -> String? { logs[log]?.label }
 
-    /// Keeps the label of a log.
+    /// Stores the label of a log.
     package func setLabel(_ label: String, of id: LogID) throws(StoreError) {
         var log = logs[id] ?? LogRow(id: id)
         log.label = label
@@ -56,10 +56,10 @@ extension IndexFactStore {
         logs[log.id] = log
     }
 
-    /// The highest clock of all commits that were applied.
+    /// The highest clock of all applied commits.
     package func clock() -> UInt64 { highestClock }
 
-    /// Keeps the highest clock.
+    /// Stores the highest clock.
     package func setClock(_ clock: UInt64) {
         isStateDirty = isStateDirty || clock != highestClock
         highestClock = clock
@@ -68,7 +68,7 @@ extension IndexFactStore {
     /// The hash of what is shown.
     package func stateHash() -> StateHash { hash }
 
-    /// Keeps the hash of what is shown.
+    /// Stores the hash of what is shown.
     package func setStateHash(_ hash: StateHash) {
         isStateDirty = isStateDirty || hash != self.hash
         self.hash = hash

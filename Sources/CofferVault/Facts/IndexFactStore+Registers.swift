@@ -17,7 +17,7 @@ extension IndexFactStore {
         }
     }
 
-    /// Replaces the values of a register; none removes it.
+    /// Replaces the values of a register; an empty list removes it.
     package func setValues(_ values: [RegisterValue], of register: Register) throws(StoreError) {
         try bound()
         switch register {
@@ -41,7 +41,7 @@ extension IndexFactStore {
         touch(item, id)
     }
 
-    /// The names of an item's extended attributes, also of removed ones, ascending.
+    /// The names of an item's extended attributes, including removed ones, ascending.
     package func extendedAttributes(of id: ItemID) throws(StoreError) -> [[UInt8]] {
         let item = try cached(id)
         if item.row.attributes == 0 { return [] }
@@ -52,7 +52,7 @@ extension IndexFactStore {
         return names
     }
 
-    /// Values, and the record in which they lie.
+    /// Values, and the record that contains them.
     private func attributeValues(
         _ name: [UInt8], of id: ItemID
     ) throws(StoreError) -> (values: [RegisterValue], record: [UInt8]?) {

@@ -3,55 +3,58 @@ package import CofferFormat
 package import CofferStore
 internal import CofferSystem
 
-/// The facts of a vault, kept in its index: `FactTree` works on it inside the index's open transaction.
+/// The facts of a vault, in its index: `FactTree` works on them inside the index's open transaction.
 ///
-/// What a pass reads and changes stays in memory, so that a row is read once and written once, however often a
-/// pass comes back to it. `flush` writes the rest, and belongs before each commit of the index; memory is
-/// bounded, as all is written and forgotten when it grows. Nobody else may change the tables of facts.
+/// Rows that a pass reads and changes stay in memory, so that each is read once and written once, however
+/// often the pass returns to it. `flush` writes the remaining changes; call it before each commit of the
+/// index. Memory is bounded: when it grows too much, everything is written and dropped. No other code may
+/// change the tables of facts.
 ///
-/// For one thread at a time: under the vault's lock, or with `lock` set, while nobody commits the index. After an
-/// error the transaction is to be undone, unless nothing was written; the store is not to be used afterwards.
+/// For one thread at a time: under the vault's lock, or with `lock` set, while no other thread commits the
+/// index. After an error, roll back the transaction unless nothing was written, and do not use the store any
+/// more.
 package final class IndexFactStore: FactStore {
-    /// What the index throws.
+    /// The index's error.
     package typealias Failure = StoreError
 
     let index: Index
-    /// The vault's lock, taken for each look into the index; nil while the caller has it.
+    /// The vault's lock, taken for each access to the index; nil while the caller holds it.
     var lock: Condition<VaultState>?
     /// Whether something was written since this was last set to false.
     var hasWritten = false
     /// Items and entries in memory, by id.
     private(set) var items: [ItemID: CachedFactItem] = [:]
     private(set) var entries: [EntryID: CachedFactEntry] = [:]
-    /// The highest that have rows, of those that tell when they were made: what is new lies behind.
+    /// The highest time-based ids with rows; higher ones are new.
     private var lastItem: ItemID?
     private var lastEntry: EntryID?
     var dirtyItems: [ItemID] = []
     var dirtyEntries: [EntryID] = []
-    /// Who is in a slot, wants a name, is shown at a place that is not its slot: complete for each key.
+    /// The entries in a slot, those that want a name, and those shown at a place other than their slot;
+    /// complete for each key.
     var slots: [Place: [EntryID]] = [:]
     var wanting: [Place: [EntryID]] = [:]
     var shownElsewhere: [Place: [EntryID]] = [:]
-    /// Of the entries that are not written yet, those that are shown otherwise than when they were taken.
+    /// The unwritten entries that are shown differently than when they were last taken.
     var changedHere: Set<EntryID> = []
-    /// Of the entries that are not written yet: which came to lie, or to be claimed to lie, in a directory.
+    /// The unwritten entries that newly lie in a directory, or claim to.
     var arrivedHere: [ItemID: [EntryID]] = [:]
-    /// The directories that do not lie where facts say.
+    /// The directories that were put back, so do not lie where facts say.
     var putBack: Set<ItemID>
     var logs: [LogID: LogRow] = [:]
     var vector = VersionVector()
     var highestClock: UInt64
     var hash: StateHash
     var isStateDirty = false
-    /// Bytes of contents and names in memory, about.
+    /// The approximate number of content and name bytes in memory.
     var byteCount = 0
-    /// When to write and forget all.
+    /// The number of rows at which everything is written and dropped.
     private let countMax: Int
     private static let byteCountMax = 16 << 20
 
-    /// The facts of an index, which must have the tables for them.
+    /// Opens the facts of an index, which must have the tables for them.
     ///
-    /// - Parameter cachedCountMax: Items and entries that are kept in memory.
+    /// - Parameter cachedCountMax: The maximum number of items and entries in memory.
     package init(_ index: Index, cachedCountMax: Int = 16_384) throws(StoreError) {
         self.index = index
         countMax = cachedCountMax
@@ -67,10 +70,10 @@ package final class IndexFactStore: FactStore {
         }
     }
 
-    /// Whether something is not in the index's transaction yet.
+    /// Whether some changes are not in the index's transaction yet.
     package var hasChanges: Bool { !dirtyItems.isEmpty || !dirtyEntries.isEmpty || isStateDirty }
 
-    /// Writes all that was changed into the index's transaction.
+    /// Writes all changes into the index's transaction.
     package func flush() throws(StoreError) {
         try flushItems()
         try flushEntries()
@@ -79,7 +82,7 @@ package final class IndexFactStore: FactStore {
         isStateDirty = false
     }
 
-    /// Writes and forgets all, if there is much of it; between calls only.
+    /// Writes and drops everything if there is too much of it; only between calls.
     func bound() throws(StoreError) {
         guard items.count + entries.count + slots.count > countMax || byteCount > Self.byteCountMax else {
             return
@@ -132,7 +135,7 @@ package final class IndexFactStore: FactStore {
 
     // MARK: The index
 
-    /// Looks into the index.
+    /// Reads from the index.
     func read<Result>(_ look: @autoclosure () throws(StoreError) -> Result) throws(StoreError) -> Result {
         guard let lock else { return try look() }
         return try lock.withLock { state throws(StoreError) in
@@ -148,7 +151,7 @@ package final class IndexFactStore: FactStore {
         return try read(change())
     }
 
-    // MARK: What is in memory
+    // MARK: Rows in memory
 
     /// An item, from memory or its row.
     func cached(_ id: ItemID) throws(StoreError) -> CachedFactItem {
@@ -195,7 +198,7 @@ package final class IndexFactStore: FactStore {
     /// The number of an item in the index's `items`; nil if it has none.
     package func number(of id: ItemID) throws(StoreError) -> Int64? { try cached(id).row.number }
 
-    /// Keeps which number an item has in the index's `items`; nil if it has none any more.
+    /// Stores the number of an item in the index's `items`; nil if it no longer has one.
     package func setNumber(_ number: Int64?, of id: ItemID) throws(StoreError) {
         try bound()
         let item = try cached(id)
@@ -206,10 +209,10 @@ package final class IndexFactStore: FactStore {
 }
 
 extension Identifier {
-    /// Behind all that `made(at:)` gives until the year 2109; almost all that are random lie behind it.
+    /// Higher than all ids of `made(at:)` until the year 2109; almost all random ids are higher.
     fileprivate static var endOfTimes: Identifier { Identifier(low: 0, high: 1 << 58) }
 
-    /// Whether it tells a time, and is higher than the highest that does and has a row.
+    /// Whether the id is time-based, and higher than the highest such id with a row.
     fileprivate func isBehind(_ last: Identifier?) -> Bool {
         guard self < .endOfTimes else { return false }
         return last.map { self > $0 } ?? true

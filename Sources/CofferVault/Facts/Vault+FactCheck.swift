@@ -3,14 +3,14 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Whether the tree of items is what the facts show.
+// Comparing the tree of items with what the facts show.
 extension Vault {
-    /// Compares each name and item with what the facts show; in a vault in which nothing is changed meanwhile.
+    /// Compares each name and item with what the facts show; the vault must not change in the meantime.
     ///
-    /// What waits to be sent is left out, but for names, which must have been collected.
+    /// Skips unsent changes, except those of names, which must have been collected.
     ///
-    /// - Parameter compare: Whether the content of a file is what the facts say.
-    /// - Returns: What differs, as sentences; empty if nothing does.
+    /// - Parameter compare: Whether the content of a file matches the facts.
+    /// - Returns: The differences, as sentences; empty if there are none.
     package func differencesFromFacts(
         as participant: Participant, compare: (Int64, Fact.Content?) throws(FileSystemError) -> Bool
     ) throws(FileSystemError) -> [String] {
@@ -29,18 +29,18 @@ extension Vault {
     }
 }
 
-// A comparison of a vault in which others may change things.
+// A comparison in a vault that may change in the meantime.
 extension Vault {
-    /// How often it is begun anew where names are changed meanwhile.
+    /// How often the comparison is retried when names change in the meantime.
     private static let attemptCount = 3
 
-    /// Compares each name and item, but for contents, with what the facts show.
+    /// Compares each name and item, except for contents, with what the facts show.
     ///
-    /// Others can work meanwhile; what is synced waits.
+    /// Other operations continue in the meantime; syncing waits.
     ///
-    /// - Parameter hashKey: Keys the hash of what is shown; the same for all members.
-    /// - Returns: What differs, as sentences; nil where it cannot be told: in a vault without facts, or one in
-    ///   which names are changed that are not in facts yet, or in which nothing can be written.
+    /// - Parameter hashKey: The key of the hash of what is shown; the same for all members.
+    /// - Returns: The differences, as sentences. Nil if they cannot be determined: in a vault without facts,
+    ///   in one with changes of names that are not in facts yet, or in one that cannot be written.
     package func comparisonWithFacts(_ hashKey: StateHashKey) throws(FileSystemError) -> [String]? {
         guard isTracking, !isReadOnly, stoppedReason == nil else { return nil }
         return try exchanging.withLock { _ throws(FileSystemError) in
@@ -49,11 +49,11 @@ extension Vault {
                 var comparison = FactComparison(vault: self, hashKey: hashKey)
                 guard try comparison.isPossible() else { return nil }
                 do throws(FileSystemError) { try comparison.run() } catch {
-                    // A directory that was removed meanwhile.
+                    // A directory was removed in the meantime.
                     guard case .stale = error else { throw error }
                     continue
                 }
-                // Only what is collected leaves the journal, which is not done meanwhile.
+                // Only collecting removes records from the journal, and that waits.
                 if comparison.differences.isEmpty { return [] }
                 if try comparison.isPossible() { return comparison.differences }
             }
@@ -69,7 +69,7 @@ private struct FactComparison {
     let vault: Vault
     let hashKey: StateHashKey
     var differences: [String] = []
-    /// Files whose content is to be compared.
+    /// Files whose contents must be compared.
     var contents: [(Int64, Fact.Content?)] = []
 
     /// Whether all changes of names are in facts.
@@ -103,7 +103,7 @@ private struct FactComparison {
         }
     }
 
-    /// How many names the facts show in a directory.
+    /// The number of names that the facts show in a directory.
     private func count(in directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
         let facts = try state.openFacts()
         return try storing { () throws(StoreError) in
@@ -122,7 +122,9 @@ private struct FactComparison {
         _ entry: Vault.Entry, in directory: ItemID, _ state: VaultState
     ) throws(FileSystemError) {
         let text = String(decoding: entry.name, as: UTF8.self)
-        guard let name = EntryName(entry.name) else { return differences.append("“\(text)” is no name.") }
+        guard let name = EntryName(entry.name) else {
+            return differences.append("“\(text)” is not a valid name.")
+        }
         let facts = try state.openFacts()
         let shown = try storing { () throws(StoreError) -> EntryState? in
             let id = try facts.entry(shownAt: Place(parent: directory, name: name))

@@ -3,15 +3,15 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// All facts, in the order in which a checkpoint has them.
+// All facts, in the order of a checkpoint.
 extension Vault {
-    /// Bytes of values beyond which a page ends.
+    /// The number of value bytes at which a page ends.
     private static let pageByteCountMax = 2 << 20
 
-    /// Values behind a register, in the order of `Register.precedes`.
+    /// The values after a register, in the order of `Register.precedes`.
     ///
-    /// - Parameter limit: About how many registers.
-    /// - Returns: Each register with its values by ascending stamp; none if there are no more.
+    /// - Parameter limit: The approximate number of registers.
+    /// - Returns: Each register with its values by ascending stamp; empty if there are no more.
     package func values(
         after register: Register?, limit: Int
     ) throws(FileSystemError) -> [RegisterValues] {
@@ -29,9 +29,9 @@ extension Vault {
         }
     }
 
-    /// A page of values in the making.
+    /// A page of values that is being built.
     private struct ValuesPage {
-        /// Items and entries that are looked up at a time.
+        /// The number of items and entries that are looked up at a time.
         private static let identifierCount = 256
 
         private let facts: IndexFactStore
@@ -51,7 +51,7 @@ extension Vault {
         mutating func fill() throws(StoreError) {
             var after: (high: UInt64, low: UInt64)?
             if let last {
-                // What the last page did not have of its last item or entry.
+                // The rest of the previous page's last item or entry.
                 let (high, low) = last.entity
                 try add(ItemID(low: low, high: high))
                 try add(EntryID(low: low, high: high))
@@ -68,7 +68,7 @@ extension Vault {
             }
         }
 
-        /// The next items and entries of which there are facts, in their common order.
+        /// The next items and entries that have facts, in their common order.
         private func entities(
             after last: (high: UInt64, low: UInt64)?
         ) throws(StoreError) -> [(high: UInt64, low: UInt64)] {
@@ -80,7 +80,7 @@ extension Vault {
             var all =
                 items.map { (high: $0.high, low: $0.low) } + entries.map { (high: $0.high, low: $0.low) }
             all.sort { $0 < $1 }
-            // Behind the end of a list that goes on, something may be missing.
+            // If a list continues, ids after its end may be missing here.
             if items.count == count, let end = items.last { all.removeAll { $0 > (end.high, end.low) } }
             if entries.count == count, let end = entries.last { all.removeAll { $0 > (end.high, end.low) } }
             return all
@@ -111,7 +111,7 @@ extension Vault {
 }
 
 extension Fact.Assertion {
-    /// About how many bytes of memory it takes.
+    /// The approximate number of bytes in memory.
     fileprivate var byteCount: Int {
         switch self {
         case .extendedAttribute(_, let name, let value): 128 + name.count + (value?.count ?? 0)

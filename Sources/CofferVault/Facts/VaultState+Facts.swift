@@ -2,9 +2,9 @@ internal import CofferFacts
 internal import CofferFormat
 internal import CofferStore
 
-// The facts of a vault, beside its items.
+// The facts of a vault, next to its items.
 extension VaultState {
-    /// The facts; for as long as an exchange lasts, what is read of them stays in memory.
+    /// The facts; rows that are read stay in memory until the exchange ends.
     func openFacts() throws(FileSystemError) -> IndexFactStore {
         if let facts { return facts }
         let opened = try storing { () throws(StoreError) in try IndexFactStore(index) }
@@ -17,7 +17,7 @@ extension VaultState {
         FactTree(store: try openFacts(), root: try peek(Vault.rootNumber).id, hashKey: hashKey)
     }
 
-    /// The row of an item by its id, if it has one with this type; nil if it has none yet, or none any more.
+    /// The row of an item with this id and type; nil if there is none, or not any more.
     func row(_ id: ItemID, _ type: FileType?) throws(FileSystemError) -> ItemRow? {
         let root = try peek(Vault.rootNumber)
         if id == root.id { return root }
@@ -30,7 +30,7 @@ extension VaultState {
 }
 
 extension Fact.Kind {
-    /// As d_type.
+    /// The type, as in d_type.
     var type: FileType {
         switch self {
         case .file: .regular

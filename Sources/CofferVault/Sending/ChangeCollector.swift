@@ -4,18 +4,19 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Makes local changes of collected ones, in the commit that is being made.
+/// Turns collected changes into facts of the commit being made.
 ///
-/// Without the vault's lock, which the facts take for each look into the index: programs go on meanwhile.
+/// Runs without the vault's lock, which the facts take for each access to the index, so programs continue in
+/// the meantime.
 struct ChangeCollector {
     let vault: Vault
     var tree: FactTree<IndexFactStore>
-    /// What did not fit what the facts show; nothing, unless something is damaged.
+    /// Changes that did not fit what the facts show; empty unless something is damaged.
     private(set) var misfits: [String] = []
-    /// What cannot be sent yet.
+    /// Changes that cannot be sent yet.
     private(set) var left: [UnsentItem] = []
 
-    /// - Parameter tree: In which a commit was begun.
+    /// - Parameter tree: A tree in which a commit was begun.
     init(_ tree: FactTree<IndexFactStore>, of vault: Vault) {
         self.tree = tree
         self.vault = vault
@@ -63,7 +64,7 @@ struct ChangeCollector {
         return try storing { () throws(StoreError) in try tree.store.entry(entry)?.item }
     }
 
-    /// Lets go of the number of an item without a name: where it is shown again, it gets another.
+    /// Removes the number of an item without a name; if it is shown again, it gets another.
     private func forgetNumber(of item: ItemID?) throws(FileSystemError) {
         let facts = tree.store
         guard let item, let number = try storing({ () throws(StoreError) in try facts.number(of: item) })
@@ -86,7 +87,7 @@ struct ChangeCollector {
 
     // MARK: Items
 
-    /// Says what no commit has of an item.
+    /// Adds the unsent changes of an item to the commit.
     mutating func send(_ item: UnsentItem) throws(FileSystemError) {
         let row = item.row
         let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }

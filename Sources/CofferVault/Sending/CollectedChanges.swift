@@ -5,43 +5,43 @@ internal import CofferSystem
 
 /// Which changes become facts now.
 enum CollectionScope {
-    /// Names, and items that were left alone for a while, or have waited for long.
+    /// Names, and items that have been left alone, or have waited for long.
     case settled
-    /// Everything.
+    /// All changes.
     case all
     /// Names, and these items.
     case items(Set<ItemID>)
 }
 
-/// Changes that become one commit: what the journal has, and items that have something to be sent.
+/// Changes that become one commit: records of the journal, and items with unsent changes.
 struct CollectedChanges {
-    /// Records of the journal, about, and items beyond which the rest waits for the next commit.
+    /// The approximate number of journal records, and of items, at which the rest waits for the next commit.
     static let countMax = 512
-    /// Bytes of contents and attributes beyond which the rest waits for the next commit.
+    /// The number of content and attribute bytes at which the rest waits for the next commit.
     static let byteCountMax = 4 << 20
-    /// How long a file must have been left alone, in nanoseconds: a small one, and any other.
+    /// How long a file must have been left alone, in nanoseconds: a small file, and any other.
     static let quietMin: Int64 = 200_000_000, quiet: Int64 = 2_000_000_000
-    /// Bytes of a small file.
+    /// The maximum size of a small file, in bytes.
     static let smallByteCountMax: Int64 = 1 << 20
     /// How long an item can be kept waiting, in nanoseconds.
     static let patience: Int64 = 30_000_000_000
-    /// Items that are looked at under the lock.
+    /// The number of items that are looked at under the lock.
     private static let candidatesMax = 4096
 
-    /// What was done to names.
+    /// Changes of names.
     var records: [JournalRecord] = []
-    /// The last row of the journal that they come from.
+    /// The last journal row that the records come from.
     var lastRow: Int64?
-    /// Items that were made by them.
+    /// Items that the records create.
     var made: [Int64] = []
-    /// Items to be sent.
+    /// Items to send.
     var items: [Int64] = []
-    /// Files among them whose content is to be sent.
+    /// The files among them whose content must be sent.
     var files: [Int64] = []
 
     var isEmpty: Bool { lastRow == nil && items.isEmpty }
 
-    /// Finds out what is to be sent.
+    /// Collects the changes to send.
     init(_ scope: CollectionScope, _ state: VaultState) throws(FileSystemError) {
         try state.storeItems()
         let now = Clock.realTime
@@ -91,7 +91,7 @@ struct CollectedChanges {
         }
     }
 
-    /// Reads what was done to names; files that were just made wait, so that their contents come with them.
+    /// Reads changes of names; new files wait, so that their contents are sent with them.
     private mutating func readJournal(
         _ scope: CollectionScope, _ now: Int64, _ state: VaultState
     ) throws(FileSystemError) {

@@ -1,16 +1,16 @@
 internal import CofferFormat
 internal import CofferStore
 
-/// One file's content on its way to become a value: its ranges as entries, and these cut into pages.
+/// Turns one file's content into a value: its ranges into entries, and these into pages.
 final class ContentGathering {
-    /// Ranges that are looked up at a time.
+    /// The number of ranges that are looked up at a time.
     private static let batchCount = 256
 
     let item: ItemRow
     private let reader: ContentReader
-    /// Pages that the remote has, and that are not found to be the same yet.
+    /// Pages on the remote that have not been found unchanged yet.
     private(set) var left: [ContentNode: RemotePageRow]
-    /// Pages that are new.
+    /// New pages.
     private(set) var new: [RemotePageRow] = []
 
     init(_ item: ItemRow, _ reader: ContentReader) throws(FileSystemError) {
@@ -24,10 +24,10 @@ final class ContentGathering {
         }
     }
 
-    /// Takes a page of the tree.
+    /// Adds a page of the tree.
     ///
-    /// - Parameter send: Seals and sends one that the remote does not have.
-    /// - Returns: Where it stands.
+    /// - Parameter send: Seals and sends a page that the remote does not have.
+    /// - Returns: The page's place on the remote.
     func place(
         _ page: ContentPage, _ node: ContentNode,
         send: () throws(FileSystemError) -> PageReference
@@ -43,11 +43,11 @@ final class ContentGathering {
         return reference
     }
 
-    /// Goes through the file's ranges in order, and gives the extents of its value.
+    /// Visits the file's ranges in order, and returns the extents of its value.
     ///
     /// - Parameters:
-    ///   - places: Where the extents of some ranges stand on the remote.
-    ///   - emit: Takes the pages of a tree.
+    ///   - places: Returns the places of some ranges' extents on the remote.
+    ///   - emit: Receives the pages of a tree.
     func gather(
         _ places: ([ContentReader.PlacedExtent]) throws(FileSystemError) -> [SealedPlace],
         emit: ContentTreeBuilder.Emit<FileSystemError>
@@ -76,7 +76,7 @@ final class ContentGathering {
         return .tree(root: root, count: count)
     }
 
-    /// Ranges from behind an offset on; what lies behind the end does not count.
+    /// The ranges after an offset; ranges beyond the end of the file do not count.
     private func rows(after offset: Int64) throws(FileSystemError) -> [ContentReader.PlacedExtent] {
         let rows = try storing { () throws(StoreError) in
             try reader.extents(of: item.number, after: offset, limit: Self.batchCount)

@@ -2,50 +2,49 @@ package import CofferFacts
 package import CofferFormat
 internal import CofferStore
 
-/// What turns contents of files into values that facts hold, and back.
+/// Turns contents of files into values in facts, and back.
 package protocol ContentPublishing: Sendable {
-    /// What stands for the contents of files as they are now; for others to read by.
+    /// The values of files' current contents, which other devices use to read them.
     ///
-    /// Called without a lock, and may take its time. If a file changes meanwhile, its value is not used. Files that
-    /// are left out wait for the next commit.
+    /// Called without a lock, and may block. The value of a file that changes in the meantime is not used.
+    /// Files that are left out wait for the next commit.
     ///
-    /// - Throws: what keeps all changes from being sent for now.
+    /// - Throws: Errors that keep all changes from being sent for now.
     func contents(of numbers: [Int64], in vault: Vault) throws(FileSystemError) -> [Int64: Fact.Content]
 
-    /// Gets ready for a content of an item that others wrote: what cannot be done under a lock.
+    /// Prepares a content of another device: does the work that is not possible under a lock.
     func prepare(_ content: Fact.Content, of item: ItemID, in vault: Vault) throws(FileSystemError)
 
-    /// Whether a content that was prepared begins with all of another, to which it added something; false if that is
-    /// not easy to tell.
+    /// Whether a prepared content is another one with bytes appended; false if that is not easy to determine.
     ///
     /// - Parameters:
-    ///   - old: With at least one byte, and fewer than the new one.
-    ///   - number: The file that has the old content; nil if none has it yet.
+    ///   - old: Has at least one byte, and fewer than the new content.
+    ///   - number: The file that has the old content; nil if there is none yet.
     func begins(
         _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
     ) throws(FileSystemError) -> Bool
 
-    /// Puts contents in place that were not prepared when they were to be applied, as far as the remote answers.
+    /// Puts contents in place that were not prepared when they were applied, as far as the remote answers.
     ///
-    /// Called without a lock after changes were taken in, and before changes are sent.
+    /// Called without a lock, after changes were applied and before changes are sent.
     func settle(in vault: Vault) throws(FileSystemError)
 
-    /// Lets go of what was prepared.
+    /// Drops what was prepared.
     func forgetPrepared()
 
-    /// Gives a file a content in the place of what it has; nil for none.
+    /// Replaces the content of a file; nil for an empty one.
     ///
-    /// Under the vault's lock and in its transaction, so without waiting. Sets size and allocated bytes, but no
-    /// times.
+    /// Called under the vault's lock and in its transaction, so it must not block. Sets the size and the
+    /// allocated bytes, but no times.
     func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError)
 }
 
-/// A file whose content is replaced, as long as the vault's lock is held.
+/// A file whose content is replaced, while the vault's lock is held.
 package struct ContentTarget {
     let item: CachedItem
     let state: VaultState
     let vault: Vault
-    /// Another file that may have the same extents, as this is a new version of it.
+    /// Another file that may have the same extents, because this one is a new version of it.
     let other: Int64?
 
     /// The file's number.
@@ -53,7 +52,7 @@ package struct ContentTarget {
     /// The file's id, under which its content is sealed unless the value names another.
     package var id: ItemID { item.row.id }
 
-    /// Takes all content away.
+    /// Removes all content.
     func clear() throws(FileSystemError) {
         try vault.removeContent(of: item, 0..<Int64.max, state)
         item.row.size = 0
@@ -61,17 +60,17 @@ package struct ContentTarget {
     }
 }
 
-/// Who takes part in a vault from this device.
+/// This device as a participant in a vault.
 package struct Participant: Sendable {
     /// This device's log in the vault.
     package var log: LogID
-    /// What the device is called; goes into conflict names.
+    /// The device's label, used in conflict names.
     package var label: String
-    /// Keys the hash of what is shown.
+    /// The key of the hash of what is shown.
     package var hashKey: StateHashKey
-    /// What makes values of contents.
+    /// Makes the values of contents.
     package var contents: any ContentPublishing
-    /// What the clock says, in milliseconds since 1970.
+    /// The clock's time, in milliseconds since 1970.
     package var milliseconds: @Sendable () -> UInt64
 
     package init(

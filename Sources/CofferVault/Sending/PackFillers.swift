@@ -1,17 +1,17 @@
 internal import CofferSystem
 
-/// Threads that help whoever sends to fill packs.
+/// Threads that help the sending thread to fill packs.
 final class PackFillers: Sendable {
     private let waiting = Condition([PackFilling]())
     private let workers = Workers("coffer-send", max: 2)
 
-    /// Has threads help, as far as there are any.
+    /// Makes threads help, as far as they are available.
     func help(_ filling: PackFilling, count: Int) {
         waiting.withLock { $0 += Array(repeating: filling, count: count) }
         for _ in 0..<count { workers.call({ self.helpNext() }, leaving: {}) }
     }
 
-    /// Takes note that a pack needs no more help.
+    /// Records that a pack needs no more help.
     func end(_ filling: PackFilling) {
         waiting.withLock { $0.removeAll { $0 === filling } }
     }

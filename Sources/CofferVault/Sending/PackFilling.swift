@@ -2,20 +2,21 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Extents that are read into a remote pack, tried and hashed; by the thread that sends, and by others that help it.
+/// Reads extents into a remote pack, tries to decrypt them, and hashes them; the sending thread and others
+/// share the work.
 final class PackFilling: Sendable {
     /// An extent, and its place in the pack.
     struct Extent: Sendable {
         let row: ExtentRow
-        /// Under whose id it is sealed.
+        /// The id under which it is sealed.
         let origin: ItemID
-        /// Where it is read from; nil if its bytes are in the pack already.
+        /// The file to read it from; nil if its bytes are already in the pack.
         let file: PackFile?
-        /// Where it begins in the pack.
+        /// Its position in the pack.
         let position: Int
     }
 
-    /// The hash of an extent, or why it is not to be sent.
+    /// The hash of an extent, or why it must not be sent.
     typealias Outcome = Result<ContentHash, FileSystemError>
 
     private struct State {
@@ -36,11 +37,11 @@ final class PackFilling: Sendable {
         state = Condition(State(outcomes: Array(repeating: nil, count: extents.count), left: extents.count))
     }
 
-    /// Fills the pack in; there must be an extent.
+    /// Fills the pack; there must be at least one extent.
     ///
-    /// - Returns: What became of each extent; in place of one that failed there are zeros.
+    /// - Returns: The outcome for each extent; a failed extent is replaced by zeros.
     func run() -> [Outcome] {
-        // While one thread waits for the disk, another hashes.
+        // While one thread waits for the disk, another one hashes.
         vault.packFillers.help(self, count: min(extents.count - 1, 2))
         while fillNext() {}
         vault.packFillers.end(self)
@@ -70,7 +71,7 @@ final class PackFilling: Sendable {
         let place = extent.position..<extent.position + ExtentLayout.sealedByteCount(Int(extent.row.total))
         do throws(FileSystemError) {
             if let file = extent.file { try read(extent, from: file, into: place) }
-            // What does not open here would not open anywhere.
+            // An extent that cannot be decrypted here could not be decrypted anywhere.
             let scratch = vault.buffers.take()
             defer { vault.buffers.giveBack(scratch) }
             let whole = extent.row.whole

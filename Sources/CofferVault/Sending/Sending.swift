@@ -3,19 +3,19 @@ package import CofferFormat
 package import CofferStore
 internal import CofferSystem
 
-/// Contents of some files that are made ready to be sent, as one commit has them.
+/// Uploads the contents of some files, as of one commit of the index.
 ///
-/// Extents that are not on the remote yet go into remote packs, which are handed out as they become full.
-/// What is on the remote then is noted in the index at once, so that nothing is sent twice. Values may be
-/// told to others when `finish` has returned. For one thread; takes the vault's lock for moments only. While
-/// it lives the index's log cannot start from its beginning, so it is not to be kept for long.
+/// Extents that are not on the remote yet go into remote packs, which are delivered as they fill up. The
+/// index records at once what is on the remote, so that nothing is sent twice. Once `finish` has returned,
+/// its values may be sent to other devices. For one thread; takes the vault's lock only briefly. As long as
+/// it exists, the write-ahead log cannot restart from its beginning, so do not keep it for long.
 package final class Sending {
-    /// Begins to bring a pack to the remote.
+    /// Starts the upload of a pack.
     package typealias Deliver = (RemotePack) -> Delivery
 
-    /// A pack on its way.
+    /// A pack that is being uploaded.
     package struct Delivery {
-        /// Returns when the pack is at the remote; called once.
+        /// Returns when the pack is on the remote; called once.
         package let wait: () throws(TransferError) -> Void
 
         package init(_ wait: @escaping () throws(TransferError) -> Void) {
@@ -23,24 +23,24 @@ package final class Sending {
         }
     }
 
-    /// Packs that are on their way at a time, beside the one that is being built.
+    /// The number of packs that are uploaded at a time, besides the one being built.
     private static let underWayMax = 2
 
     private let vault: Vault
     private let reader: ContentReader
     private let deliver: Deliver
     private var extents: RemotePackBuilder?
-    /// Pages stand next to each other, so that a few fetches bring a whole tree.
+    /// Pages are placed next to each other, so that a few fetches read a whole tree.
     private var pages: RemotePackBuilder?
-    /// Extents for which there is room in the pack that is being built, and that are not in it yet.
+    /// Extents that have a place in the pack being built, and are not in it yet.
     private var waiting: [PackFilling.Extent] = []
-    /// Extents in the pack that is being built.
+    /// Extents in the pack being built.
     private var sent: [SentExtent] = []
-    /// Extents that ranges to come may be of, too.
+    /// Extents that later ranges may refer to, too.
     private var recent: [NoncePrefix: (end: Int64, place: SealedPlace)] = [:]
-    /// Packs on their way, in order, with their extents.
+    /// Packs that are being uploaded, in order, with their extents.
     private var underWay: [(delivery: Delivery, buffer: AlignedBuffer, extents: [SentExtent])] = []
-    /// Memory of packs that were delivered.
+    /// Buffers of packs that were delivered.
     private var free: [AlignedBuffer] = []
     private var values: [Int64: ContentValue] = [:]
     private var gatherings: [ContentGathering] = []
@@ -53,11 +53,12 @@ package final class Sending {
 
     /// Adds the content of a file.
     ///
-    /// - Returns: The bytes of the file.
-    /// - Throws: `.stale` if the file is gone, or was changed so that its old content cannot be read any
-    ///   more: it is for the next sending. `.damaged` if it cannot be read, which the problem log then
-    ///   names. `.notArrived` if it is not known what else the file has beside what was written here.
-    ///   `.fileTooLarge` if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could not be
+    /// - Returns: The size of the file, in bytes.
+    /// - Throws: `.stale` if the file was removed, or changed so that its old content cannot be read any
+    ///   more: the next sending takes it. `.damaged` if it cannot be read; the problem log then names it.
+    ///   `.notArrived` if parts of the file that were not written on this device are unknown. `.fileTooLarge`
+    ///   if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could not be delivered, which
+    ///   ends the sending.
     ///   delivered: the sending is then over.
     @discardableResult
     package func add(_ number: Int64) throws(FileSystemError) -> Int64 {
@@ -78,10 +79,10 @@ package final class Sending {
         return item.size
     }
 
-    /// Delivers what is left, and notes it.
+    /// Delivers the remaining packs, and records their contents.
     ///
-    /// - Returns: The value of each file that was added. All that they speak of is on the remote, and on
-    ///   this disk.
+    /// - Returns: The value of each file that was added. Everything that the values refer to is on the
+    ///   remote, and on this disk.
     package func finish() throws(FileSystemError) -> [Int64: ContentValue] {
         try deliverExtents()
         try deliverPages()
@@ -97,7 +98,7 @@ package final class Sending {
 
     // MARK: Extents and pages
 
-    /// Where on the remote the extents of ranges stand, or will stand.
+    /// The current or future places of ranges' extents on the remote.
     private func places(
         of rows: [ContentReader.PlacedExtent], _ item: ItemRow
     ) throws(FileSystemError) -> [SealedPlace] {
@@ -110,23 +111,23 @@ package final class Sending {
                 try add(row, item)
             }
         } catch {
-            // What has its room already has it filled.
+            // Extents that already have a place must still be filled in.
             try? fill()
             throw error
         }
         try fill()
         var places: [SealedPlace] = []
         for (row, remote) in rows {
-            // Each that is not there yet was added just now.
+            // Each extent without a place was added just now.
             guard let place = remote ?? recent[row.prefix]?.place else { throw .stale }
-            // Others would be told that nobody knows anything of it.
+            // Other devices would be told that nothing is known of the content.
             if place.pack == .nowhere { throw .notArrived(.nowhere) }
             places.append(place)
         }
         return places
     }
 
-    /// Takes room for an extent in a pack.
+    /// Reserves space for an extent in a pack.
     private func add(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
         let (file, bytes) = try source(of: row, count)
@@ -156,7 +157,7 @@ package final class Sending {
         }
     }
 
-    /// Gets the extents ready that wait.
+    /// Fills in the waiting extents.
     private func fill() throws(FileSystemError) {
         guard let pack = extents, !waiting.isEmpty else { return }
         let all = waiting
@@ -177,7 +178,7 @@ package final class Sending {
 
     private func fail(_ error: FileSystemError, _ row: ExtentRow) throws(FileSystemError) {
         guard case .damaged = error else { throw error }
-        // What was overwritten meanwhile may have lost its bytes.
+        // If the range was overwritten in the meantime, its bytes may be gone.
         if try !vault.refers(to: row) { throw .stale }
         vault.note(error, row.item, row.offset..<row.end)
         throw error
@@ -222,24 +223,24 @@ package final class Sending {
         underWay.append((deliver(pack), pack.buffer, extents))
     }
 
-    /// Waits until the pack that left first is there, and notes what is in it.
+    /// Waits until the oldest pack is delivered, and records its contents.
     private func awaitFirst() throws(FileSystemError) {
         let first = underWay.removeFirst()
         try delivering { () throws(TransferError) in try first.delivery.wait() }
-        // One that failed may still be read by a call that nobody waits for.
+        // After a failure, an abandoned call may still be reading the buffer, so it is not reused.
         free.append(first.buffer)
         try vault.note(first.extents)
     }
 
     deinit {
-        // Whoever delivers may count on being heard.
+        // Each delivery must be awaited.
         for delivery in underWay.map(\.delivery) { try? delivery.wait() }
     }
 }
 
-/// An extent that came to a remote.
+/// An extent that was sent to a remote.
 struct SentExtent {
-    /// A range of it, as it was when it was read.
+    /// A range of it, as of when it was read.
     let row: ExtentRow
     let place: SealedPlace
 }
@@ -250,9 +251,10 @@ extension Identifier {
         Identifier(low: Random.number(), high: Random.number())
     }
 
-    /// A fresh identifier of what is made now: what is made together, has its rows next to each other.
+    /// A new identifier for an object that is created now; the rows of objects that are created together lie
+    /// together.
     ///
-    /// Milliseconds since 1970 in its highest 48 bits; the others are random.
+    /// Its highest 48 bits are the milliseconds since 1970; the others are random.
     ///
     /// - Parameter time: Nanoseconds since 1970.
     static func made(at time: Int64) -> Identifier {
@@ -262,7 +264,7 @@ extension Identifier {
 }
 
 extension ExtentRow {
-    /// The range that is all of the extent.
+    /// The range that covers the whole extent.
     var whole: ExtentRow {
         var row = self
         row.offset = base
@@ -271,7 +273,7 @@ extension ExtentRow {
     }
 }
 
-/// Runs calls of a remote and turns what they throw into the vault's errors.
+/// Runs calls of a remote and turns their errors into the vault's.
 func delivering<Result>(
     _ body: () throws(TransferError) -> Result
 ) throws(FileSystemError) -> Result {

@@ -1,22 +1,22 @@
 internal import CofferFormat
 internal import CofferStore
 
-/// What no commit has of an item, as it was when it was collected.
+/// The unsent changes of an item, as of when they were collected.
 struct UnsentItem {
     let row: ItemRow
-    /// If something of them is to be sent: all that are.
+    /// All attributes that are sent, if one of them has unsent changes.
     let attributes: [(name: [UInt8], value: [UInt8])]
-    /// If it is to be sent.
+    /// The content, if it must be sent.
     let content: Fact.Content?
 
     var byteCount: Int { attributes.reduce(content?.bytes.count ?? 0) { $0 + $1.value.count } }
 }
 
 extension VaultState {
-    /// Takes from items what is unsent of them, as much as goes into one commit: what changes from now on is for the
-    /// next one.
+    /// Takes the unsent changes of items, as many as fit one commit; later changes belong to the next commit.
     ///
-    /// - Parameter contents: What the contents of files are, as far as they are still what is published.
+    /// - Parameter contents: The values of files' contents; used for files whose content is still the
+    ///   published one.
     func takeUnsent(
         _ numbers: [Int64], _ contents: [Int64: Fact.Content]
     ) throws(FileSystemError) -> [UnsentItem] {
@@ -36,7 +36,7 @@ extension VaultState {
             item.row.unsent = waits ? item.row.unsent.intersection(.content) : []
             touch(item, [])
             if unsent.content != nil {
-                // Whatever it lacked of an older content is not to come any more.
+                // Missing parts of an older content will not be fetched any more.
                 try storing { () throws(StoreError) in
                     try index.removeKept(RemoteContents.key(of: item.row.id))
                 }
@@ -53,7 +53,7 @@ extension VaultState {
             .filter { ExtendedAttributeName.isSent($0.name) }
     }
 
-    /// Gives back what was taken from an item and not sent.
+    /// Restores changes that were taken from an item and not sent.
     func giveBack(_ unsent: UnsentItem) throws(FileSystemError) {
         guard try row(unsent.row.number) != nil else { return }
         let item = try item(unsent.row.number)
@@ -61,7 +61,7 @@ extension VaultState {
         touch(item, [])
     }
 
-    /// Notes in the index whether an item has still something to be sent.
+    /// Records in the index whether an item still has unsent changes.
     func markUnsent(_ number: Int64) throws(FileSystemError) {
         guard let row = try row(number) else {
             return try storing { () throws(StoreError) in try index.removeUnsent(number) }
@@ -76,7 +76,7 @@ extension VaultState {
             }
         }
         item.isMarked = isUnsent
-        // Without a name nothing of it is sent any more.
+        // Nothing more is sent of an item without a name.
         if !isUnsent, !row.unsent.isEmpty {
             item.row.unsent = []
             touch(item, [])

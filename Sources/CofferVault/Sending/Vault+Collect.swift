@@ -3,16 +3,16 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// What was changed on this device becomes commits.
+// From changes on this device to commits.
 extension Vault {
-    /// Makes a commit of changes that no commit has, as many as go into one.
+    /// Makes a commit of changes that are in no commit, as many as fit one.
     ///
-    /// It is on disk when this returns, with the rows that its recorder keeps of it: another commit of the same
-    /// sequence is never made. Files that are being written wait, but for not much longer than half a minute. Call
-    /// it until it gives nil.
+    /// The commit and the rows of its recorder are on disk when this returns, so no other commit ever gets
+    /// the same sequence number. Files that are being written wait, but for little more than half a minute.
+    /// Call this until it returns nil.
     ///
-    /// - Parameter takesAll: Whether nothing is to wait.
-    /// - Returns: The commit; nil if there is nothing to be said.
+    /// - Parameter takesAll: Whether no change may wait.
+    /// - Returns: The commit; nil if there is nothing to send.
     package func collectChanges(
         as participant: Participant, takesAll: Bool = false, recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
@@ -25,7 +25,7 @@ extension Vault {
         }
     }
 
-    /// Puts contents in place that could not be had when they were applied, as far as that is possible now.
+    /// Puts contents in place that were unavailable when they were applied, as far as that is possible now.
     package func settle(_ contents: any ContentPublishing) throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
@@ -33,7 +33,7 @@ extension Vault {
         }
     }
 
-    /// Whether something waits to become a commit.
+    /// Whether changes are waiting to become a commit.
     package func hasUnsent() throws(FileSystemError) -> Bool {
         try changing { state throws(FileSystemError) in
             guard state.isTracking else { return false }
@@ -45,12 +45,12 @@ extension Vault {
         }
     }
 
-    /// Lets go of what is in memory of the facts.
+    /// Drops the facts in memory.
     func closeFacts() {
         state.withLock { $0.facts = nil }
     }
 
-    /// Makes a commit of changes; under `exchanging`.
+    /// Makes a commit of changes; the caller holds `exchanging`.
     func collect(
         as participant: Participant, _ scope: CollectionScope, _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
@@ -70,7 +70,7 @@ extension Vault {
                 try self.commit(changes, contents, as: participant, recorder)
             }
             if let commit { return commit }
-            // What was made and removed again is nothing; there may be more behind it.
+            // An item that was created and removed again leaves nothing to send; more changes may follow.
             if changes.lastRow == nil { break }
         }
         guard recorder.isNeeded else { return nil }
@@ -79,7 +79,7 @@ extension Vault {
         }
     }
 
-    /// What stands for the contents of files, as many as go into one commit.
+    /// The values of files' contents, as many as fit one commit.
     private func contents(
         of files: [Int64], as participant: Participant
     ) throws(FileSystemError) -> [Int64: Fact.Content] {
@@ -92,9 +92,9 @@ extension Vault {
         }
     }
 
-    /// Makes a commit of what was collected; nobody may commit the index meanwhile.
+    /// Makes a commit of the collected changes; the caller keeps other threads from committing the index.
     ///
-    /// What takes its time is done without the vault's lock, so that programs go on.
+    /// The slow part runs without the vault's lock, so that programs continue.
     private func commit(
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
         _ recorder: any CommitRecorder
@@ -136,7 +136,7 @@ extension Vault {
         }
     }
 
-    /// Begins a commit, and takes from items what it says of them.
+    /// Begins a commit, and takes the changes that it will contain from the items.
     private func begin(
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
         _ recorder: any CommitRecorder, _ state: VaultState
@@ -156,7 +156,7 @@ extension Vault {
         return (tree, items)
     }
 
-    /// Makes facts of changes, without the vault's lock.
+    /// Turns changes into facts, without the vault's lock.
     private func collect(
         _ records: [JournalRecord], _ items: [UnsentItem], _ collector: inout ChangeCollector
     ) throws(FileSystemError) -> FactCommit? {
@@ -167,14 +167,14 @@ extension Vault {
         }
         return try storing { () throws(StoreError) in
             let commit = try collector.tree.finishCommit()
-            // The tree of the index has it already.
+            // The tree of the index already has these changes.
             while try !collector.tree.takeChanges(limit: 1000).isEmpty {}
             try collector.tree.store.flush()
             return commit
         }
     }
 
-    /// Makes a commit without facts, which says no more than what was applied.
+    /// Makes a commit without facts, which only states what was applied.
     private func commitNothing(
         as participant: Participant, _ recorder: any CommitRecorder, _ state: VaultState
     ) throws(FileSystemError) -> FactCommit {

@@ -2,14 +2,14 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// What of a vault's content is on a remote.
+// Which parts of a vault's content are on a remote.
 extension Vault {
-    /// Extents that are noted while the lock is held.
+    /// The number of extents that are recorded while the lock is held.
     private static let noteCount = 64
 
-    /// Brings everything to disk, and begins to make contents of it ready to be sent.
+    /// Commits everything to disk, and begins to send contents as of that commit.
     ///
-    /// - Parameter deliver: Begins to bring a pack to the remote; several are on their way at a time.
+    /// - Parameter deliver: Starts the upload of a pack; several uploads run at a time.
     package func beginSending(
         beginning deliver: @escaping Sending.Deliver
     ) throws(FileSystemError) -> Sending {
@@ -27,14 +27,14 @@ extension Vault {
         }
     }
 
-    /// All ranges of the item that are of the same extent.
+    /// All ranges of the item that belong to the same extent.
     func rows(ofExtent row: ExtentRow, _ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
         try storing { () throws(StoreError) in
             try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total)
         }.filter { $0.isOfSameExtent(as: row) }
     }
 
-    /// Notes extents that came to the remote, as far as ranges still refer to them.
+    /// Records extents that were sent to the remote, as far as ranges still refer to them.
     func note(_ sent: [SentExtent]) throws(FileSystemError) {
         var rest = sent[...]
         defer { noteSent(sent.reduce(0) { $0 + $1.row.total }) }
@@ -60,7 +60,7 @@ extension Vault {
         }
     }
 
-    /// Notes pages that came to the remote, and forgets those in whose place they came.
+    /// Records pages that were sent to the remote, and removes those that they replace.
     func note(
         new: [RemotePageRow], left: [RemotePageRow], of number: Int64
     ) throws(FileSystemError) {
@@ -76,7 +76,7 @@ extension Vault {
         }
     }
 
-    /// Notes pages, and forgets those in whose place they come, and `left`, if it is still noted.
+    /// Records pages; removes those that they replace, and `left`, if it is still recorded.
     func replacePages(
         of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>,
         _ state: VaultState
@@ -96,7 +96,7 @@ extension Vault {
         state.touch(item, [])
     }
 
-    /// Forgets all pages of an item.
+    /// Removes the records of all pages of an item.
     func forgetPages(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         try storing { () throws(StoreError) in
             for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }

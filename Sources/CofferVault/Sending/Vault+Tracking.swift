@@ -2,19 +2,19 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// From a vault of this device alone to one that others have too.
+// Turning a vault of this device alone into one that other devices share.
 extension Vault {
-    /// Names that are looked at together.
+    /// The number of names that are looked at together.
     private static let pageCount = 256
 
-    /// Whether changes are kept for a remote.
+    /// Whether the vault tracks changes for a remote.
     package var isTracking: Bool { state.withLock { $0.isTracking } }
 
-    /// Keeps all changes for a remote from now on, and what is there already; for good.
+    /// Begins to track all changes for a remote, and records what already exists; permanent.
     ///
-    /// Others can work meanwhile: what there is is read from the last commit, while changes behind it go into
-    /// the journal. Does nothing in a vault in which this was done before; if it was not done to its end, as
-    /// the device crashed, it begins anew.
+    /// Other operations continue in the meantime: existing items are read from the last commit, while later
+    /// changes go into the journal. Does nothing if it was completed before. If a crash interrupted it, it
+    /// starts over.
     package func beginTracking() throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             let isOn = try storing { () throws(StoreError) in
@@ -35,7 +35,7 @@ extension Vault {
 
     /// Opens the journal for changes.
     ///
-    /// - Returns: The index as it is now.
+    /// - Returns: A reader of the current index.
     private func openJournal(_ state: VaultState) throws(FileSystemError) -> IndexReader {
         let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(Self.rootNumber) }
         let reader = try storing { () throws(StoreError) in
@@ -48,7 +48,7 @@ extension Vault {
         state.markAll()
         let root = try state.item(Self.rootNumber)
         root.isMarked = false
-        // Who joins with an empty vault has nothing to say about its root.
+        // A device that joins with an empty vault has nothing to send about its root.
         if isEmpty {
             root.row.unsent = []
             state.touch(root, [])
@@ -59,7 +59,7 @@ extension Vault {
         return reader
     }
 
-    /// Notes all that was there, from the root on.
+    /// Records everything that existed, from the root.
     private func noteFound(in reader: IndexReader) throws(FileSystemError) {
         var found = FoundItems()
         let root = try storing { () throws(StoreError) in try reader.item(Self.rootNumber) }
@@ -95,17 +95,17 @@ extension Vault {
     }
 }
 
-/// What was there when the journal began, on its way there.
+/// Records of the items that existed when tracking began, on their way to the journal.
 private struct FoundItems {
     static let byteCountMax = 16 << 10
 
     var writer = JournalWriter()
     /// The number of the last record.
     var number: Int64 = 0
-    /// Files with several names that were met.
+    /// Files with several names that were already visited.
     private var seen: Set<Int64> = []
 
-    /// Notes a name, and with the first one its item.
+    /// Records a name, and with its first name the item.
     ///
     /// - Returns: Whether it is a directory.
     mutating func note(_ item: ItemRow, _ name: [UInt8], in directory: ItemID) -> Bool {

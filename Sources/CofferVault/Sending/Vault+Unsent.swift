@@ -3,12 +3,13 @@ internal import CofferStore
 internal import CofferSystem
 
 extension Vault {
-    /// Rows of the journal that are looked into.
+    /// The number of journal rows that are counted.
     private static let journalRowsMax = 256
 
-    /// Items and changes of names that no commit has, as of the last commit of the index; 0 without a remote.
+    /// The number of items and changes of names that are in no commit, as of the last commit of the index; 0
+    /// without a remote.
     ///
-    /// Of very many changes of names it counts the first ones only.
+    /// If there are very many changes of names, counts only the first ones.
     package func unsentCount() throws(FileSystemError) -> Int {
         guard isTracking else { return 0 }
         return try storing { () throws(StoreError) in
@@ -20,9 +21,9 @@ extension Vault {
         }
     }
 
-    /// Bytes of contents that the remote does not have, as of the last commit.
+    /// The number of content bytes that the remote does not have, as of the last commit.
     ///
-    /// Goes through all ranges of all files, but without the vault's lock.
+    /// Scans all ranges of all files, but without the vault's lock.
     package func unsentByteCount() throws(FileSystemError) -> Int64 {
         guard isTracking else { return 0 }
         return try storing { () throws(StoreError) in

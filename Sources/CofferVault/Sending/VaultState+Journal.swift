@@ -2,19 +2,19 @@ internal import CofferFormat
 internal import CofferStore
 
 extension ItemRow.Aspects {
-    /// What is sent of an item; that it exists is told by its names.
+    /// The aspects of an item that are sent; its names show that it exists.
     static let sent: ItemRow.Aspects = [.mode, .times, .content, .attributes]
 }
 
-// What a vault with a remote remembers of changes, until they are facts.
+// Changes that a vault with a remote remembers until they become facts.
 extension VaultState {
-    /// Bytes of records in memory above which they go into the index.
+    /// The number of record bytes in memory above which they go into the index.
     private static let journalByteCountMax = 16 << 10
 
     /// Whether changes are remembered.
     var isTracking: Bool { journal != nil }
 
-    /// Remembers that an item was made, which says what there is of it, too.
+    /// Records that an item was created; the record covers all of its unsent aspects, too.
     func noteMade(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
         guard journal != nil else { return }
         let row = item.row
@@ -25,14 +25,14 @@ extension VaultState {
         try boundJournal()
     }
 
-    /// Remembers that an item got another name.
+    /// Records that an item got another name.
     func noteLinked(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
         guard journal != nil else { return }
         journal?.link(item.row.id, at: .init(name, in: directory.row.id))
         try boundJournal()
     }
 
-    /// Remembers that a name was moved, in the place of what was there.
+    /// Records that a name was moved, replacing an existing one.
     func noteMoved(
         _ name: [UInt8], in directory: CachedItem, to newName: [UInt8], in newDirectory: CachedItem
     ) throws(FileSystemError) {
@@ -41,7 +41,7 @@ extension VaultState {
         try boundJournal()
     }
 
-    /// Remembers that two names changed places.
+    /// Records that two names were exchanged.
     func noteExchanged(
         _ name: [UInt8], in directory: CachedItem, _ otherName: [UInt8], in otherDirectory: CachedItem
     ) throws(FileSystemError) {
@@ -50,7 +50,7 @@ extension VaultState {
         try boundJournal()
     }
 
-    /// Remembers that a name was taken away.
+    /// Records that a name was removed.
     func noteRemoved(_ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
         guard journal != nil else { return }
         journal?.remove(.init(name, in: directory.row.id))
@@ -64,18 +64,18 @@ extension VaultState {
         if let journal, journal.byteCount >= Self.journalByteCountMax { try storeJournal() }
     }
 
-    /// Writes what is remembered of names into the index's transaction, as one row.
+    /// Writes the recorded changes of names into the index's transaction, as one row.
     func storeJournal() throws(FileSystemError) {
         guard let count = journal?.count, count > 0, let record = journal?.take() else { return }
         _ = try storing { () throws(StoreError) in try index.appendToJournal(record) }
     }
 
-    /// As the journal begins: all that is there is told by its records.
+    /// Called when the journal begins: its records will describe all existing items.
     func markAll() {
         for number in items.keys { items[number]?.isMarked = true }
     }
 
-    /// Notes in the index that an item has something to be sent.
+    /// Records in the index that an item has unsent changes.
     func mark(_ item: CachedItem) throws(FileSystemError) {
         guard journal != nil, !item.isMarked, !item.row.unsent.isDisjoint(with: .sent) else { return }
         try storing { () throws(StoreError) in try index.noteUnsent(item.row.number) }
