@@ -2,25 +2,25 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// The content of a file as another device tells of it, with all of its extents: ready to be put in place.
+/// The content of a file as described by another device, with all its extents; ready to be put in place.
 package struct FetchedContent: Sendable {
-    /// What the other device says.
+    /// The other device's description.
     package let value: ContentValue
     /// All extents, by offset.
     package let entries: [ContentEntry]
     /// The pages that were fetched.
     let pages: [Page]
-    /// Parts of the tree that this device has rows for already.
+    /// Parts of the tree that this device already has rows for.
     let known: [ContentNode]
 
-    /// A page, but for the item whose it will be.
+    /// A page, without the item that it will belong to.
     struct Page: Sendable {
         let node: ContentNode
         let plain: ContentHash
         let reference: PageReference
     }
 
-    /// A content whose extents stand in the value itself, or that has none.
+    /// A content whose extents are in the value itself, or that has none; nil for a content with pages.
     package init?(_ value: ContentValue) {
         guard case .entries(let entries) = value.extents else { return nil }
         self.value = value
@@ -38,13 +38,13 @@ package struct FetchedContent: Sendable {
 }
 
 extension Vault {
-    /// Fetches the pages of a content's tree, but for the parts that a file of this device has as well.
+    /// Fetches the pages of a content's tree, except for parts that a file of this device also has.
     ///
-    /// Takes the vault's lock for moments only; waits for the remote.
+    /// Takes the vault's lock only briefly; waits for the remote.
     ///
-    /// - Parameter number: The file that is likely to have parts of it; nil for none.
-    /// - Throws: `.damaged` if a page is not what the value says; `.notArrived`, `.keyMissing`, `.unreachable`,
-    ///   `.timedOut`.
+    /// - Parameter number: The file that probably has parts of the content; nil for none.
+    /// - Throws: `.damaged` if a page is not the one that the value names; `.notArrived`, `.keyMissing`,
+    ///   `.unreachable`, `.timedOut`.
     package func fetchExtents(
         of value: ContentValue, for number: Int64?
     ) throws(FileSystemError) -> FetchedContent {
@@ -66,15 +66,16 @@ extension Vault {
         return try fetch.finish(root)
     }
 
-    /// Fetches the pages of a content's tree, and gives its extents and pages in parts, in the order of offsets.
+    /// Fetches the pages of a content's tree, and passes on its extents and pages in parts, by ascending
+    /// offset.
     ///
-    /// The memory that it takes does not grow with the content. Takes no lock; waits for the remote.
+    /// Its memory does not grow with the content. Takes no lock; waits for the remote.
     ///
     /// - Parameters:
-    ///   - countMax: Extents of a part, about.
-    ///   - take: Told what of the content ends at an offset; false to end.
-    /// - Returns: Whether all was given.
-    /// - Throws: As `fetchExtents`; parts may have been given by then.
+    ///   - countMax: The approximate number of extents in a part.
+    ///   - take: Receives the part of the content that ends at an offset; returns false to stop.
+    /// - Returns: Whether everything was passed on.
+    /// - Throws: The errors of `fetchExtents`, possibly after some parts were passed on.
     func fetchExtents(
         of value: ContentValue, countMax: Int,
         _ take: @escaping (FetchedContent, _ end: Int64) throws(FileSystemError) -> Bool
@@ -125,7 +126,7 @@ private struct KnownPages {
 }
 
 extension [ContentEntry] {
-    /// The first index of which something holds that holds of all behind it, too.
+    /// The first index for which a condition holds that also holds for all later elements.
     fileprivate func partitioned(_ holds: (ContentEntry) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -136,9 +137,9 @@ extension [ContentEntry] {
     }
 }
 
-/// A tree that is being fetched, from its root down, in the order of offsets.
+/// Fetches a tree from its root down, in the order of offsets.
 private struct TreeFetch {
-    /// Bytes between pages that are fetched for the sake of one request, and the most of a request.
+    /// The maximum gap between pages in one request, and the maximum size of a request, in bytes.
     private static let gapByteCountMax = 4 << 10, requestByteCountMax = 1 << 20
 
     let vault: Vault
@@ -148,18 +149,18 @@ private struct TreeFetch {
     private var entries: [ContentEntry] = []
     private var pages: [FetchedContent.Page] = []
     private var known: [ContentNode] = []
-    /// Where the last entry ends, and begins.
+    /// The end and the offset of the last entry.
     private var end: Int64 = 0, lastOffset: Int64 = -1
-    /// How many entries there were so far.
+    /// The number of entries so far.
     private var taken = 0
-    /// Who takes parts; nil where all is kept.
+    /// Receives parts; nil if everything is kept.
     var part: Part?
 
-    /// Entries are given away when there are some.
+    /// Passes entries on when there are enough of them.
     struct Part {
         let countMax: Int
         let take: (FetchedContent, Int64) throws(FileSystemError) -> Bool
-        /// Whether nothing more is wanted.
+        /// Whether the receiver wants no more.
         var isEnded = false
     }
 
@@ -170,7 +171,7 @@ private struct TreeFetch {
         self.here = here
     }
 
-    /// Takes pages that stand beside each other in the tree, and all below them.
+    /// Reads pages that are neighbours in the tree, and all pages below them.
     mutating func walk(_ children: [ContentPage.Child]) throws(FileSystemError) {
         var fetched: [ContentNode: [UInt8]] = [:]
         for (index, child) in children.enumerated() {
@@ -207,7 +208,7 @@ private struct TreeFetch {
             let before = taken
             try walk(below)
             if part?.isEnded == true { return }
-            // Fewer would stand in a leaf: each content has one tree, and no page stands for nothing.
+            // Fewer entries would be in a leaf: each content has exactly one tree, and no page is empty.
             guard taken - before > ContentNode.entryCountMax else { throw damaged(child) }
         }
     }
@@ -220,7 +221,7 @@ private struct TreeFetch {
         taken += more.count
         end = more.last?.end ?? end
         lastOffset = more.last?.offset ?? lastOffset
-        // A page that is known here may be of a larger content.
+        // A page that is known here may belong to a larger content.
         guard end <= value.size else { throw damaged(child) }
         guard let part, entries.count >= part.countMax else { return }
         let given = FetchedContent(value, entries, pages, known: [])
@@ -228,7 +229,7 @@ private struct TreeFetch {
         self.part?.isEnded = try !part.take(given, end)
     }
 
-    /// Fetches the first page, and with it those that stand close behind it on the remote.
+    /// Fetches the first page, along with pages that follow closely on the remote.
     private func fetch(
         _ children: ArraySlice<ContentPage.Child>
     ) throws(FileSystemError) -> [ContentNode: [UInt8]] {
@@ -253,7 +254,7 @@ private struct TreeFetch {
         return pages
     }
 
-    /// Checks what can be seen of the whole tree only.
+    /// Checks the properties that only the whole tree shows.
     func finish(_ root: ContentPage.Child) throws(FileSystemError) -> FetchedContent {
         guard taken == count, .root(holding: lastOffset) == root.node else { throw damaged(root) }
         return FetchedContent(value, entries, pages, known: known)
@@ -266,7 +267,7 @@ private struct TreeFetch {
 }
 
 extension ContentPage.Child {
-    /// Where its bytes stand in the remote pack.
+    /// Its bytes in the remote pack.
     fileprivate var range: Range<Int> {
         Int(reference.place.position)..<Int(reference.place.position) + Int(reference.length)
     }

@@ -3,13 +3,13 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Names that were changed on this device and are in no commit, while facts change that they were made without.
+/// Local changes of names that are in no commit, while the facts change without them.
 ///
-/// Mostly they become a commit first. Where this device can make none, they are set aside, so that names are as the
-/// facts showed them last. Afterwards new items come back: where they were, or beside what is there now. What was
-/// moved or removed is where the facts show it: that is undone, so that nothing is lost by it. Files that were written
-/// here, and changed or removed elsewhere, come back as files of their own. Names must be held from `setAside` to
-/// `putBack`.
+/// Usually these changes become a commit first. If this device cannot make one, they are set aside, so that
+/// the names are as the facts last showed them. Afterwards, new items come back: to their old place, or next
+/// to an item that is there now. Moves and removals are undone, so that nothing is lost by them: those items
+/// are where the facts show them. Files that were written on this device, and changed or removed on another,
+/// come back as files of their own. Names must be held from `setAside` to `putBack`.
 final class LocalNames {
     private struct Name {
         let place: Place
@@ -17,26 +17,26 @@ final class LocalNames {
     }
 
     private let vault: Vault
-    /// Names that were set aside.
+    /// The names that were set aside.
     private var names: [Name] = []
-    /// Items that were made here, with their numbers.
+    /// Items that were created on this device, with their numbers.
     private(set) var made: [ItemID: Int64] = [:]
     /// Entries that the facts show and that have no name at the moment.
     private(set) var absent: Set<EntryID> = []
-    /// Their items.
+    /// The items of those entries.
     private var absentItems: Set<ItemID> = []
-    /// Whether new items are not to come back, as they are kept elsewhere.
+    /// Whether new items do not come back, because they are kept in another place.
     private let areGivenUp: Bool
 
-    /// - Parameter areGivenUp: Whether new items are not to come back, as they are kept elsewhere.
+    /// - Parameter areGivenUp: Whether new items do not come back, because they are kept in another place.
     init(of vault: Vault, areGivenUp: Bool = false) {
         self.vault = vault
         self.areGivenUp = areGivenUp
     }
 
-    // MARK: Away
+    // MARK: Setting aside
 
-    /// Takes away the names that are not as the facts showed them last, and the journal.
+    /// Removes the journal, and the names that are not as the facts last showed them.
     func setAside(_ state: VaultState) throws(FileSystemError) {
         var touched: Set<Place> = []
         let last = try state.forEachJournalRecord { record throws(FileSystemError) in
@@ -50,7 +50,7 @@ final class LocalNames {
         try storing { () throws(StoreError) in try state.index.removeJournal(upTo: last) }
     }
 
-    /// The places that a record speaks of.
+    /// The places that a record mentions.
     private func note(_ record: JournalRecord) -> [Place] {
         switch record {
         case .make(let item, let place):
@@ -93,13 +93,13 @@ final class LocalNames {
     /// Whether a name of an item was set aside.
     func has(_ number: Int64) -> Bool { names.contains { $0.number == number } }
 
-    /// Takes in a file that has no name any more, and that stays as a file of its own.
+    /// Adds a file that no longer has a name, and stays as a file of its own.
     func keep(_ item: CachedItem, at place: Place, _ state: VaultState) {
         names.append(Name(place: place, number: item.row.number))
         separate(item, state)
     }
 
-    /// Makes a file without a name another item than it was, of which nothing is sent.
+    /// Gives a file without a name a new identity, of which nothing has been sent.
     func separate(_ item: CachedItem, _ state: VaultState) {
         item.row.id = .random()
         state.orphans.remove(item.row.number)
@@ -107,11 +107,11 @@ final class LocalNames {
         state.touch(item, [.existence, .mode, .times, .content, .attributes])
     }
 
-    // MARK: Back
+    // MARK: Putting back
 
     /// Puts new items back.
     ///
-    /// - Returns: What programs have to learn.
+    /// - Returns: The changes to show to programs.
     func putBack(_ state: VaultState) throws(FileSystemError) -> [VaultChange] {
         var changes: [VaultChange] = []
         var placed: Set<Int64> = []
@@ -122,7 +122,7 @@ final class LocalNames {
         try storing { () throws(StoreError) in
             for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
         }
-        // What was removed here, and elsewhere.
+        // Items that were removed both on this device and on another.
         for id in absentItems where try state.row(id, nil)?.links ?? 0 == 0 {
             try storing { () throws(StoreError) in try facts.setNumber(nil, of: id) }
         }
@@ -130,7 +130,7 @@ final class LocalNames {
         return changes
     }
 
-    /// The names, with those of directories before those of what lies in them.
+    /// The names, with those of directories before the names in them.
     private func sorted(_ state: VaultState) throws(FileSystemError) -> [Name] {
         var parents: [ItemID: ItemID] = [:]
         for name in names { parents[try state.peek(name.number).id] = name.place.parent }
@@ -162,7 +162,7 @@ final class LocalNames {
                 state.orphans.insert(name.number)
                 return [.nameless(item: name.number)]
             }
-            // Gone elsewhere, and moved here: it stays, as a file of its own.
+            // Removed on another device and moved on this one: it stays, as a file of its own.
             try storing { () throws(StoreError) in try state.facts?.setNumber(nil, of: item.row.id) }
             separate(item, state)
         }
@@ -188,7 +188,7 @@ final class LocalNames {
         return [.entry(.init(bytes, in: parent)), .entry(.init(name.place.name.bytes, in: parent))]
     }
 
-    /// Lets go of an item that the facts do not show, or show as another.
+    /// Marks an item as removed if the facts do not show it, or show it as another item.
     private func giveUp(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) -> [VaultChange] {
         let number = item.row.number
         let facts = try state.openFacts()
@@ -196,7 +196,7 @@ final class LocalNames {
             guard try facts.number(of: item.row.id) == number else { return false }
             return try facts.item(item.row.id)?.shownEntries ?? 0 > 0
         }
-        // Beside the names that were made here it has one that others know.
+        // Apart from the names that were created on this device, it has one that other devices know.
         if isShown || item.type != .directory && item.row.links > 0 { return [] }
         item.row.links = 0
         item.row.unsent = []
@@ -211,7 +211,7 @@ final class LocalNames {
         return try storing { () throws(StoreError) in try !facts.values(.kind(id)).isEmpty }
     }
 
-    /// The directory that a name was in, if it is there, or else the root.
+    /// The directory that contained a name, if it still exists; otherwise the root.
     private func home(
         of name: Name, _ placed: Set<Int64>, _ state: VaultState
     ) throws(FileSystemError) -> CachedItem {

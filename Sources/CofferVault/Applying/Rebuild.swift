@@ -3,12 +3,12 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// All facts taken anew: gathered first, then put into the place of those that are there.
+// Replacing all facts: first they are gathered, then put in place of the existing ones.
 extension Vault {
-    /// Bytes of groups in a row.
+    /// The number of group bytes in a row.
     private static let gatheredByteCount = 512 << 10
 
-    /// Begins to gather facts; what was gathered before goes.
+    /// Begins to gather facts; drops what was gathered before.
     package func beginRebuild() throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             try changing { state throws(FileSystemError) in
@@ -19,7 +19,7 @@ extension Vault {
         }
     }
 
-    /// Gathers facts; `number` tells those of one call from those of others, and ascends.
+    /// Gathers facts; `number` identifies the call, and ascends from call to call.
     package func gather(
         _ groups: [CheckpointPiece.Group], number: UInt64
     ) throws(FileSystemError) {
@@ -44,11 +44,11 @@ extension Vault {
         }
     }
 
-    /// Puts what was gathered into the place of all facts, and makes the tree of items what they show.
+    /// Replaces all facts with the gathered ones, and makes the tree of items match them.
     ///
-    /// The tree is a valid one at any time, and changes in steps; a crash leaves all of it or nothing. What was
-    /// changed of items and is not sent stays so, and of names that are in no commit new items stay, unless all of that
-    /// is given up. Until the end nobody brings changes to disk, or changes names.
+    /// The tree changes in steps and is valid at any time; after a crash, all of the change is there or none.
+    /// Unsent changes of items stay unsent, and new items stay if their names are in no commit, unless all of
+    /// that is given up. Until the end, no other thread commits the index or changes names.
     ///
     /// - Returns: The hash of what is shown.
     package func finishRebuild(
@@ -63,8 +63,8 @@ extension Vault {
                     let rebuild = Rebuild(of: self, facts, as: participant)
                     let hash: StateHash
                     do throws(FileSystemError) { hash = try rebuild.run() } catch {
-                        // Half of the facts are gone: none of it may be brought to disk.
-                        if rebuild.hasBegun { stop("taking all facts anew failed (\(error.summary))") }
+                        // Half of the facts are gone: none of this may be committed.
+                        if rebuild.hasBegun { stop("replacing all facts failed (\(error.summary))") }
                         throw error
                     }
                     changes += rebuild.update.changes
@@ -78,15 +78,16 @@ extension Vault {
     }
 }
 
-/// All facts of a vault being replaced, in one transaction of the index.
+/// Replaces all facts of a vault, in one transaction of the index.
 ///
-/// Memory grows with the number of names and items, some 200 bytes each.
+/// Its memory grows with the number of names and items, by some 200 bytes for each.
 private final class Rebuild {
-    /// Rows that are looked at under the vault's lock at a time.
+    /// The number of rows that are looked at under the vault's lock at a time.
     private static let pageCount = 1000
-    /// Facts of directories that are evaluated at a time; there is one pass for all of them but in huge trees.
+    /// The number of directory facts that are evaluated at a time; one pass covers them all, except in huge
+    /// trees.
     private static let directoryFactCount = 1 << 20
-    /// Bytes of the index that a gathered byte may need, about.
+    /// The approximate number of index bytes that a gathered byte may need.
     private static let growth = 6
 
     let update: RemoteUpdate
@@ -97,18 +98,18 @@ private final class Rebuild {
     private var shown: [EntryID: Showing] = [:]
     private var items: [ItemID: (number: Int64?, hash: StateHash?)] = [:]
     private var directories: Set<ItemID> = []
-    /// Items in whose place another comes, at each of their names.
+    /// Items that are replaced by another at each of their names.
     ///
-    /// What was written to them here stays as a file of its own, or goes. Or they are not what they were, which no honest
-    /// device says.
+    /// Either they were written to on this device; the written content stays as a file of its own, or is
+    /// given up. Or their type has changed, which no honest device states.
     private var renewed: Set<ItemID> = []
-    /// Items of which something was changed here that is given up.
+    /// Items with local changes that are given up.
     private var reverted: Set<ItemID> = []
-    /// Files among them that were written to.
+    /// The files among them that were written to.
     private var rewritten: Set<ItemID> = []
-    /// Whether facts were taken away.
+    /// Whether facts have been removed.
     private(set) var hasBegun = false
-    /// Whether nothing was shown: then names are made as their facts come, while these are in memory.
+    /// Whether nothing was shown: then names are created as their facts arrive, while these are in memory.
     private var isNew = false
 
     init(of vault: Vault, _ facts: RebuiltFacts, as participant: Participant) {
@@ -121,9 +122,9 @@ private final class Rebuild {
     func run() throws(FileSystemError) -> StateHash {
         let byteCount = try findDirectories()
         try vault.changing { state throws(FileSystemError) in
-            // Before anything is changed: what fails half-way stops the vault.
+            // Check this before any change: a failure half-way stops the vault.
             try vault.ensureSpace(for: byteCount * Self.growth, state)
-            // What a program did since all was set aside is not copied yet.
+            // Changes that a program made since everything was set aside have not been copied.
             if self.facts.givesUpUnsent, state.asideChanges != state.localChanges { throw .busy }
             self.hasBegun = true
             try self.update.setAside(state, areGivenUp: self.facts.givesUpUnsent)
@@ -146,7 +147,7 @@ private final class Rebuild {
         }
     }
 
-    /// Forgets what was changed of items: they become what the facts show.
+    /// Drops local changes of items, so that they become what the facts show.
     private func giveUpUnsent(_ state: VaultState) throws(FileSystemError) {
         var last: Int64 = 0
         while true {
@@ -169,7 +170,7 @@ private final class Rebuild {
         }
     }
 
-    // MARK: What there was
+    // MARK: The old facts
 
     private func readOld() throws(FileSystemError) {
         var last: EntryID?
@@ -205,7 +206,7 @@ private final class Rebuild {
         }
     }
 
-    /// Runs `body` with each row of what was gathered.
+    /// Runs `body` with each row of gathered facts.
     private func forEachRow(
         _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
@@ -226,7 +227,7 @@ private final class Rebuild {
         }
     }
 
-    /// Finds out which items are directories; gives the bytes of all facts.
+    /// Finds out which items are directories; returns the number of bytes of all facts.
     private func findDirectories() throws(FileSystemError) -> Int {
         var sum = 0
         try forEachRow { groups, byteCount throws(FileSystemError) in
@@ -240,7 +241,7 @@ private final class Rebuild {
         return sum
     }
 
-    // MARK: What there will be
+    // MARK: The new facts
 
     private func begin(_ state: VaultState) throws(FileSystemError) {
         state.facts = nil
@@ -259,7 +260,8 @@ private final class Rebuild {
         }
     }
 
-    /// Takes the facts about some items; directories first, so that nothing else ever lies elsewhere meanwhile.
+    /// Evaluates the facts about some items; directories come first, so that no other item ever lies in the
+    /// wrong place in between.
     private func take(directories areDirectories: Bool) throws(FileSystemError) {
         var waiting: [CheckpointPiece.Group] = []
         var count = 0
@@ -288,7 +290,7 @@ private final class Rebuild {
         try takeWaiting()
     }
 
-    /// Changes items that are there and are shown otherwise than before.
+    /// Updates existing items that are shown differently than before.
     private func updateItems() throws(FileSystemError) {
         let root = try vault.reading { state throws(FileSystemError) in
             try state.peek(Vault.rootNumber).id
@@ -320,7 +322,7 @@ private final class Rebuild {
         }
     }
 
-    /// Has all names of a file lead to another of the same item.
+    /// Makes all names of a file lead to a new version of the same item.
     private func renew(
         _ row: ItemRow, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
@@ -329,7 +331,7 @@ private final class Rebuild {
         try storing { () throws(StoreError) in try tree.store.setNumber(nil, of: row.id) }
     }
 
-    /// Finds out which names are not what they were.
+    /// Finds out which names have changed.
     private func takeNames() throws(FileSystemError) {
         var isDone = false
         while !isDone {

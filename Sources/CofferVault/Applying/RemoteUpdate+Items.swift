@@ -3,13 +3,14 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// What changed of items that are there.
+// Changes of existing items.
 extension RemoteUpdate {
-    /// Changes what facts spoke of, in an item that is there and in the copies by rule of it.
+    /// Applies what changed in the facts to an existing item, and to its copies by rule.
     func update(
         _ change: ItemChange, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
-        // A copy by rule that is stated: what it had from its item until now need not be among the facts about it.
+        // If the change states a copy by rule, it need not name the attributes that the copy had from its
+        // item until now.
         let attributes = change.attributes.contains(.kind) ? nil : change.attributes
         try update(change.item, attributes, tree, state)
         for copy in try storing({ () throws(StoreError) in try tree.store.copies(of: change.item) }) {
@@ -19,7 +20,7 @@ extension RemoteUpdate {
         }
     }
 
-    /// Changes all of an item that is there.
+    /// Applies all attributes to an existing item.
     func updateWhole(
         _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
@@ -52,7 +53,7 @@ extension RemoteUpdate {
         {
             let names = try names(of: item, tree, state)
             if let content = growing[id], content == shown.content, !item.wasWrittenLately {
-                // Who has it open sees what is added.
+                // Programs that have it open see the added bytes.
                 changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
             } else if names.count == Int(row.links) {
                 item = try supersede(item, names, tree, state)
@@ -66,7 +67,7 @@ extension RemoteUpdate {
         changedItems.insert(id)
     }
 
-    /// The names of a file, as they were taken last, but for those that were set aside.
+    /// The names of a file as they were last taken, except for those that were set aside.
     private func names(
         of item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) -> [Vault.Name] {
@@ -84,24 +85,26 @@ extension RemoteUpdate {
         return names
     }
 
-    /// Whether something was written to a file on this device that is in no commit, and must stay.
+    /// Whether a file has content that was written on this device, is in no commit, and must stay.
     ///
-    /// Where this device can make commits, all was in one when the facts changed. What a program writes while names
-    /// are changed in steps comes afterwards: what is applied does not know of it.
+    /// If this device can make commits, all content was in one when the facts changed. Programs may write
+    /// more while names change in steps; the applied commits know nothing of that.
     func isKeptHere(_ row: ItemRow) -> Bool {
         FileType(mode: row.mode) == .regular && row.unsent.contains(.content)
             && !row.unsent.contains(.existence)
     }
 
-    /// Makes what was written to a file on this device a file of its own, as its content changed elsewhere, too.
+    /// Turns what was written to a file on this device into a file of its own, because another device also
+    /// changed the content.
     ///
-    /// - Returns: The new version of the file, which takes what comes.
+    /// - Returns: The new version of the file, for the incoming content.
     private func divide(
         _ item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) -> CachedItem {
         let names = try names(of: item, tree, state)
         guard let name = names.first, names.count == Int(item.row.links) else {
-            throw .damaged(place: "the index, in which names of item \(item.row.id) are not the facts',")
+            throw .damaged(
+                place: "the index, in which the names of item \(item.row.id) differ from the facts,")
         }
         let version = try supersede(item, names, tree, state)
         let parent = try state.peek(name.parent).id
@@ -110,14 +113,15 @@ extension RemoteUpdate {
         return version
     }
 
-    /// Makes a file that has no name a file of its own, which gets a name once all that comes has its place.
+    /// Turns a file without a name into a file of its own; it gets a name once all incoming items are in
+    /// place.
     func keepHere(_ item: CachedItem, at place: Place, _ state: VaultState) {
         let names = local ?? LocalNames(of: vault)
         names.keep(item, at: place, state)
         local = names
     }
 
-    /// Makes a new version of a file, so that who has the old one open keeps it.
+    /// Creates a new version of a file, so that programs that have the old one open keep it.
     private func supersede(
         _ old: CachedItem, _ names: [Vault.Name], _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) -> CachedItem {
@@ -128,7 +132,8 @@ extension RemoteUpdate {
         return version
     }
 
-    /// Has all names of an item lead to another, as it is not what it was: no honest device says that.
+    /// Makes all names of an item lead to a new one, because its type has changed: no honest device states
+    /// that.
     private func replace(
         _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
@@ -140,10 +145,10 @@ extension RemoteUpdate {
         }
     }
 
-    /// Makes attributes of an item what they are shown as; what is unsent of it stays.
+    /// Sets attributes of an item to what the facts show; its unsent changes stay.
     ///
     /// - Parameters:
-    ///   - attributes: Which; nil for all.
+    ///   - attributes: The attributes to set; nil for all.
     ///   - other: The number of another file that may have extents of it.
     func update(
         _ item: CachedItem, to shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?,
@@ -161,7 +166,7 @@ extension RemoteUpdate {
             try updateAttributes(item, shown, attributes, state)
         }
         if concerns(.mode, .mode), let mode = shown.mode {
-            // An access list changes with it, which is nothing to be sent.
+            // An access list changes with the mode; that need not be sent.
             let unsent = item.row.unsent
             try vault.changeMode(of: item, to: UInt32(mode), state)
             item.row.unsent = unsent
@@ -177,7 +182,7 @@ extension RemoteUpdate {
         let number = item.row.number
         let unsent = item.row.unsent
         defer { item.row.unsent = unsent }
-        // Looked up by name: a commit may bring very many.
+        // Looked up by name, as a commit may contain very many.
         var old: [[UInt8]: [UInt8]] = [:]
         for (name, value) in try storing({ () throws(StoreError) in try state.index.attributes(of: number) })
         {

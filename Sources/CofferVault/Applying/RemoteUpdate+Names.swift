@@ -3,9 +3,9 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// One name at a time.
+// Changing one name at a time.
 extension RemoteUpdate {
-    /// Takes an entry from where it was shown, unless that is done.
+    /// Removes an entry from the place where it was shown, unless that is done.
     func leave(_ showing: Showing, _ id: EntryID, _ state: VaultState) throws(FileSystemError) {
         if parked.remove(id) != nil { return }
         if holders[showing.place] == id { holders[showing.place] = nil }
@@ -31,7 +31,8 @@ extension RemoteUpdate {
         changes.append(.entry(.init(name, in: parent.number)))
     }
 
-    /// Puts an entry where it is shown now; who has the name there, and will have another, makes room.
+    /// Puts an entry at the place where it is shown now; an entry that has the name, and will get another,
+    /// makes room.
     func arrive(_ showing: Showing, _ state: VaultState) throws(FileSystemError) {
         guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
         if let holder = holders[showing.place], let change = pending[holder], let before = change.before {
@@ -63,7 +64,7 @@ extension RemoteUpdate {
         changes.append(.entry(.init(name, in: parent.number)))
     }
 
-    /// The item of an entry that arrives; made if there is none.
+    /// The item of an entry that arrives; created if there is none.
     private func item(_ id: ItemID, in parent: ItemRow, _ state: VaultState) throws(FileSystemError)
         -> CachedItem
     {
@@ -74,15 +75,15 @@ extension RemoteUpdate {
         let item = try state.item(row.number)
         if divided.remove(id) != nil {
             if let local, local.has(row.number) {
-                // It gets its name here back, and is a file of its own.
+                // Its local content gets its name back, as a file of its own.
                 local.separate(item, state)
                 return try make(id, shown, state)
             }
-            // It was removed here.
+            // It was removed on this device.
             item.row.unsent.remove(.content)
         }
         if row.links == 0 {
-            // It was about to go.
+            // It was about to be removed.
             if item.type == .directory { item.row.links = 2 }
             state.orphans.remove(row.number)
             try update(item, to: shown, nil, state)
@@ -125,19 +126,19 @@ extension RemoteUpdate {
         }
     }
 
-    /// What the facts say and the index has not: damage.
+    /// The error if the index does not have what the facts say: damage.
     private func misfit(_ showing: Showing) -> FileSystemError {
-        .damaged(place: "the index, in which “\(showing.place.name)” is not what the facts say,")
+        .damaged(place: "the index, in which “\(showing.place.name)” differs from the facts,")
     }
 
-    /// Counts items without a name as gone, once all names are in place.
+    /// Marks items without a name as removed, once all names are in place.
     func end(_ state: VaultState) throws(FileSystemError) {
         let time = Clock.fileTime
         for number in bereft.sorted() {
             let item = try state.item(number)
             if item.type == .directory {
                 let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(number) }
-                guard isEmpty else { throw .damaged(place: "directory \(number), which is to go,") }
+                guard isEmpty else { throw .damaged(place: "directory \(number), which is to be removed,") }
                 item.row.links = 0
             }
             guard item.row.links == 0 else { continue }
@@ -150,7 +151,7 @@ extension RemoteUpdate {
             item.row.unsent = []
             state.touch(item, [])
             state.orphans.insert(number)
-            // Who has it open does not know that it is gone, and may write to it.
+            // A program that has it open does not know that it was removed, and may write to it.
             if let place = left[number] {
                 let parent = try state.row(place.parent, .directory)?.number ?? Vault.rootNumber
                 state.outdated[number] = Vault.Name(place.name.bytes, in: parent)
@@ -166,7 +167,7 @@ extension RemoteUpdate {
         try storing { () throws(StoreError) in try state.facts?.flush() }
     }
 
-    /// Lets go of the number of an item without a name: where it is shown again, it gets another.
+    /// Removes the number of an item without a name; if it is shown again, it gets another.
     private func forget(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         let (id, number) = (item.row.id, item.row.number)
         let facts = try state.openFacts()
@@ -175,7 +176,7 @@ extension RemoteUpdate {
         }
     }
 
-    /// Has programs look at an item anew, by each of its names.
+    /// Makes programs look at an item again, by each of its names.
     private func noteNames(of id: ItemID, _ state: VaultState) throws(FileSystemError) {
         guard let row = try state.row(id, nil) else { return }
         let facts = try state.openFacts()

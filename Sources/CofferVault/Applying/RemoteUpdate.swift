@@ -3,51 +3,51 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// How the tree of items becomes what the facts show, once a commit of another device is among them.
+/// Turns the tree of items into what the facts show, once a commit of another device has joined them.
 ///
-/// All in one transaction of the index: whoever has this keeps others from committing it before the end. Names
-/// are held. Some steps at a time are made under the vault's lock. Directories that come or move are put in
-/// place from the root downwards, so that there is never a circle, nothing lies in two places, and where
-/// something belongs is always there already. Then what is gone is taken away.
+/// Everything is in one transaction of the index: the owner keeps other threads from committing it before the
+/// end. Names are held. Some steps at a time run under the vault's lock. Directories that are new or move are
+/// put in place from the root downwards. So there is never a cycle, no item is in two places, and the
+/// directory for an item always exists already. Then items that are gone are removed.
 final class RemoteUpdate {
-    /// Changes of names under the vault's lock at a time.
+    /// The number of changes of names under the vault's lock at a time.
     static let stepsMax = 1000
 
     let vault: Vault
-    /// The commit; nil while all facts are taken anew.
+    /// The commit; nil while all facts are being replaced.
     let incoming: IncomingCommit?
     let participant: Participant
-    /// Whether what was changed here cannot become a commit before: it stays as it is, and unsent.
+    /// Whether local changes cannot become a commit first: they stay as they are, and unsent.
     let isAlone: Bool
-    /// What is odd about the commit.
+    /// Oddities of the commit.
     private(set) var findings: [CommitFinding] = []
-    /// What programs have to learn.
+    /// The changes to show to programs.
     var changes: [VaultChange] = []
-    /// If the commit could not be taken in: whose commits must come first.
+    /// If the commit could not be applied: the log whose commits must come first.
     private(set) var missing: LogID?
 
     /// Names of this device alone that were set aside; nil if there are none.
     var local: LocalNames?
-    /// Changes of names that are not made yet.
+    /// Changes of names that are still to be made.
     var pending: [EntryID: EntryChange] = [:]
-    /// Which of them has a name now that goes to another.
+    /// The entries among them that have a name now that goes to another.
     var holders: [Place: EntryID] = [:]
-    /// Those whose old name is gone already.
+    /// The entries among them whose old name has already been removed.
     var parked: Set<EntryID> = []
     /// Items that lost a name.
     var bereft: Set<Int64> = []
-    /// Files without a name at the moment whose content changed both here and elsewhere, and where the change that was
-    /// made here cannot become a commit before.
+    /// Files that have no name at the moment, whose content changed both on this device and on another, and
+    /// whose local change cannot become a commit first.
     var divided: Set<ItemID> = []
-    /// Files in whose place another version of the same item comes, by their items.
+    /// Files that are replaced by another version of the same item, by item.
     var replaced: [ItemID: Int64] = [:]
-    /// Where files were that lost a name.
+    /// The places of files that lost a name.
     var left: [Int64: Place] = [:]
-    /// Items of which something but names changed.
+    /// Items with changes other than of their names.
     var changedItems: Set<ItemID> = []
-    /// What is known to be added to files, by items.
+    /// What is known to be appended to files, by item.
     private let growths: [ItemID: [Growth]]
-    /// Contents that only add to what their files have, unless another one is shown.
+    /// Contents that only append to what their files have, unless another content is shown.
     private(set) var growing: [ItemID: Fact.Content] = [:]
     private var order: [EntryID] = []
     private var hasEnded = false
@@ -63,14 +63,15 @@ final class RemoteUpdate {
         self.growths = growths
     }
 
-    /// Takes the commit in, and does all that follows.
+    /// Applies the commit and all that follows from it.
     ///
-    /// - Returns: False, with nothing done, if something was written meanwhile that must become a commit first.
+    /// - Returns: False, with nothing changed, if programs wrote something in the meantime that must become a
+    ///   commit first.
     func run() throws(FileSystemError) -> Bool {
         guard let incoming else { return true }
         var isWhole = false
         let isReady = try vault.changing { state throws(FileSystemError) in
-            // Before anything is changed: what fails half-way stops the vault.
+            // Check this before any change: a failure half-way stops the vault.
             try vault.ensureSpace(for: incoming.commit, state)
             guard try self.isReady(for: incoming.commit, state) else { return false }
             isWhole = try self.begin(incoming, state)
@@ -86,7 +87,7 @@ final class RemoteUpdate {
         return true
     }
 
-    /// Makes the changes of names that the facts have by now, some at a time; more are to come.
+    /// Makes the changes of names that the facts have so far, some at a time; more will follow.
     func workAhead() throws(FileSystemError) {
         var isWhole = false
         while !isWhole {
@@ -98,7 +99,7 @@ final class RemoteUpdate {
         try vault.changing { state throws(FileSystemError) in try state.storeItems() }
     }
 
-    /// Makes the changes of names that are known, some at a time, and ends.
+    /// Makes the known changes of names, some at a time, and finishes.
     func work() throws(FileSystemError) {
         if order.isEmpty {
             return try vault.changing { state throws(FileSystemError) in try self.end(state) }
@@ -111,7 +112,7 @@ final class RemoteUpdate {
         }
     }
 
-    /// Whether all is in facts that this commit may be in conflict with.
+    /// Whether all changes that this commit may conflict with are in facts.
     private func isReady(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
         if isAlone {
             try setAside(state)
@@ -128,9 +129,9 @@ final class RemoteUpdate {
         return true
     }
 
-    /// Sets names aside that no commit has, if there are any.
+    /// Sets aside names that are in no commit, if there are any.
     ///
-    /// - Parameter areGivenUp: Whether new items are not to come back.
+    /// - Parameter areGivenUp: Whether new items do not come back.
     func setAside(_ state: VaultState, areGivenUp: Bool = false) throws(FileSystemError) {
         try state.storeItems()
         let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
@@ -140,7 +141,7 @@ final class RemoteUpdate {
         local = names
     }
 
-    /// Joins the facts, and changes the items they speak of.
+    /// Joins the commit with the facts, and changes the items that it concerns.
     ///
     /// - Returns: Whether all changes of names are known.
     private func begin(_ incoming: IncomingCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
@@ -162,7 +163,7 @@ final class RemoteUpdate {
         return try take(&tree)
     }
 
-    /// Notes which contents add to those that are shown, as long as the commit is not applied.
+    /// Finds contents that append to those that are shown; call it before the commit is applied.
     private func findGrowing(
         in commit: FactCommit, _ tree: FactTree<IndexFactStore>
     ) throws(FileSystemError) {
@@ -174,7 +175,7 @@ final class RemoteUpdate {
         }
     }
 
-    /// What is odd about the commit, as long as it is not applied.
+    /// The oddities of the commit; call it before the commit is applied.
     private func findings(
         of incoming: IncomingCommit, _ tree: FactTree<IndexFactStore>
     ) throws(FileSystemError) -> [CommitFinding] {
@@ -214,14 +215,14 @@ final class RemoteUpdate {
         return false
     }
 
-    /// Does all at once, as it is not much.
+    /// Does everything at once, as it is not much.
     private func finish(_ state: VaultState) throws(FileSystemError) {
         try sort(state)
         while !order.isEmpty { try step(state) }
         try end(state)
     }
 
-    /// Puts the changes of names into the order in which they are made, the first one last.
+    /// Sorts the changes of names into the order in which they are made, the first one last.
     func sort(_ state: VaultState) throws(FileSystemError) {
         let facts = try state.openFacts()
         for entry in local?.absent ?? [] {
@@ -242,13 +243,13 @@ final class RemoteUpdate {
                 gone.append((try depth(of: place.parent, state), place, id))
             }
         }
-        // From the root downwards; then what is gone, from below upwards.
+        // From the root downwards; then removals, from the leaves upwards.
         shown.sort { ($0.depth, $0.place) < ($1.depth, $1.place) }
         gone.sort { ($0.depth, $0.place) > ($1.depth, $1.place) }
         order = (shown + gone).map(\.entry).reversed()
     }
 
-    /// How many directories a directory lies in, as the index has it.
+    /// The depth of a directory, according to the index.
     private func depth(of directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
         var depth = 0
         var row = try state.row(directory, .directory)
@@ -269,9 +270,9 @@ final class RemoteUpdate {
     }
 }
 
-/// How deep directories lie in the tree that the facts show.
+/// The depths of directories in the tree that the facts show.
 struct FactDepths {
-    /// Deeper than any directory.
+    /// Greater than the depth of any directory.
     static let depthMax = 1 << 20
 
     private let facts: IndexFactStore
@@ -282,7 +283,7 @@ struct FactDepths {
         known = [root: 0]
     }
 
-    /// How many directories a directory lies in.
+    /// The depth of a directory.
     mutating func depth(of directory: ItemID) throws(FileSystemError) -> Int {
         var path: [ItemID] = []
         var current = directory

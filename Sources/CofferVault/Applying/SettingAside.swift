@@ -3,20 +3,21 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// What this device alone has, copied to another vault before it goes from this one.
+// Copying what only this device has to another vault, before it is removed from this one.
 extension Vault {
-    /// Copies items to another vault, each to the path that it has here.
+    /// Copies items to another vault, each to its path in this vault.
     ///
-    /// Repeated, it makes no second copies of what is there already. Where bytes that were written here are damaged, the copy
-    /// has a hole; the problem log names the file.
+    /// When it is repeated, it makes no second copies of what is already there. If bytes that were written on
+    /// this device are damaged, the copy has a hole; the problem log names the file.
     ///
     /// - Parameters:
-    ///   - items: Which; those without a name are left out.
-    ///   - unsent: Whether files go along that were made or written to here and that no commit has.
-    ///   - place: Opens the other vault; called where there is something to copy.
-    /// - Throws: `.busy` where something is moved all the time; whatever keeps a content from being read that may be read
-    ///   later.
-    /// - Returns: How many were copied.
+    ///   - items: The items to copy; those without a name are skipped.
+    ///   - unsent: Whether to include files that were created or written to on this device and are in no
+    ///     commit.
+    ///   - place: Opens the other vault; called if there is something to copy.
+    /// - Throws: `.busy` if items keep being moved; any error that keeps a content from being read that may
+    ///   be readable later.
+    /// - Returns: The number of items copied.
     package func setAside(
         _ items: [ItemID], andUnsent unsent: Bool, in place: () throws(FileSystemError) -> Vault
     ) throws(FileSystemError) -> Int {
@@ -38,7 +39,7 @@ extension Vault {
         }
     }
 
-    /// Items that were made here, and files that were written to here, which no commit has.
+    /// Items that were created, and files that were written to, on this device and are in no commit.
     private func unsentNumbers() throws(FileSystemError) -> Set<Int64> {
         try changing { state throws(FileSystemError) in
             try state.storeItems()
@@ -56,11 +57,10 @@ extension Vault {
 }
 
 extension VaultState {
-    /// Items looked up at a time.
+    /// The number of items that are looked up at a time.
     private static let unsentPageCount = 1000
 
-    /// Runs `body` with each item that has changes which are not in facts, as of the last `storeItems`, and that is
-    /// there still.
+    /// Runs `body` with each existing item whose changes are not in facts, as of the last `storeItems`.
     func forEachUnsent(_ body: (ItemRow) throws(FileSystemError) -> Void) throws(FileSystemError) {
         var last: Int64 = 0
         while true {
@@ -100,34 +100,34 @@ extension VaultState {
     }
 }
 
-/// Items of a vault being copied to another, by their paths.
+/// Copies items of a vault to another, by their paths.
 private final class SettingAside {
     private static let pageCount = 1000
     private static let bufferByteCount = 1 << 20
-    /// Bytes that are read at a time where some are damaged.
+    /// The number of bytes that are read at a time where some are damaged.
     private static let pieceByteCount = 4096
-    /// How often all directories are looked through, as something may be moved meanwhile.
+    /// How often all directories are searched, as items may be moved in the meantime.
     private static let walkCountMax = 5
-    /// What a file is called in the target until it is whole.
+    /// The name of a file in the target until its copy is complete.
     private static let partName = Array(".coffer-part".utf8)
 
     private let source: Vault
     private let place: () throws(FileSystemError) -> Vault
-    /// What is still to be copied.
+    /// The items that are still to be copied.
     private var rest: Set<Int64>
     private let buffer = AlignedBuffer(count: bufferByteCount)
     private let otherBuffer = AlignedBuffer(count: bufferByteCount)
     private var target: Vault?
-    /// Items of the target, by those that they are copies of.
+    /// Items of the target, by the items that they are copies of.
     private var copies: [Int64: Int64] = [Vault.rootNumber: Vault.rootNumber]
     private(set) var count = 0
 
-    /// A directory that is looked through.
+    /// A directory to search.
     private struct Directory {
         let number: Int64
-        /// Names from the root on.
+        /// The names from the root.
         let path: [[UInt8]]
-        /// Directories from the root on, this one included.
+        /// The directories from the root, including this one.
         let numbers: [Int64]
     }
 
@@ -138,7 +138,7 @@ private final class SettingAside {
     func run() throws(FileSystemError) {
         for _ in 0..<Self.walkCountMax where !rest.isEmpty { try walk() }
         for number in rest {
-            // What has no name has no path.
+            // An item without a name has no path.
             let isThere = try source.reading { state throws(FileSystemError) in
                 try state.row(number)?.links ?? 0 > 0
             }
@@ -198,7 +198,7 @@ private final class SettingAside {
         rest.remove(entry.item)
     }
 
-    /// The directory of a path in the target, made where it is missing.
+    /// The directory at a path in the target, created if it is missing.
     private func copyDirectory(
         path: [[UInt8]], numbers: [Int64], _ target: Vault
     ) throws(FileSystemError) -> Int64 {
@@ -234,7 +234,7 @@ private final class SettingAside {
         let attributes = try source.attributes(of: entry.item)
         var name = entry.name
         var number = 0
-        // Names like it are those of other files, or of a copy that was made before.
+        // Similar names belong to other files, or to a copy that was made before.
         while let other = try find(name, in: parent, target) {
             if try isCopy(other, of: attributes, target) { return other.number }
             number += 1
@@ -246,7 +246,7 @@ private final class SettingAside {
         return made
     }
 
-    /// Makes a copy under a name that says that it may not be whole: a crash, or an error, may leave it so.
+    /// Creates a copy under a name that says that it may be incomplete: a crash or an error may leave it so.
     private func makePart(
         _ attributes: Attributes, in parent: Int64, _ target: Vault
     ) throws(FileSystemError) -> Int64 {
@@ -278,7 +278,7 @@ private final class SettingAside {
             let count = try read(attributes, at: offset)
             if count == 0 { break }
             try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
-                // A hole stays one.
+                // A hole stays a hole.
                 if isSparse, bytes.array.allSatisfy({ $0 == 0 }) { return }
                 try target.write(bytes, to: number, at: offset, touches: true, dropsPrivileges: false)
             }
@@ -289,14 +289,15 @@ private final class SettingAside {
         _ = try target.setAttributes(of: number, changes)
     }
 
-    /// Reads a part of a file into the buffer; what of it was written here, and is damaged, is zeros.
+    /// Reads a part of a file into the buffer; bytes that were written on this device and are damaged become
+    /// zeros.
     private func read(_ attributes: Attributes, at offset: Int64) throws(FileSystemError) -> Int {
         let (number, size) = (attributes.number, Self.bufferByteCount)
         do throws(FileSystemError) {
             return try source.read(number, at: offset, count: size, into: buffer)
         } catch {
             guard case .damaged = error else { throw error }
-            // What is at the remote alone may be mended there.
+            // Contents that are only on the remote may be repaired there.
             let range = offset..<min(offset + Int64(size), attributes.size)
             guard try source.missingExtents(of: number, range).isEmpty else { throw error }
         }
@@ -314,7 +315,7 @@ private final class SettingAside {
         return count
     }
 
-    /// Whether an item of the target is a copy, made before, of one of the source.
+    /// Whether an item of the target is an earlier copy of an item of the source.
     private func isCopy(
         _ other: Attributes, of attributes: Attributes, _ target: Vault
     ) throws(FileSystemError) -> Bool {
@@ -346,14 +347,14 @@ private final class SettingAside {
         }
     }
 
-    /// A name like one that is taken.
+    /// A name similar to one that is taken.
     private static func name(like name: [UInt8], _ number: Int) throws(FileSystemError) -> [UInt8] {
         guard let name = EntryName(name) else { throw .invalidArgument }
         let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, Clock.realTime) / 1_000_000))
         return ConflictName.numbered(wanted, number).bytes
     }
 
-    /// Has programs see a name that was made.
+    /// Shows a new name to programs.
     private func show(_ name: [UInt8], in parent: Int64, _ target: Vault) {
         target.sink.withLock { $0 }?.noteAtOnce(.entry(Vault.Name(name, in: parent)), in: target)
     }

@@ -3,30 +3,32 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Commits of other devices become changes of the tree.
+// From commits of other devices to changes of the tree.
 extension Vault {
-    /// How often what is written meanwhile is sent first.
+    /// How often changes that programs make in the meantime are committed first.
     private static let triesMax = 5
-    /// How many commits are made of what was changed here before names are held: programs may be faster than that.
+    /// How many commits of local changes are made before names are held; programs may be faster than that.
     private static let collectionsMax = 16
     /// How long names are held for several commits, in nanoseconds.
     private static let holdMax: Int64 = 250_000_000
-    /// Facts that are applied in one call, unless the first commit has more.
+    /// The number of facts that are applied in one call, unless the first commit has more.
     private static let factCountMax = 8192
-    /// Bytes of the index that a fact may need, about.
+    /// The approximate number of index bytes that a fact may need.
     static let byteCountPerFact = 4096
 
-    /// Takes in commits of other devices, one after the other, each whole or not at all.
+    /// Applies commits of other devices, one after the other, each completely or not at all.
     ///
-    /// What was changed on this device and concerns them becomes commits before, so that nothing is lost. Others can
-    /// work meanwhile; only for moments, and while a commit with very many changes is taken in, who changes names
-    /// waits. What programs see is a valid tree at any time. All is on disk when this returns. Not to be called by a
-    /// request of a mount, nor under a lock that one takes.
+    /// Local changes that may conflict with them become commits first, so that nothing is lost. Other
+    /// operations continue in the meantime. Only changes of names wait: briefly, and while a commit with very
+    /// many changes is applied. Programs see a valid tree at any time. Everything is on disk when this
+    /// returns. Must not be called by a request of a mount, nor under a lock that one takes.
     ///
-    /// - Parameter recorder: Of commits of this device; nil if it can make none.
-    /// - Returns: How many were taken in: not all if there are many, or if programs go on changing what they concern.
-    /// - Throws: `.noSpace` before anything of a commit is done; `.busy` if a file that the first one speaks of is
-    ///   written all the time: try again later. Commits before one that fails may have been taken in.
+    /// - Parameter recorder: The recorder of this device's commits; nil if it cannot make any.
+    /// - Returns: How many were applied: not all if there are many, or if programs keep changing the items
+    ///   concerned.
+    /// - Throws: `.noSpace` before any part of a commit is applied; `.busy` if a file that the first commit
+    ///   concerns is being written all the time: try again later. Commits before one that fails may have been
+    ///   applied.
     package func apply(
         _ commits: [IncomingCommit], as participant: Participant, recorder: (any CommitRecorder)?
     ) throws(FileSystemError) -> AppliedCommits {
@@ -44,7 +46,7 @@ extension Vault {
             }
             let growths = try growths(in: batch, as: participant)
             try awaitPrograms(beforeChanging: items)
-            // What says nothing is in conflict with nothing.
+            // A commit without facts conflicts with nothing.
             if let recorder, !items.isEmpty {
                 for _ in 0..<Self.collectionsMax {
                     if try collect(as: participant, .items(items), recorder) == nil { break }
@@ -61,7 +63,8 @@ extension Vault {
         }
     }
 
-    /// The items that some commits may change: those that their facts speak of, and the copies by rule of these.
+    /// The items that some commits may change: those that their facts mention, and the copies by rule of
+    /// these.
     func items(
         concernedBy commits: some Sequence<FactCommit>, _ state: VaultState
     ) throws(FileSystemError) -> Set<ItemID> {
@@ -99,7 +102,7 @@ extension Vault {
         }
     }
 
-    /// Has what programs wrote to some files come into the vault.
+    /// Makes the kernel write what programs wrote to some files to the vault.
     private func awaitPrograms(beforeChanging items: Set<ItemID>) throws(FileSystemError) {
         guard sink.withLock({ $0 != nil }) else { return }
         let numbers = try reading { state throws(FileSystemError) in
@@ -123,7 +126,7 @@ extension Vault {
                 of: self, by: commit, as: participant, isAlone: recorder == nil, growths: growths)
             var isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
             var tries = 1
-            // Only for the first one: a commit of this device takes its place in front of all.
+            // Only for the first commit: a new commit of this device must come before all others.
             while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
                 let items = try reading { state throws(FileSystemError) in
                     try self.items(concernedBy: [commit.commit], state)
@@ -146,7 +149,7 @@ extension Vault {
         }
     }
 
-    /// Checks that there is room for what a commit brings.
+    /// Checks that there is room for the content of a commit.
     func ensureSpace(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) {
         let contents = commit.facts.reduce(0) { sum, fact in
             guard case .content(_, let content?) = fact.assertion else { return sum }

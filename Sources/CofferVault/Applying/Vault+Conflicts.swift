@@ -3,27 +3,27 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// What was changed in two ways, and which of them stays.
+// Conflict copies, and choosing which version stays.
 extension Vault {
-    /// A conflict copy, which is a file like any other but for its name.
+    /// A conflict copy; except for its name, a file like any other.
     package struct Conflict: Equatable, Sendable {
         /// Its path in the vault.
         package let path: [UInt8]
-        /// What its name says.
+        /// The parts of its name.
         package let parts: ConflictName.Parts
-        /// The path of what has the name that it could not have; nil if nothing has it now.
+        /// The path of the item with the name that the copy could not have; nil if there is no such item now.
         package let original: [UInt8]?
     }
 
     /// Which version stays.
     package enum Choice: Sendable {
-        /// What has the name.
+        /// The item that has the name.
         case original
-        /// The copy, which takes the name.
+        /// The copy, which gets the name.
         case copy
     }
 
-    /// The most conflicts that are listed.
+    /// The maximum number of conflicts that are listed.
     private static let conflictsMax = 10_000
 
     /// All conflict copies, as of the last commit.
@@ -46,12 +46,12 @@ extension Vault {
         }
     }
 
-    /// Keeps one of two versions; the other one is gone.
+    /// Keeps one of two versions, and removes the other.
     ///
-    /// Not to be called by a request of a mount.
+    /// Must not be called by a request of a mount.
     ///
-    /// - Parameter path: Of the copy.
-    /// - Throws: `.notFound`; `.invalidArgument` if that is no conflict copy.
+    /// - Parameter path: The path of the copy.
+    /// - Throws: `.notFound`; `.invalidArgument` if that is not a conflict copy.
     package func resolveConflict(_ path: [UInt8], keeping choice: Choice) throws(FileSystemError) {
         let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true).map(
             Array.init)
@@ -65,7 +65,7 @@ extension Vault {
         try changeElsewhere { changes throws(FileSystemError) in
             switch choice {
             case .original:
-                // The last version of something is not taken away.
+                // The last version must not be removed.
                 _ = try lookup(original, in: directory)
                 let removed = try unlink(last, in: directory)
                 changes.append(.entry(Name(last, in: directory)))

@@ -3,14 +3,14 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Contents that come from other devices.
+// Contents from other devices.
 extension Vault {
-    /// Puts a content in the place of a file's own, within the open transaction.
+    /// Replaces a file's content, within the open transaction.
     ///
-    /// Extents that are on this device already keep their bytes; all others are fetched when they are read.
-    /// Whatever was changed here and not sent is gone: who calls has seen to that.
+    /// Extents that are already on this device keep their bytes; others are fetched when they are read.
+    /// Unsent local changes are lost; the caller has taken care of them.
     ///
-    /// - Parameter other: Another file that may have extents of it, as it was split from this one.
+    /// - Parameter other: Another file that may have some of the extents, as it was split from this one.
     func setContent(
         of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: VaultState
     ) throws(FileSystemError) {
@@ -24,7 +24,7 @@ extension Vault {
         if item.row.origin == content.value.origin { exchange.offer(old) }
         if let other, try state.row(other)?.origin == content.value.origin {
             try storing { () throws(StoreError) in
-                // The tail knows one item only for each of its extents.
+                // The tail records only one item for each of its extents.
                 try state.packs.writeTail()
                 exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
             }
@@ -43,7 +43,7 @@ extension Vault {
             try storing { () throws(StoreError) in try state.index.insert(row) }
             item.row.allocated += row.length
         }
-        // Only now, so that nothing that stays is given up in between.
+        // Do this last, so that nothing that stays is freed in between.
         for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place), state) }
         item.row.size = content.value.size
         item.row.origin = content.value.origin
@@ -54,8 +54,8 @@ extension Vault {
 
     /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
     ///
-    /// Parts come in order, the first one from 0. Until the next one has come, the file ends behind a range that cannot
-    /// be read.
+    /// Parts come in order, the first one from 0. Until the next part is in place, the file ends with a range
+    /// that cannot be read.
     func setPart(
         _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem, _ state: VaultState
     ) throws(FileSystemError) {
@@ -100,9 +100,9 @@ extension Vault {
         try replacePages(of: item, new: new[...], left: left[...], state)
     }
 
-    /// Whether the content of a file is on this device, on a remote, or both, as its rows tell.
+    /// Whether the content of a file is on this device, on a remote, or both, according to its rows.
     ///
-    /// Of what is no file it tells whether changes of it were sent.
+    /// For other items, returns whether their changes were sent.
     package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
         try reading { state throws(FileSystemError) in
             let item = try state.peek(number)
@@ -112,7 +112,7 @@ extension Vault {
             guard item.unsent.isDisjoint(with: [.content, .existence]) else {
                 return state.publishing.contains(number) ? .uploading : .local
             }
-            // Of files in very many pieces the first ones tell.
+            // If a file has very many ranges, the first ones decide.
             let rows = try storing { () throws(StoreError) in
                 try state.index.extents(after: number, -1, limit: 1024)
             }.filter { $0.item == number }
@@ -121,19 +121,19 @@ extension Vault {
     }
 }
 
-/// Where the content of a file is; the raw value is that of the attribute `user.coffer.state`.
+/// The location of a file's content; the raw value is that of the attribute `user.coffer.state`.
 package enum ContentState: String, Sendable {
-    /// Changes of it are on this device only.
+    /// Some of its changes are only on this device.
     case local
-    /// Changes of it are on their way.
+    /// Its changes are being sent.
     case uploading
-    /// It is on the remote, and here, at least in part.
+    /// It is on the remote and, at least in part, on this device.
     case synced
-    /// It is on the remote, and no byte of it is here.
+    /// It is on the remote, and no byte of it is on this device.
     case remoteOnly = "remote-only"
 }
 
-/// New rows of a file in the place of old ones, which share what is on this device already.
+/// New rows of a file that replace old ones, and share the bytes that are already on this device.
 private struct ContentExchange {
     let state: VaultState
     private var here: [NoncePrefix: ExtentRow] = [:]
@@ -141,7 +141,7 @@ private struct ContentExchange {
     /// Places on this device that new rows refer to.
     private(set) var used: Set<ExtentRow.Place> = []
 
-    /// What makes two ranges be of one sealed extent on a remote.
+    /// Identifies the sealed extent on a remote that ranges belong to.
     private struct Extent: Hashable {
         let place: SealedPlace
         let total: Int64
@@ -151,7 +151,7 @@ private struct ContentExchange {
         self.state = state
     }
 
-    /// Takes in rows whose extents may be in the new content, too.
+    /// Adds rows whose extents the new content may share.
     mutating func offer(_ rows: [ExtentRow]) {
         for row in rows where row.remote != 0 {
             if let known = here[row.prefix], known.place != .remote { continue }
@@ -159,14 +159,14 @@ private struct ContentExchange {
         }
     }
 
-    /// The row for a range, counted where it refers to.
+    /// The row for a range; counts the reference.
     mutating func row(for entry: ContentEntry, of item: Int64) throws(StoreError) -> ExtentRow {
         var row = ExtentRow(item: item, entry, remote: 0)
         if let found = here[row.prefix], found.base == row.base, found.total == row.total,
             found.epoch == row.epoch
         {
             let place = try state.index.remoteExtent(found.remote).place
-            // The bytes here are those that the hash says: they were hashed when they came, or went.
+            // The local bytes match this hash: they were hashed when they were fetched or sent.
             if place.hash == entry.place.hash {
                 if place != entry.place { try state.index.moveRemoteExtent(found.remote, to: entry.place) }
                 row.place = found.place

@@ -3,24 +3,25 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// That a content begins with all of another.
+/// A pair of contents of which the new one is the old one with bytes appended.
 struct Growth {
-    /// What the file was before; nil for nothing.
+    /// The file's old content; nil if there is none.
     let old: Fact.Content?
-    /// What it is with the bytes that were added.
+    /// The content with the appended bytes.
     let new: Fact.Content
 }
 
-// Files that only grow elsewhere.
+// Files that only grow on another device.
 extension Vault {
-    /// Bytes that are compared, and bytes of extents that are fetched for that, of each content.
+    /// The number of bytes that are compared, and of extent bytes that are fetched for that, for each
+    /// content.
     private static let comparedByteCountMax = 1 << 20, fetchedByteCountMax = 2 << 20
-    /// Ranges that are compared of a content.
+    /// The number of ranges that are compared for a content.
     private static let comparedRangesMax = 16
 
-    /// Finds what only adds to a file that programs may have open; by items, in the order of commits.
+    /// Finds changes that only append to files that programs may have open; by item, in the order of commits.
     ///
-    /// Waits for the remote where extents were sealed anew: not under a lock.
+    /// Waits for the remote if extents were re-encrypted, so do not call it under a lock.
     func growths(
         in commits: ArraySlice<IncomingCommit>, as participant: Participant
     ) throws(FileSystemError) -> [ItemID: [Growth]] {
@@ -69,12 +70,13 @@ extension Vault {
         return try participant.contents.begins(new, with: old, at: number, in: self)
     }
 
-    /// Whether a content begins with all of another; false if that cannot be told with little effort.
+    /// Whether a content is another one with bytes appended; false if that cannot be determined with little
+    /// effort.
     ///
-    /// What both have of the same sealed extents is the same. The rest is compared: the end of a file, as a rule,
-    /// which was sealed anew with what was added. Waits for the remote.
+    /// Parts with the same sealed extents are equal. The rest is compared: usually the end of a file, which
+    /// was re-encrypted along with the appended bytes. Waits for the remote.
     ///
-    /// - Parameter number: The file that has the old content; nil if none has it yet.
+    /// - Parameter number: The file that has the old content; nil if there is none yet.
     func begins(_ new: FetchedContent, with old: FetchedContent, at number: Int64?) -> Bool {
         let ranges = old.differences(from: new, limit: Self.comparedRangesMax)
         guard new.value.origin == old.value.origin, ranges.count < Self.comparedRangesMax,
@@ -95,7 +97,7 @@ extension Vault {
             }
             return true
         } catch {
-            // Then it is a new version, of which readers will hear what is wrong.
+            // It is then treated as a new version; reading it reports the error.
             return false
         }
     }
@@ -134,7 +136,7 @@ extension Vault {
 }
 
 extension FetchedContent {
-    /// Ranges that are not of the same sealed extents in another content; the first ones.
+    /// The first ranges that are not in the same sealed extents of another content.
     fileprivate func differences(from other: FetchedContent, limit: Int) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         var (mine, theirs) = (entries[...], other.entries[...])
@@ -158,19 +160,19 @@ extension FetchedContent {
 }
 
 extension ArraySlice<ContentEntry> {
-    /// The first entry, if it has the byte at `place`; none ends before.
+    /// The first entry, if it contains the byte at `place`; no entry ends before that.
     fileprivate func holder(of place: Int64) -> ContentEntry? {
         first.flatMap { $0.offset <= place ? $0 : nil }
     }
 
-    /// Where the next range or hole begins.
+    /// The start of the next range or hole.
     fileprivate func boundary(behind place: Int64) -> Int64 {
         first.map { $0.offset <= place ? $0.end : $0.offset } ?? .max
     }
 }
 
 extension ContentEntry {
-    /// The entry of the whole extent: the same for all ranges of it.
+    /// The entry of the whole extent; the same for all its ranges.
     fileprivate var extent: ContentEntry {
         ContentEntry(
             offset: base, length: total, base: base, total: total, place: place, prefixLow: prefixLow,

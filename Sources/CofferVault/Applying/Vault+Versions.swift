@@ -3,7 +3,7 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Content that comes from elsewhere, and what becomes of the content that programs have open.
+// Contents from other devices, and old contents that programs have open.
 extension Vault {
     /// A place in the tree.
     package struct Name: Hashable, Sendable {
@@ -18,13 +18,13 @@ extension Vault {
         }
     }
 
-    /// Makes a new, empty version of a file, to which `names` lead from now on.
+    /// Creates a new, empty version of a file, and makes `names` lead to it.
     ///
-    /// The old version keeps its number and content. It goes when nobody uses it any more, unless somebody
-    /// writes to it before (`keepIfOutdated`). Attributes are those of the old version.
+    /// The old version keeps its number and content. It is removed once it is not used any more, unless a
+    /// program writes to it before that (`keepIfOutdated`). The new version gets its attributes.
     ///
-    /// - Parameter version: The number of the new version; fresh.
-    /// - Returns: The new version, whose content and times the caller sets.
+    /// - Parameter version: The number of the new version; unused so far.
+    /// - Returns: The new version; the caller sets its content and times.
     func supersede(
         _ number: Int64, by version: Int64, _ names: [Name], _ state: VaultState
     ) throws(FileSystemError) -> CachedItem {
@@ -64,7 +64,7 @@ extension Vault {
         old.row.changed = row.changed
         state.touch(old, [])
         if old.row.links == 0 {
-            // The item lives on as its new version: there is nothing to be sent of this one.
+            // The item continues as its new version: nothing of this one is sent.
             old.row.unsent = []
             state.orphans.insert(number)
             state.outdated[number] = name
@@ -72,18 +72,18 @@ extension Vault {
         return state.add(row)
     }
 
-    /// Keeps an outdated version that somebody writes to, as a file of its own beside the new version, or in the place
-    /// of what was removed elsewhere.
+    /// Keeps an outdated version that a program writes to, as a file of its own: next to the new version, or
+    /// in place of a file that another device removed.
     ///
-    /// To be called with each change of content, before it. What programs write where they still have the old
-    /// version open is neither lost nor written over the new one: both versions stay, and writing goes on in
-    /// the old one, which has a name from its first byte on and so outlives a crash.
+    /// Call this before each change of content. A program that still has the old version open then neither
+    /// loses its writes nor overwrites the new version: both stay. Writes continue in the old version, which
+    /// has a name from the first byte on and so survives a crash.
     func keepIfOutdated(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         let number = item.row.number
         guard !state.outdated.isEmpty, let place = state.outdated[number] else { return }
         try ensureSpace(for: 8192, state)
         let isRemoved = state.removedElsewhere.contains(number)
-        // While names are held, the directory may be about to go, too.
+        // While names are held, the directory may be about to be removed, too.
         let directory =
             isRemoved && state.holdsNames ? try state.directory(Self.rootNumber) : try home(of: place, state)
         let parent = directory.row.number
@@ -95,7 +95,7 @@ extension Vault {
         try insertEntry(name, in: directory, to: number, .regular, time, state)
         item.row.links = 1
         item.row.changed = time
-        // The new version is the item that others know; its extents stay sealed for that.
+        // The new version is the item that other devices know; the extents stay sealed for that item.
         item.row.id = .random()
         state.touch(item, [.existence, .mode, .times, .content, .attributes])
         try state.noteMade(item, name, in: directory)
@@ -107,17 +107,17 @@ extension Vault {
         sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
     }
 
-    /// The name of an outdated version that is kept: its own if that is free, as the file was removed.
+    /// The name for an outdated version that is kept: its own if that is free, because the file was removed.
     private func nameForKept(
         _ name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
     ) throws(FileSystemError) -> [UInt8] {
         let holder = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
-        // While names are held, somebody else may be about to have it.
+        // While names are held, another item may be about to get it.
         if holder == nil, !state.holdsNames { return name }
         return try conflictName(for: name, in: parent, at: time, state)
     }
 
-    /// The first name by rule that is free: `name (conflict, 2026-11-20).ext`, then with a number.
+    /// The first free name by rule: `name (conflict, 2026-11-20).ext`, then with a number.
     func conflictName(
         for name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
     ) throws(FileSystemError) -> [UInt8] {
@@ -131,10 +131,10 @@ extension Vault {
         throw .alreadyExists
     }
 
-    /// Names by rule with higher numbers are not tried.
+    /// The highest number that is tried in a name by rule.
     private static var conflictNumberMax: Int { 1000 }
 
-    /// The directory that an outdated version had its name in, or the root, if that was removed.
+    /// The directory that contained an outdated version's name; the root if that directory was removed.
     private func home(of place: Name, _ state: VaultState) throws(FileSystemError) -> CachedItem {
         do throws(FileSystemError) {
             return try state.directory(place.parent)

@@ -1,59 +1,57 @@
 internal import CofferSystem
 
-/// A change of a vault that came from elsewhere, as programs that look at the vault have to learn of it.
+/// A change of a vault that did not come through the mount, and must be shown to programs.
 ///
-/// Told by who changes the vault, by `Vault.changeElsewhere`. What programs change through a mount needs no
-/// word: the kernel knows.
+/// Reported by the code that changes the vault, through `Vault.changeElsewhere`. Changes that programs make
+/// through a mount are not reported: the kernel knows them.
 package enum VaultChange: Hashable, Sendable {
-    /// A name came, went, or leads to another item.
+    /// A name was added, was removed, or leads to another item.
     case entry(Vault.Name)
-    /// What stat(2) tells of an item changed, but its content; one for each of its names.
+    /// Attributes of an item other than its content changed, as in stat(2); one for each of its names.
     case attributes(item: Int64, Vault.Name)
-    /// Bytes were added behind `size`, which was the item's size, and nothing before it changed; one for each
-    /// of its names.
+    /// Bytes were appended at `from`, the item's old size, and nothing before that changed; one for each of
+    /// its names.
     case growth(item: Int64, from: Int64, Vault.Name)
-    /// An item lost its last name; comes behind the `entry` of that name.
+    /// An item lost its last name; follows the `entry` of that name.
     case nameless(item: Int64)
 }
 
-/// Who shows a vault to programs, and remembers what it has shown: a mount.
+/// Shows a vault to programs, and remembers what it has shown: a mount.
 ///
-/// But for `noteAtOnce`, nothing here is to be called by a request of the mount, nor under a lock that one
-/// takes, nor where a read of the vault may wait for the caller.
+/// Except for `noteAtOnce`, a request of the mount must not call any of this, nor may code under a lock that
+/// a request takes, or in a place where a read of the vault may wait for the caller.
 package protocol ChangeSink: Sendable {
-    /// Says that the vault is about to change, until `end`: what programs do meanwhile may mean what they were
-    /// shown before.
+    /// Announces changes of the vault until `end`: operations of programs in the meantime may refer to the
+    /// old state.
     func begin()
-    /// Takes in changes that can be seen in the vault; waits while too many are on their way.
+    /// Receives changes that are visible in the vault; waits while too many are queued.
     func note(_ changes: [VaultChange], in vault: Vault)
     /// Ends what `begin` began.
     func end()
-    /// Takes in a change without waiting; may be called under the vault's lock.
+    /// Receives a change without waiting; may be called under the vault's lock.
     ///
-    /// For what happens at most once for each request.
+    /// For changes that occur at most once for each request.
     func noteAtOnce(_ change: VaultChange, in vault: Vault)
-    /// Whether programs may have an item open; false if they surely have not.
+    /// Whether programs may have an item open; false if they certainly do not.
     func knows(_ item: Int64) -> Bool
-    /// Has what programs have written to an item come to the vault, as far as it is still on its way, and waits
-    /// for that.
+    /// Makes the kernel write to the vault what programs have written to an item, and waits for that.
     func flush(_ item: Int64)
-    /// Waits until programs see all that was noted.
+    /// Waits until programs see all reported changes.
     func awaitShown()
 }
 
 extension Vault {
-    /// Says who shows the vault; nil for nobody.
+    /// Sets the sink that shows the vault; nil for none.
     package func setSink(_ sink: (any ChangeSink)?) {
         self.sink.withLock { $0 = sink }
     }
 
-    /// Changes the vault from elsewhere than a mount, and has programs see that.
+    /// Changes the vault other than through a mount, and shows that to programs.
     ///
-    /// Any number of changes; large numbers are better split, as others wait for none. May wait, for programs
-    /// and for the mount, so it is not to be called by a request of the mount, nor under a lock that one takes,
-    /// nor where a read of the vault may wait for the caller.
+    /// Any number of changes is possible; split large numbers, so that others need not wait long. May wait for programs and for the mount. So a request of the mount must not call it, nor may code under a
+    /// lock that a request takes, or in a place where a read of the vault may wait for the caller.
     ///
-    /// - Parameter body: Changes the vault, and adds what it changed; what it has added counts even if it throws.
+    /// - Parameter body: Changes the vault, and adds its changes to the list; these count even if it throws.
     package func changeElsewhere<Result>(
         _ body: (inout [VaultChange]) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
@@ -71,17 +69,17 @@ extension Vault {
         return try body(&changes)
     }
 
-    /// Has what programs have written to an item come into the vault.
+    /// Makes the kernel write to the vault what programs have written to an item.
     ///
-    /// To be called before a change from elsewhere is merged into the item's content, so that both are known.
-    /// May wait, as `changeElsewhere`.
+    /// Call this before merging another device's change into the item's content, so that both are known. May
+    /// wait, like `changeElsewhere`.
     package func flush(_ number: Int64) {
         sink.withLock({ $0 })?.flush(number)
     }
 
-    /// Has what programs have written to any file come to the vault.
+    /// Makes the kernel write to the vault what programs have written to any file.
     ///
-    /// May wait, as `changeElsewhere`.
+    /// May wait, like `changeElsewhere`.
     package func flushAll() throws(FileSystemError) {
         guard let sink = sink.withLock({ $0 }) else { return }
         for number in try files(below: [Self.rootNumber]).sorted() where sink.knows(number) {
@@ -89,7 +87,7 @@ extension Vault {
         }
     }
 
-    /// Waits until programs see all that was changed from elsewhere.
+    /// Waits until programs see all changes that did not come through the mount.
     package func awaitShown() {
         sink.withLock({ $0 })?.awaitShown()
     }

@@ -36,7 +36,9 @@ struct ChangeCollector {
         case .link(let item, let place):
             try perform(.link(item, Self.newEntry(), at: place), "linking “\(place.name)”")
         case .move(let source, let target):
-            guard let entry = try entry(at: source) else { return misfits.append("moving “\(source.name)”") }
+            guard let entry = try entry(at: source) else {
+                return misfits.append("moving “\(source.name)”")
+            }
             let replaced = try item(at: target)
             try perform(.move(entry, to: target), "moving “\(source.name)”")
             try forgetNumber(of: replaced)
@@ -46,7 +48,9 @@ struct ChangeCollector {
             }
             try perform(.exchange(first, second), "exchanging “\(one.name)”")
         case .remove(let place):
-            guard let entry = try entry(at: place) else { return misfits.append("removing “\(place.name)”") }
+            guard let entry = try entry(at: place) else {
+                return misfits.append("removing “\(place.name)”")
+            }
             let removed = try item(at: place)
             try perform(.remove(entry), "removing “\(place.name)”")
             try forgetNumber(of: removed)
