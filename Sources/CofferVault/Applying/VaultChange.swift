@@ -48,8 +48,9 @@ extension Vault {
 
     /// Changes the vault other than through a mount, and shows that to programs.
     ///
-    /// Any number of changes is possible; split large numbers, so that others need not wait long. May wait for programs and for the mount. So a request of the mount must not call it, nor may code under a
-    /// lock that a request takes, or in a place where a read of the vault may wait for the caller.
+    /// Any number of changes is possible; split large numbers, so that others need not wait long. May wait
+    /// for programs and for the mount. So a request of the mount must not call it, nor may code under a lock
+    /// that a request takes, or in a place where a read of the vault may wait for the caller.
     ///
     /// - Parameter body: Changes the vault, and adds its changes to the list; these count even if it throws.
     package func changeElsewhere<Result>(
