@@ -2,11 +2,11 @@ internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
 
-/// The directory below a mount, held open so that it can be reached while the mount covers it.
+/// The directory under a mount, held open so that it can be reached while the mount covers it.
 ///
-/// While nothing is mounted on it, programs must not write into it unnoticed: its owner loses the right to
-/// write, and for root, who needs none, it becomes immutable (chattr(1) +i) where the file system knows that. One that
-/// `coffer mount` made for root is immutable below the mount only: root finds it as any other afterwards.
+/// While nothing is mounted on it, programs must not write into it unnoticed. Its owner therefore loses write
+/// permission. For root, which needs none, it becomes immutable (chattr(1) +i) if the filesystem supports
+/// that. A directory that `coffer mount` created for root loses the flag when the mount ends.
 final class BareDirectory: Sendable {
     private let descriptor: Descriptor
 
@@ -15,10 +15,10 @@ final class BareDirectory: Sendable {
     }
 
     private static let writing: mode_t = 0o222
-    /// The extended attribute of a directory that `coffer mount` made.
+    /// The extended attribute of a directory that `coffer mount` created.
     private static let mark = "trusted.coffer.made"
 
-    /// Makes it writable for its owner, as fusermount3(1) wants it.
+    /// Makes it writable for its owner, which fusermount3(1) requires.
     func open() {
         setImmutable(false)
         if permissions & 0o200 == 0 { fchmod(descriptor.number, permissions | 0o200) }
@@ -29,23 +29,23 @@ final class BareDirectory: Sendable {
         return unsafe fstat(descriptor.number, &status) == 0 ? status.st_mode & 0o7777 : 0o700
     }
 
-    /// Makes it unwritable.
-    ///
-    /// What the file system under it does not know is left out.
+    /// Makes it unwritable, as far as the underlying filesystem supports that.
     func protect() {
         fchmod(descriptor.number, permissions & ~Self.writing)
         setImmutable(true)
     }
 
-    /// Lets root have it back if it was made for a mount, which is gone.
+    /// Clears the immutable flag after the mount has ended, if `coffer mount` created the directory.
     func release() {
         if unsafe coffer_has_mark(descriptor.number, Self.mark) == 1 { setImmutable(false) }
     }
 
-    /// Notes that it was made for a mount.
+    /// Marks it as created by `coffer mount`.
     func markAsMade() { _ = unsafe coffer_set_mark(descriptor.number, Self.mark) }
 
-    /// Whether protecting it makes it immutable, and that stays, which it is not yet.
+    /// Whether `protect` will make it immutable for longer than the mount, which it is not yet.
+    ///
+    /// Finds out by setting the flag and clearing it.
     var becomesImmutable: Bool {
         guard geteuid() == 0, coffer_is_immutable(descriptor.number) == 0,
             unsafe coffer_has_mark(descriptor.number, Self.mark) == 0,

@@ -2,55 +2,54 @@ internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
 
-/// The copies of a mount: those that processes in other mount namespaces have (containers, services, unshare(1)), and
-/// bind mounts.
+/// The copies of a mount: bind mounts, and mounts in other namespaces (containers, services, unshare(1)).
 ///
-/// The kernel keeps a file system for as long as there is a copy, whether anybody uses it or not, and does not say
-/// so to whoever unmounts the original. Found by proc(5), without touching the file systems themselves; what this
-/// user may not read of other users' processes is left out.
+/// The kernel keeps a filesystem as long as there is a copy, used or not, and does not tell the process that
+/// unmounts the original. Copies are found through proc(5), without touching the filesystems. Processes of
+/// other users that this user may not inspect are left out.
 struct MountCopies {
     /// A process that sees a copy.
     struct Holder: Equatable {
         let process: Int32
-        /// As ps(1) shows it, without what a terminal would not print.
+        /// The name that ps(1) shows, without unprintable characters.
         let name: String
-        /// Where the copy is, as the process sees it.
+        /// The path of the copy, as the process sees it.
         let path: String
-        /// Whether that is a mount of this namespace.
+        /// Whether the copy is in this mount namespace.
         let isHere: Bool
-        /// Whether it has something of it open or mapped, or is at home in it.
+        /// Whether the process has a file of it open or mapped, or its working or root directory in it.
         let isUsing: Bool
     }
 
     /// How long to wait for a copy to be synced, in nanoseconds.
     private static let syncTimeMax: Int64 = 30_000_000_000
 
-    /// Where bind mounts are in this mount namespace.
+    /// The paths of bind mounts in this mount namespace.
     let paths: [String]
-    /// By process; of this namespace, only those that use a bind mount.
+    /// Ordered by process id; in this namespace, only processes that use a bind mount.
     let holders: [Holder]
     private let device: String
 
-    /// Looks for copies.
+    /// Finds the copies.
     ///
     /// - Parameters:
-    ///   - device: The file system, as mountinfo names it.
-    ///   - mount: The mount that all others are copies of, by its id; nil once it was taken away.
-    ///   - server: The process behind the mount, which does not use it.
+    ///   - device: The filesystem's device number, as in mountinfo.
+    ///   - mount: The id of the original mount; nil if it is already unmounted.
+    ///   - server: The process that serves the mount, which does not count as a user.
     init(of device: String, besides mount: String? = nil, server: Int32? = nil) {
         self.device = device
         let here = (try? MountTable.read())?.mounts.filter { $0.device == device } ?? []
         paths = here.filter { $0.id != mount }.map(\.path)
         let processes = ((try? Directory.names(in: "/proc")) ?? []).compactMap { Int32($0) }
         holders = processes.sorted().compactMap { process in
-            // Who ends meanwhile has nothing any more.
+            // A process that has ended holds nothing.
             guard let mounts = (try? MountTable.read(of: process))?.mounts else { return nil }
             let copies = mounts.filter { $0.device == device && $0.id != mount }
             guard let first = copies.first else { return nil }
             let isHere = copies.contains { copy in here.contains { $0.id == copy.id } }
             let isUsing =
                 process != getpid() && process != server && Self.isUsing(process, copies, device)
-            // Everybody here sees what is mounted here.
+            // Every process of this namespace sees its mounts.
             if isHere, !isUsing { return nil }
             return Holder(
                 process: process, name: Self.name(of: process), path: first.path, isHere: isHere,
@@ -58,10 +57,10 @@ struct MountCopies {
         }
     }
 
-    /// Has the kernel hand over what programs have written.
+    /// Flushes the kernel's cached writes by syncfs(2), through the first copy that this user can reach.
     ///
-    /// As syncfs(2), through the first copy that this user can reach: all of them are one file system. Other processes
-    /// choose what the paths lead through, and may never answer: then this gives up after a while.
+    /// All copies are one filesystem. Other processes choose what the paths lead through, and may never
+    /// answer; this gives up after 30 s.
     func sync() {
         let numbers = device.split(separator: ":").compactMap { UInt32($0) }
         guard numbers.count == 2, !(paths.isEmpty && holders.isEmpty) else { return }
@@ -78,24 +77,24 @@ struct MountCopies {
                 isDone.update { $0 = true }
             }
         } catch {
-            // Without a thread nobody could end the wait.
+            // Without a thread, the wait could not be ended.
             return
         }
         _ = isDone.wait(nanoseconds: Self.syncTimeMax) { $0 ? true : nil }
     }
 
-    /// Where the copies are, for people; empty if there are none.
+    /// The places of the copies as text; empty if there are none.
     var places: String {
         let elsewhere = holders.filter { !$0.isHere }
         let shown = paths.prefix(5).joined(separator: ", ")
         let more = paths.count > 5 ? " and \(paths.count - 5) more places" : ""
         return [
             paths.isEmpty ? "" : "at \(shown)\(more)",
-            elsewhere.isEmpty ? "" : "in another mount namespace, seen by \(Self.list(elsewhere))",
+            elsewhere.isEmpty ? "" : "in another mount namespace, visible to \(Self.list(elsewhere))",
         ].filter { !$0.isEmpty }.joined(separator: " and ")
     }
 
-    /// Some of the processes, for people to recognize what they belong to.
+    /// Lists some of the processes as text.
     static func list(_ holders: [Holder]) -> String {
         let shown = holders.prefix(5).map { "\($0.name) (process \($0.process))" }
         let more = holders.count - shown.count
@@ -124,7 +123,7 @@ struct MountCopies {
             let mount = Self.fields(lines).first { $0.first == "mnt_id:" }?.dropFirst().first
             if copies.contains(where: { $0.id == mount }) { return true }
         }
-        // Device numbers are hexadecimal there.
+        // Device numbers in maps are hexadecimal.
         let numbers = device.split(separator: ":").compactMap { UInt32($0) }
         let mapped = (try? WholeFile.read("\(proc)/maps", limit: 64 << 20)) ?? []
         return Self.fields(mapped).contains { line in

@@ -4,23 +4,25 @@ internal import Glibc
 
 /// The directory that the vaults are mounted on.
 package struct MountPoint: Sendable {
-    /// Absolute, without symbolic links.
+    /// Its absolute path, without symbolic links.
     package let path: String
-    /// Whether the kernel waits here for somebody to come by, to have the vaults mounted then (autofs).
+    /// Whether it is an autofs trigger, on which the kernel requests the mount at the first access.
     ///
-    /// While it does, only the process group of autofs's daemon comes past. All others wait for the mount.
+    /// Until the mount is there, only the process group of the autofs daemon can pass; all others block.
     package let isAutomount: Bool
 
-    /// A directory that is ready to be mounted on; made if only it is missing, mended if a mount died on it.
+    /// Prepares a directory to be mounted on.
     ///
-    /// - Returns: The mount point, and what was done to it, for the user to know.
+    /// Creates it if only the last component is missing, and detaches a mount whose process has died.
+    ///
+    /// - Returns: The mount point, and notes for the user about what was done to it.
     /// - Throws: `.mountPoint`.
     package static func prepare(_ path: String) throws(ProfileError) -> (point: MountPoint, notes: [String]) {
         if let resolved = try? Directory.resolve(path), try topType(resolved) == "autofs" {
             return (MountPoint(path: resolved, isAutomount: true), [])
         }
         var notes: [String] = []
-        if try mend(path) { notes.append("\(path): a mount that had died here was removed.") }
+        if try mend(path) { notes.append("\(path): removed a mount whose process had died.") }
         if !Directory.exists(path) {
             do throws(SystemError) {
                 try Directory.make(path)
@@ -30,7 +32,7 @@ package struct MountPoint: Sendable {
                 throw .system(error)
             }
             (try? BareDirectory(path))?.markAsMade()
-            notes.append("\(path): made, as it did not exist.")
+            notes.append("\(path): created, because it did not exist.")
         }
         let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(path) }
         var status = stat()
@@ -43,23 +45,23 @@ package struct MountPoint: Sendable {
         return (MountPoint(path: resolved, isAutomount: false), notes)
     }
 
-    /// What a user should know of the protection of the bare mount point, if it begins with the mount to come and
-    /// stays afterwards.
+    /// A note for the user if the next mount will make the bare mount point immutable for longer than the
+    /// mount.
     package var protectionNote: String? {
         guard !isAutomount, let directory = try? BareDirectory(path), directory.becomesImmutable else {
             return nil
         }
         return """
             \(path) is immutable from now on: while nothing is mounted there, not even root can write into it. \
-            “chattr -i” undoes that, “-o noprotect” leaves it out.
+            Undo this with “chattr -i”; prevent it with “-o noprotect”.
             """
     }
 
-    /// Takes away a mount whose process is gone.
+    /// Detaches a mount whose process has died.
     ///
     /// - Returns: Whether there was one.
     private static func mend(_ path: String) throws(ProfileError) -> Bool {
-        // The kernel answers stat(2) from what it remembers of the dead mount; statvfs(3) asks.
+        // The kernel answers stat(2) from its cache; statvfs(3) asks the filesystem.
         var space = statvfs()
         guard unsafe statvfs(path, &space) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
             return false
@@ -68,14 +70,14 @@ package struct MountPoint: Sendable {
         return true
     }
 
-    // MARK: Mounted file systems
+    // MARK: Mounted filesystems
 
     /// Whether anything is mounted at exactly this path.
     package static func isMounted(_ path: String) throws(ProfileError) -> Bool {
         try topType(path) != nil
     }
 
-    /// The type of what is mounted at exactly this path, the last of several.
+    /// The type of the topmost mount at exactly this path; nil if nothing is mounted there.
     private static func topType(_ path: String) throws(ProfileError) -> String? {
         try mounts().last { $0.path == path }?.type
     }
@@ -85,7 +87,7 @@ package struct MountPoint: Sendable {
         try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
     }
 
-    /// The mount of vaults at exactly this path, the last of several.
+    /// The topmost mount of vaults at exactly this path.
     static func mount(of path: String) throws(ProfileError) -> MountTable.Mount? {
         try mounts().last { $0.path == path && $0.type == "fuse.coffer" }
     }
@@ -94,13 +96,10 @@ package struct MountPoint: Sendable {
         try systemCalls { () throws(SystemError) in try MountTable.read().mounts }
     }
 
-    /// Unmounts.
+    /// Unmounts with umount2(2), or with fusermount3(1) for users other than root.
     ///
-    /// As umount2(2), or by fusermount3(1) for users other than root.
-    ///
-    /// - Parameter lazily: Whether to take the mount away from its place now, and let it end when nobody
-    ///   uses it any more.
-    /// - Throws: EBUSY where it is in use.
+    /// - Parameter lazily: Whether to detach the mount now, and let it end with its last user.
+    /// - Throws: EBUSY if it is in use; for users other than root, on any failure of fusermount3.
     package static func detach(_ path: String, lazily: Bool) throws(SystemError) {
         if geteuid() == 0 {
             guard unsafe umount2(path, lazily ? Int32(MNT_DETACH) : 0) == 0 else {
@@ -113,9 +112,7 @@ package struct MountPoint: Sendable {
         guard status == 0 else { throw SystemError("umount", code: EBUSY, on: path) }
     }
 
-    /// Writes what the kernel has cached for a mount.
-    ///
-    /// As syncfs(2).
+    /// Flushes the kernel's cached writes of a mount with syncfs(2); ignores errors.
     package static func sync(_ path: String) {
         guard let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
         _ = coffer_sync_file_system(directory.number)

@@ -4,19 +4,19 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// A running mount: all vaults of a profile served below one directory, until it is unmounted.
+/// A running mount, which serves all vaults of a profile below one directory until it is unmounted.
 package final class MountService: Sendable {
-    /// How to mount.
+    /// The options of a mount.
     package struct Options: Sendable {
-        /// For the kernel and libfuse.
+        /// Options for the kernel and libfuse.
         package var mount: [String]
-        /// Whether nothing may be changed through the mount.
+        /// Whether the mount is read-only.
         package var isReadOnly: Bool
-        /// Whether reading leaves times of access alone.
+        /// Whether reading does not update access times.
         package var keepsAccessTimes: Bool
-        /// Whether the bare mount point is made unwritable.
+        /// Whether to make the bare mount point unwritable.
         package var protects: Bool
-        /// Whether SIGTERM, SIGINT and SIGHUP end the mount; else somebody else has to wait for them.
+        /// Whether SIGTERM, SIGINT and SIGHUP end the mount; if not, the caller must handle them.
         package var endsOnSignal = true
 
         package init(mount: [String], isReadOnly: Bool, keepsAccessTimes: Bool, protects: Bool) {
@@ -27,14 +27,15 @@ package final class MountService: Sendable {
         }
     }
 
-    /// How long programs have to let go of a mount that was told to end, in nanoseconds.
+    /// How long programs may keep using a mount after a signal to end it, in nanoseconds.
     private static let grace: Int64 = 3_000_000_000
 
-    /// How long the end that a signal or a command asked for may take, storing included, before the process ends itself, in
-    /// nanoseconds: only a mistake of ours takes that long.
+    /// How long an orderly end may take, including storing, before the process exits anyway, in nanoseconds.
+    ///
+    /// Only a bug takes that long.
     private static let lastResort: Int64 = 600_000_000_000
 
-    /// How long that process may then take to store what it can, in nanoseconds.
+    /// How long the process may then try to store changes before it exits, in nanoseconds.
     private static let lastStore: Int64 = 60_000_000_000
 
     private let vaults: OpenVaults
@@ -45,17 +46,20 @@ package final class MountService: Sendable {
     private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
     private let ended: Condition<Bool>
-    /// Nil where an automount waits.
+    /// Nil on an autofs trigger.
     private let directory: BareDirectory?
-    /// The file system, as mountinfo names it.
+    /// The filesystem's device number, as in mountinfo.
     private let device: String?
 
-    /// Mounts and serves until the mount is gone; then everything is stored.
+    /// Mounts the vaults, serves them until the mount ends, and stores everything.
+    ///
+    /// Blocks until then. A store that fails leaves the reason in the lock's note.
     ///
     /// - Parameters:
-    ///   - serving: Called when the mount answers requests, with what went wrong until then.
-    ///   - ending: Called when the mount was told to end, and again when it is gone and all is being stored.
-    ///   - report: Told of each problem, at once.
+    ///   - serving: Called when the mount answers requests, with the problems until then.
+    ///   - ending: Called when a signal asks the mount to end, and again when it is gone and changes are
+    ///     being stored.
+    ///   - report: Called with each problem as it occurs.
     package static func run(
         _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
         serving: @escaping @Sendable ([String]) -> Void, ending: @escaping @Sendable () -> Void = {},
@@ -72,7 +76,7 @@ package final class MountService: Sendable {
             vaults.close()
             throw error
         }
-        // For the command that unmounts, which waits until the lock is free.
+        // The command that unmounts waits until the lock is free, and reads this note.
         guard let failure = vaults.close() else { return }
         try profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: "", failure: failure))
     }
@@ -107,7 +111,7 @@ package final class MountService: Sendable {
         }
         try vaults.profile.setLockNote(
             LockNote(process: getpid(), mountPoint: point.path, socket: server.path))
-        // Where an automount waits, nobody gets at the directory below.
+        // The directory under an autofs trigger cannot be reached.
         let directory: BareDirectory? =
             point.isAutomount
             ? nil : try systemCalls { () throws(SystemError) in try BareDirectory(point.path) }
@@ -133,7 +137,7 @@ package final class MountService: Sendable {
         session.run { [self] in
             directory?.release()
             ending()
-            // Whoever reads what is at a remote waits for that no longer.
+            // Ends reads that wait for a remote.
             shared.stop()
         }
         ended.update { $0 = true }
@@ -141,10 +145,10 @@ package final class MountService: Sendable {
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
-    /// Waits for SIGTERM and its like, and unmounts.
+    /// Waits for SIGTERM, SIGINT or SIGHUP, and unmounts.
     ///
-    /// At once if nobody uses the mount, else as soon as those who do let go, or the grace is over. Copies in other
-    /// mount namespaces do not keep it longer.
+    /// An unused mount ends at once, a used one with its last user or after the grace period. Copies in other
+    /// mount namespaces do not delay it further.
     private func endOnSignal() {
         while true {
             _ = coffer_wait_for_signal()
@@ -163,7 +167,7 @@ package final class MountService: Sendable {
         }
     }
 
-    /// Ends the process if its own end takes too long; what can be stored in some time is stored then.
+    /// Makes the process exit if its orderly end takes too long, after one more attempt to store changes.
     private static func limitEnd(_ ended: Condition<Bool>, _ vaults: OpenVaults) {
         try? Thread.startDetached("coffer-end") {
             let hasEnded = ended.wait(nanoseconds: lastResort) { $0 ? true : nil }

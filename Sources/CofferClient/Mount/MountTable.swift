@@ -1,12 +1,12 @@
 internal import CofferSystem
 
-/// What is mounted, as /proc/self/mountinfo tells; see proc(5).
+/// The mounts that a process sees, from its mountinfo file; see proc(5).
 struct MountTable {
-    /// A mounted file system.
+    /// A mounted filesystem.
     struct Mount: Equatable {
-        /// Of this mount, not of the file system: each copy in another mount namespace has one of its own.
+        /// The id of this mount; each copy in another mount namespace has its own.
         let id: String
-        /// Of the file system: major and minor number, as “0:57”.
+        /// The filesystem's major and minor device number, such as “0:57”.
         let device: String
         let path: String
         let type: String
@@ -14,16 +14,16 @@ struct MountTable {
 
     let mounts: [Mount]
 
-    /// What a process sees; this one without a number.
+    /// Reads the table of a process; nil for this one.
     static func read(of process: Int32? = nil) throws(SystemError) -> MountTable {
         let name = process.map { "\($0)" } ?? "self"
         return MountTable(try WholeFile.read("/proc/\(name)/mountinfo", limit: 64 << 20))
     }
 
-    /// Reads the lines; one that makes no sense is left out.
+    /// Parses the lines, and skips malformed ones.
     ///
-    /// By bytes: others choose the names in it, and to Swift's text a carriage return swallows the end of
-    /// the line, and an accent the space before it.
+    /// Works on bytes, because others choose the names: in a Swift string, a carriage return forms one
+    /// character with the newline, and a combining accent with the space before it.
     init(_ bytes: [UInt8]) {
         mounts = bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let fields = line.split(separator: UInt8(ascii: " "))
@@ -37,7 +37,8 @@ struct MountTable {
         }
     }
 
-    /// Space, tab, newline and backslash stand there in octal, in three digits.
+    /// Decodes space, tab, newline and backslash, which mountinfo writes as three octal digits after a
+    /// backslash.
     private static func unescape(_ field: ArraySlice<UInt8>) -> String {
         var bytes: [UInt8] = []
         var rest = field

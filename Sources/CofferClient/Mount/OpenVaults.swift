@@ -4,25 +4,25 @@ internal import CofferStore
 internal import CofferSystem
 internal import CofferVault
 
-/// The vaults of a profile, opened: the root directory of a mount, and what commands work on.
+/// The open vaults of a profile, which are the root directory of a mount and the subject of commands.
 final class OpenVaults: VaultDirectory {
     let profile: Profile
     let problems: ProblemLog
     let isReadOnly: Bool
     private let state: Condition<State>
-    /// Taken before `state`, for as long as a change of the list lasts.
+    /// Serializes changes of the list of vaults; taken before `state`.
     private let changing = Condition(false)
 
     private struct State {
         var open: [UInt16: MountedVault] = [:]
         var changed: Int64
-        /// Who shows the vault of a slot to programs.
+        /// Returns the sink that tells the kernel about changes of the vault in a slot.
         var sink: (@Sendable (UInt16) -> any ChangeSink)?
-        /// Who works with vaults in the background, and has to let go of one that is to be deleted.
+        /// Called before a vault is deleted, so that background work on it stops.
         var deletes: (@Sendable (UInt16) -> Void)?
     }
 
-    /// Opens all vaults; one that cannot be opened is left out, and named in `problems`.
+    /// Opens all vaults; leaves out those that cannot be opened, and logs them in `problems`.
     init(_ profile: Profile, problems: ProblemLog, isReadOnly: Bool) {
         self.profile = profile
         self.problems = problems
@@ -30,7 +30,7 @@ final class OpenVaults: VaultDirectory {
         state = Condition(State(changed: Clock.fileTime))
         if !isReadOnly { profile.reserve.restore() }
         for path in profile.strayDirectories {
-            problems.add("\(path) belongs to no vault of this profile; if you do not miss one, remove it.")
+            problems.add("\(path) belongs to no vault of this profile. If no vault is missing, delete it.")
         }
         for record in profile.vaults {
             do throws(ProfileError) {
@@ -57,14 +57,14 @@ final class OpenVaults: VaultDirectory {
             throw .store(error)
         }
         vault.setReserve(profile.reserve)
-        // Before anybody sees it, and not only once its members are read.
+        // The settings apply before the vault is visible, and before its members are read.
         if profile.share(of: record.id)?.hasRemote == true { profile.use(of: record.id).apply(to: vault) }
         do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
         vault.setSink(state.withLock { $0.sink }?(record.slot))
         return MountedVault(slot: record.slot, name: record.name, vault: vault)
     }
 
-    /// Says who shows the vaults to programs, each by its slot, also those that are yet to be made.
+    /// Sets the source of change sinks by slot, for the open vaults and for those that are opened later.
     func setSink(_ sink: @escaping @Sendable (UInt16) -> any ChangeSink) {
         let open = state.withLock { state in
             state.sink = sink
@@ -73,18 +73,18 @@ final class OpenVaults: VaultDirectory {
         for (slot, mounted) in open { mounted.vault.setSink(sink(slot)) }
     }
 
-    /// Says who is told of a vault, by its slot, before it is closed for good.
+    /// Sets the listener that is called with the slot of a vault before it is deleted.
     func setDeletionListener(_ listener: @escaping @Sendable (UInt16) -> Void) {
         state.withLock { $0.deletes = listener }
     }
 
-    /// Brings all that was changed to disk.
+    /// Writes all changes to disk.
     ///
-    /// A vault that has stopped, or whose index is damaged, keeps nobody: waiting would not help it, and its
-    /// problem was told.
+    /// A vault that has stopped, or whose index is damaged, is skipped: a retry would not help, and the
+    /// problem log has it.
     ///
-    /// - Parameter usingReserve: As for `Vault.commit`: at the end of a mount.
-    /// - Throws: `.vault(.noSpace)`, once all others are stored.
+    /// - Parameter usingReserve: Passed to `Vault.commit`; true at the end of a mount.
+    /// - Throws: `.vault(.noSpace)`, after all other vaults are stored.
     func store(usingReserve: Bool = false) throws(ProfileError) {
         if isReadOnly { return }
         var failure: FileSystemError?
@@ -100,7 +100,7 @@ final class OpenVaults: VaultDirectory {
 
     /// Stores everything and closes all vaults.
     ///
-    /// - Returns: Why a vault could not be stored, if so; names no file.
+    /// - Returns: Why a vault could not be stored, without names of files; nil if all were.
     @discardableResult
     func close() -> String? {
         var failure: String?
@@ -163,7 +163,7 @@ final class OpenVaults: VaultDirectory {
         do throws(ProfileError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
     }
 
-    /// What a program is told.
+    /// Converts an error to one that a program can receive.
     static func fileSystemError(_ error: ProfileError) -> FileSystemError {
         switch error {
         case .vaultExists: .alreadyExists
@@ -179,9 +179,9 @@ final class OpenVaults: VaultDirectory {
 
     // MARK: Changing
 
-    /// Makes a vault, and opens it.
+    /// Creates and opens a vault.
     ///
-    /// - Parameter joined: The vault of others that it is to be a copy of, and its keys; nil for a new one.
+    /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
     func create(
         _ name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
     ) throws(ProfileError) -> MountedVault {
@@ -211,12 +211,12 @@ final class OpenVaults: VaultDirectory {
             let mounted = state.withLock { $0.open[record.slot] }
             note { $0.open[record.slot] = nil }
             state.withLock { $0.deletes }?(record.slot)
-            // What cannot be stored any more is to be deleted anyway.
+            // Changes that cannot be stored are deleted with the vault.
             try? mounted?.vault.close()
             do throws(ProfileError) {
                 try profile.deleteVault(record)
             } catch {
-                // If the profile could not be changed, the vault is still there, and goes on.
+                // If the profile could not be changed, the vault is still in it, and is opened again.
                 if profile.vaults.contains(where: { $0.slot == record.slot }), let again = try? open(record) {
                     note { $0.open[record.slot] = again }
                 }
@@ -225,7 +225,7 @@ final class OpenVaults: VaultDirectory {
         }
     }
 
-    /// Lets one change of the list happen at a time, and none where it is mounted read-only.
+    /// Runs one change of the list at a time; throws on a read-only mount.
     private func changingAlone<Result>(_ body: () throws(ProfileError) -> Result) throws(ProfileError)
         -> Result
     {

@@ -2,22 +2,23 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// Ending a mount from outside.
+/// Ends a mount from another process.
 package enum Unmounting {
+    /// In nanoseconds.
     private static let poll: Int64 = 10_000_000
 
-    /// How long the process behind a mount may take to end before the user is told what is waited for.
+    /// How long the mount's process may take to end before a note explains the wait, in nanoseconds.
     private static let patience: Int64 = 5_000_000_000
 
-    /// Unmounts, and waits until the process behind the mount has stored everything and ended.
+    /// Unmounts, and waits until the mount's process has stored everything and ended.
     ///
-    /// A mount that cannot store everything stays, so that its changes are not lost. So does one that programs use,
-    /// here or through a copy in another mount namespace; copies that nobody uses end with the mount.
+    /// A mount that cannot store everything stays, so that no changes are lost. So does one that programs
+    /// use, directly or through a copy; unused copies end with the mount.
     ///
     /// - Parameters:
-    ///   - lazily: Whether to take the mount from its place only: it ends with its last user and its last copy.
-    ///   - force: Whether to unmount even what cannot be stored, or is used through a copy.
-    ///   - note: Told what the user should know.
+    ///   - lazily: Whether only to detach the mount, which then ends with its last user and its last copy.
+    ///   - force: Whether to unmount even if changes cannot be stored, or if a copy is in use.
+    ///   - note: Called with notes for the user.
     /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.mountPoint(_, .busyHere)`,
     ///   `.mountPoint(_, .busyElsewhere)`, `.notStored`.
     package static func unmount(
@@ -27,14 +28,14 @@ package enum Unmounting {
         let resolved = (try? Directory.resolve(path)) ?? path
         let note = location.lockNote.flatMap { $0.mountPoint == resolved ? $0 : nil }
         guard try MountPoint.hasVaults(resolved) else {
-            // Taken from its place before, and still served.
+            // The mount was detached earlier, and its process still runs.
             guard let note, !lazily, location.isLocked else { throw .notMounted(path: path) }
             guard force else { throw .mountPoint(path: path, .detached(process: note.process)) }
             return try end(path, note, force: true, location, tell)
         }
         let mount = try MountPoint.mount(of: resolved)
         if let note, !force {
-            // Before anything is stored, which may take the reserve, and after that, which may take long.
+            // Checked before storing, which may use the reserve, and after it, because storing may take long.
             if !lazily { try checkCopies(of: mount, path, note) }
             try store(path, resolved, note, location, tell)
             if !lazily { try checkCopies(of: mount, path, note) }
@@ -52,8 +53,8 @@ package enum Unmounting {
             let places = copies.places
             if !places.isEmpty {
                 tell(
-                    "\(path) is mounted \(places), too; "
-                        + (endsNow ? "it ends there as well." : "it is served there until that ends."))
+                    "\(path) is also mounted \(places). "
+                        + (endsNow ? "It ends there, too." : "It stays available there until that ends."))
             }
             if endsNow { copies.sync() }
         }
@@ -61,9 +62,9 @@ package enum Unmounting {
         try end(path, note, force: force, location, tell)
     }
 
-    /// Checks that nobody uses a copy of the mount.
+    /// Checks that no process uses a copy of the mount.
     ///
-    /// Who uses the mount itself keeps it from being unmounted anyway.
+    /// Users of the mount itself need no check: unmounting fails with EBUSY.
     private static func checkCopies(
         of mount: MountTable.Mount?, _ path: String, _ note: LockNote
     ) throws(ProfileError) {
@@ -77,9 +78,9 @@ package enum Unmounting {
         throw .mountPoint(path: path, .busyElsewhere(MountCopies.list(users)))
     }
 
-    /// Has the process behind a mount end, and waits for that.
+    /// Makes the process of a mount end, and waits for it.
     ///
-    /// The kernel tells it of the end only once there is no copy of the mount any more.
+    /// It must be asked, because the kernel reports the unmount to it only when no copy is left.
     private static func end(
         _ path: String, _ note: LockNote, force: Bool, _ location: ProfileLocation, _ tell: (String) -> Void
     ) throws(ProfileError) {
@@ -87,23 +88,24 @@ package enum Unmounting {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
             _ = try ProfileAccess.ask(note.socket, of: place, .end(process: note.process)) { _ in }
         } catch {
-            // Ended already, or about to.
+            // It has ended, or is about to.
         }
         let start = Clock.monotonic
         var hasTold = false
-        // Whoever mounts next is not waited for; a note that is being changed is still that of the process.
+        // A lock taken by another process ends the wait; an unreadable note is being rewritten by the same
+        // process.
         while location.isLocked, location.lockNote?.process ?? note.process == note.process {
             usleep(UInt32(poll / 1000))
             guard !hasTold, Clock.monotonic - start > patience else { continue }
             hasTold = true
-            tell("Waiting for the mount’s process \(note.process) to store what is left, and end …")
+            tell("Waiting for the mount's process \(note.process) to store the last changes and end …")
         }
         if !force, let last = location.lockNote, last.process == note.process, !last.failure.isEmpty {
             throw .notStored(path: path, reason: last.failure, isUnmounted: true)
         }
     }
 
-    /// Lets a mount store everything, while it can still be told to stay.
+    /// Makes a mount store everything before it is unmounted, so that it can stay if that fails.
     private static func store(
         _ path: String, _ resolved: String, _ note: LockNote, _ location: ProfileLocation,
         _ tell: (String) -> Void
@@ -114,9 +116,9 @@ package enum Unmounting {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
             response = try ProfileAccess.ask(note.socket, of: place, .store) { _ in }
         } catch {
-            // Who does not answer can still be unmounted, and stores then what can be stored.
+            // A mount that does not answer can still be unmounted, and then stores what it can.
             if case .olderMount = error {
-                tell("The mount is of an older version of Coffer. It stores everything as it ends.")
+                tell("The mount is of an older version of Coffer. It stores everything when it ends.")
             }
             return
         }
