@@ -52,7 +52,7 @@ package enum FileSystemError: Error {
         case .timedOut: "it is not on this device, and the remote does not answer"
         case .keyMissing(let epoch):
             "it is sealed with keys of epoch \(epoch.number) that this device does not have"
-        case .readOnly: "the vaults are read-only: they were mounted so, or writing has stopped"
+        case .readOnly: "the vaults are read-only: they were mounted that way, or writing has stopped"
         case .noSpace: "no space left on the disk that holds the profile"
         default: "\(self)"
         }

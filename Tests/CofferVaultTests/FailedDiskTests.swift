@@ -23,7 +23,8 @@ import Testing
     private func expectStopped(sourceLocation: SourceLocation = #_sourceLocation) throws {
         #expect(vault.stoppedReason != nil, sourceLocation: sourceLocation)
         #expect(
-            vault.problems.all.contains { $0.text.contains("only be read") }, sourceLocation: sourceLocation)
+            vault.problems.all.contains { $0.text.contains("read-only until remounted") },
+            sourceLocation: sourceLocation)
         #expect(fails("readOnly") { _ = try vault.makeFile("b") }, sourceLocation: sourceLocation)
         #expect(fails("readOnly") { try vault.put([1], to: number) }, sourceLocation: sourceLocation)
         #expect(throws: FileSystemError.self, sourceLocation: sourceLocation) { try vault.commit() }

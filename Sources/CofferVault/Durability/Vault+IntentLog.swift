@@ -38,7 +38,7 @@ extension Vault {
                 guard try state.withLock({ state throws(FileSystemError) in try apply(body, state) }) else {
                     problems.add(
                         """
-                        The intent log does not fit the index: changes of the last second before the vault \
+                        The intent log does not match the index: changes of the last second before the vault \
                         was last closed were dropped.
                         """)
                     break

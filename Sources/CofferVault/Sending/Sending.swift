@@ -59,7 +59,6 @@ package final class Sending {
     ///   `.notArrived` if parts of the file that were not written on this device are unknown. `.fileTooLarge`
     ///   if it has more than 2^24 ranges. `.unreachable`, `.timedOut` if a pack could not be delivered, which
     ///   ends the sending.
-    ///   delivered: the sending is then over.
     @discardableResult
     package func add(_ number: Int64) throws(FileSystemError) -> Int64 {
         guard let item = try storing({ () throws(StoreError) in try reader.item(number) }),

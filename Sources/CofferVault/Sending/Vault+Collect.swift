@@ -163,7 +163,7 @@ extension Vault {
         for record in records { try collector.perform(record) }
         for item in items { try collector.send(item) }
         for misfit in collector.misfits {
-            problems.add("A change does not fit what is known of the vault elsewhere: \(misfit).")
+            problems.add("A local change does not match the facts of the vault, and was not sent: \(misfit).")
         }
         return try storing { () throws(StoreError) in
             let commit = try collector.tree.finishCommit()

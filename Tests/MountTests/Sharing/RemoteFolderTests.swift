@@ -118,7 +118,7 @@ extension MountTests {
                     let mount = try #require(Machine.path("mount"))
                     try Command(mount, ["-o", "remount,ro", disk]).succeed()
                     try Files.write("read-only", to: alice.path("file"))
-                    try expectUnsynced(alice, "can only be read")
+                    try expectUnsynced(alice, "is read-only")
                     try Command(mount, ["-o", "remount,rw", disk]).succeed()
                     try members.sync()
                     members.expect("read-only", in: "file")
