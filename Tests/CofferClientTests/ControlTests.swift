@@ -300,7 +300,7 @@ import Testing
             Issue.record("not refused")
             return
         }
-        #expect(text.contains("is the lock of another profile, too"))
+        #expect(text.contains("is also the lock of another profile"))
     }
 
     /// What is sent reaches this user and root only.

@@ -1,6 +1,6 @@
-/// Numbers of bytes for people: “12.3 MB”, in powers of 1000.
+/// Formats numbers of bytes, in powers of 1000: “12.3 MB”.
 package enum ByteText {
-    /// A number of bytes in words.
+    /// Formats a number of bytes.
     package static func of(_ count: Int64) -> String {
         var value = Double(count)
         for unit in ["B", "kB", "MB", "GB", "TB"] {

@@ -1,43 +1,43 @@
-/// What `coffer check` found.
+/// The results of `coffer check`.
 package struct CheckReport: Codable, Sendable {
-    /// One for each vault that was to be checked.
+    /// The results for each vault.
     package let vaults: [VaultCheck]
 
-    /// Whether nothing is hurt.
+    /// Whether no damage was found.
     package var isClean: Bool { vaults.allSatisfy(\.damage.isEmpty) }
 
-    /// Whether all was checked.
+    /// Whether everything could be checked.
     package var isComplete: Bool { vaults.allSatisfy(\.unchecked.isEmpty) }
 }
 
-/// What was found in one vault.
+/// The results of the check of one vault.
 package struct VaultCheck: Codable, Sendable {
     /// The vault's name.
     package let vault: String
-    /// Items that were met, the root included; 0 if the vault could not be opened.
+    /// The number of items found, including the root; 0 if the vault could not be opened.
     package let items: Int
-    /// Blocks of content that were read, those that are hurt included.
+    /// The number of blocks of content read, including damaged ones.
     package let blocks: Int
-    /// Bytes of content that were read, those that are hurt included.
+    /// The number of bytes of content read, including damaged ones.
     package let bytes: Int
-    /// Whether items and names were compared with what commits say of them; absent where there are no commits.
+    /// Whether items and names were compared with the commits; absent if the vault has none.
     ///
-    /// Not where changes of names are in no commit yet.
+    /// They are not compared while changes of names are not in a commit yet.
     package let isCompared: Bool?
-    /// All that is hurt; empty if nothing is.
+    /// The damage that was found.
     package let damage: [Damage]
-    /// What could not be checked and why, as sentences; empty if all was.
+    /// Sentences about what could not be checked, and why; empty if everything was.
     package let unchecked: [String]
 
-    /// Something that is hurt.
+    /// A damaged part of the vault.
     package struct Damage: Codable, Sendable {
-        /// The file, as a path in the vault; absent where no file can be named.
+        /// The path of the file in the vault; absent if the file is unknown.
         package let path: String?
-        /// Offset of the first byte of the file that cannot be read; absent where no bytes can be named.
+        /// The offset of the first unreadable byte; absent if the bytes are unknown.
         package let from: Int64?
-        /// Offset behind the last of these bytes; absent with `from`.
+        /// The offset after the last unreadable byte; absent with `from`.
         package let to: Int64?
-        /// What is wrong, for people.
+        /// A text about the damage.
         package let text: String
     }
 }

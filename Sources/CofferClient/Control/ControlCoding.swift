@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-/// Messages as lines of JSON.
+/// Encodes and decodes messages as lines of JSON.
 enum ControlCoding {
     static func encode(_ message: some Encodable) throws(ProfileError) -> [UInt8] {
         do {
             return [UInt8](try JSONEncoder().encode(message)) + [UInt8(ascii: "\n")]
         } catch {
-            throw .control("A message could not be written: \(error)")
+            throw .control("A message to the mount could not be encoded: \(error)")
         }
     }
 
@@ -16,7 +16,8 @@ enum ControlCoding {
         do {
             return try JSONDecoder().decode(type, from: Data(line))
         } catch {
-            throw .control("The answer of the mount makes no sense; is it another version of coffer?")
+            throw .control(
+                "A message between the mount and this command is malformed. Update coffer, and remount.")
         }
     }
 }

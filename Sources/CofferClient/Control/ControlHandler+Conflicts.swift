@@ -2,7 +2,7 @@ internal import CofferFUSE
 internal import CofferFacts
 internal import CofferVault
 
-// What was changed in two ways.
+// Requests about conflicts.
 extension ControlHandler {
     func conflicts(of name: String?) throws(ProfileError) -> [ConflictReport] {
         var reports: [ConflictReport] = []

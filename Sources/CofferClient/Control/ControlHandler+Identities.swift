@@ -1,7 +1,7 @@
 internal import CofferFormat
 internal import CofferTrust
 
-// Whose identity is whose.
+// Requests about identities.
 extension ControlHandler {
     func answerOnIdentities(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
         switch request {
@@ -33,7 +33,7 @@ extension ControlHandler {
         return report(of: identity, name, card: nil)
     }
 
-    /// Whose identity is meant, what that is called here, and what it says to be called.
+    /// Returns the identity that is meant, the name to show for it, and the name that it claims.
     private func identity(
         of target: IdentityTarget
     ) throws(ProfileError) -> (IdentityID, String, claimed: String?) {

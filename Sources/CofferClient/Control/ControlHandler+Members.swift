@@ -3,7 +3,7 @@ internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust
 
-// Who may use a vault.
+// Requests about members.
 extension ControlHandler {
     func answerOnMembers(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
@@ -33,7 +33,7 @@ extension ControlHandler {
 
     private static func role(_ text: String) throws(ProfileError) -> Role {
         guard let role = Role.allCases.first(where: { "\($0)" == text }) else {
-            throw .control("“\(text)” is no role: use owner, admin, writer or reader.")
+            throw .control("“\(text)” is not a role. Use owner, admin, writer or reader.")
         }
         return role
     }

@@ -1,7 +1,7 @@
 internal import CofferFUSE
 internal import CofferVault
 
-// Contents that are to stay on this device, or to go.
+// Requests to pin and evict content.
 extension ControlHandler {
     func answerOnPins(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
@@ -9,7 +9,7 @@ extension ControlHandler {
     ) throws(ProfileError) -> ControlResponse {
         switch request {
         case .pin(let name, let paths, let waits):
-            // Without a remote everything is here.
+            // Without a remote all content is here, and pins have no meaning.
             let mounted = try shared.named(name).mounted
             let items = try numbers(of: paths, in: mounted)
             do throws(FileSystemError) { try mounted.vault.pin(items) } catch { throw .vault(error) }
@@ -33,7 +33,7 @@ extension ControlHandler {
             for mounted in all { reports += try pins(of: mounted) }
             return .pins(reports)
         case .evict(let name, let paths):
-            // Not while somebody gives up the remote, which has what goes.
+            // Not while another command gives up the remote, from which evicted content would be fetched.
             let mounted = try shared.named(name).mounted
             return try shared.alone(mounted.vault.id, name) { () throws(ProfileError) in
                 try evict(paths, of: mounted, progress)
@@ -48,7 +48,7 @@ extension ControlHandler {
     ) throws(ProfileError) -> ControlResponse {
         let items = try numbers(of: paths, in: mounted)
         do throws(FileSystemError) {
-            // On a full disk it cannot be stored before there is room.
+            // A full disk has no space to store changes until content is evicted.
             if !vaults.isReadOnly { try? mounted.vault.commit() }
             let files = try mounted.vault.files(below: items)
             let result = try mounted.vault.evict(files) { progress(Progress(done: $0, total: files.count)) }
@@ -58,7 +58,7 @@ extension ControlHandler {
         }
     }
 
-    /// What is pinned in a vault, together; nil for nothing.
+    /// The sum of all pins of a vault; nil without pins.
     func pinned(_ vault: Vault) throws(FileSystemError) -> PinnedReport? {
         guard let use = try vault.pinnedUse() else { return nil }
         return PinnedReport(

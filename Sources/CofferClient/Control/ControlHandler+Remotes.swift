@@ -2,7 +2,7 @@ internal import CofferRemote
 internal import CofferSync
 internal import CofferSystem
 
-// Remotes, and what is synced with them.
+// Requests about remotes and sync.
 extension ControlHandler {
     func answerOnRemotes(
         _ request: ControlRequest, progress: @escaping @Sendable (Progress) -> Void
@@ -24,11 +24,11 @@ extension ControlHandler {
         let wanted = if let name { [try shared.named(name)] } else { shared.all }
         var reports: [SyncReport] = []
         for one in wanted {
-            // What is written and not closed yet belongs to it, too.
+            // Sync includes data of files that are still open.
             try vaults.store()
             do throws(ProfileError) { try one.sync(progress) } catch {
-                // Of one vault alone that is the answer; of several it stands in its report. Where the mount ends,
-                // the others are not tried any more.
+                // A failure of a single vault is the answer; one of several is in its vault's report. If the
+                // mount is ending, the other vaults are not tried.
                 if name != nil || shared.isEnding { throw error }
             }
             reports.append(one.report)
@@ -40,7 +40,7 @@ extension ControlHandler {
         return reports
     }
 
-    /// Vaults that have a remote, and could not be opened: they are not synced, either.
+    /// Reports vaults that have a remote and could not be opened, so that they are not synced.
     private func unopened() -> [SyncReport] {
         let (profile, open) = (vaults.profile, Set(shared.all.map(\.share.vault)))
         return profile.shares.filter { $0.hasRemote && !open.contains($0.vault) }.compactMap { share in
@@ -53,7 +53,7 @@ extension ControlHandler {
         }
     }
 
-    // MARK: Trying a remote
+    // MARK: Testing a remote
 
     private func test(_ target: RemoteTarget) throws(ProfileError) -> RemoteTestReport {
         switch target {

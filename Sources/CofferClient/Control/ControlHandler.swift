@@ -9,14 +9,14 @@ internal import CofferTrust
 internal import CofferVault
 internal import Glibc
 
-/// Does what commands ask, for a mount or for a command alone.
+/// Performs the requests of commands, in a mount or in the command's own process.
 final class ControlHandler: Sendable {
     let vaults: OpenVaults
-    /// Those of the vaults that have a remote.
+    /// The vaults that have a remote.
     let shared: SharedVaults
     private let mountPoint: String?
     private let end: @Sendable () -> Void
-    /// Told of names in the mount's root that changed.
+    /// Called with each name that changed in the mount's root.
     let rootChanged: @Sendable (String) -> Void
 
     /// - Parameter end: Ends the mount.
@@ -35,8 +35,8 @@ final class ControlHandler: Sendable {
     /// Answers a request.
     ///
     /// - Parameters:
-    ///   - isHeard: Whether somebody still waits for the answer.
-    ///   - progress: Hears from long work.
+    ///   - isHeard: Whether the client still waits for the answer.
+    ///   - progress: Called during long work, on any thread.
     func answer(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void
@@ -51,7 +51,7 @@ final class ControlHandler: Sendable {
             }
             return .names(vaults: vaults.profile.vaults.map(\.name), members: members ?? [])
         case .store:
-            // Asked by who is about to unmount.
+            // The client is about to unmount.
             try vaults.store(usingReserve: true)
         case .end(let process):
             if process == getpid() { end() }
@@ -63,7 +63,7 @@ final class ControlHandler: Sendable {
             rootChanged(name)
             rootChanged(newName)
         case .deleteVault(let name, let atRemote):
-            // Without the remote who is a member stays one; only this device forgets the vault.
+            // Without `atRemote` the membership stays, and only this device loses the vault.
             if atRemote { try shared.deleteAtRemote(name, progress) }
             try shared.delete(name)
             rootChanged(name)
@@ -108,7 +108,7 @@ final class ControlHandler: Sendable {
         var reports: [VaultReport] = []
         for record in profile.vaults {
             let mounted = open.first { $0.slot == record.slot }
-            // What was written just now counts, too.
+            // Includes data that was just written.
             if !vaults.isReadOnly { try? mounted?.vault.commit() }
             let size = try? mounted?.vault.size()
             let store = try? Directory.allocatedByteCount(profile.directory(of: record))
@@ -159,7 +159,7 @@ final class ControlHandler: Sendable {
 }
 
 extension MountedVault {
-    /// Checks a vault as far as that can be done.
+    /// Checks the vault; reports failures as unchecked parts.
     fileprivate func check(
         keys: [EpochKey], _ progress: @escaping @Sendable (Progress) -> Void
     ) -> VaultCheck {
@@ -189,16 +189,16 @@ extension MountedVault {
 }
 
 extension Vault {
-    /// What differs between the items of a vault that has, or had, a remote and what its commits say.
+    /// Compares the items of a vault that has, or had, a remote with its commits.
     ///
-    /// - Returns: Nil where that cannot be told.
+    /// - Returns: The differences as text; nil if they cannot be compared.
     fileprivate func differences(keys: [EpochKey]) throws(FileSystemError) -> [String]? {
         guard let first = keys.first(where: { $0.epoch == .first }) else { return nil }
         do throws(FileSystemError) {
             return try comparisonWithFacts(StateHashKey(first.subkey(StateHashRole.self)))
         } catch {
             guard case .damaged = error else { throw error }
-            return ["What the commits say cannot be read: \(error.summary)."]
+            return ["The facts of the commits cannot be read: \(error.summary)."]
         }
     }
 }

@@ -1,65 +1,70 @@
-/// What a command asks of a profile, whether that is mounted or opened for the command alone.
+/// A request of a command to a profile, which is mounted or was opened for the command.
 package enum ControlRequest: Codable, Sendable {
     case status
-    /// The names of vaults, and of the members of one, for a shell to complete: nothing is stored or counted for it.
+    /// Lists the names of vaults, and of one vault's members, for shell completion; quick, without storing
+    /// anything.
     case names(vault: String?)
-    /// Brings all that was changed to disk, before an unmount.
+    /// Writes all changes to disk, before an unmount.
     case store
-    /// Ends a mount that has been unmounted, also where copies of it are left in other mount namespaces; nothing happens
-    /// if another process has mounted the profile meanwhile.
+    /// Ends the process of a mount that has been unmounted, even if copies are left in other mount
+    /// namespaces.
+    ///
+    /// Does nothing if another process has mounted the profile meanwhile.
     case end(process: Int32)
     case createVault(name: String)
     case renameVault(name: String, newName: String)
-    /// Deletes a vault on this device, and at its remote as well, if that is wanted.
+    /// Deletes a vault on this device, and optionally at its remote.
     case deleteVault(name: String, atRemote: Bool = false)
     case check(vault: String?)
-    /// Passphrases cross the socket, which only this user can reach, and no disk.
+    /// Changes the passphrase; both cross the socket, which only this user can reach, and never reach a disk.
     case changePassphrase(old: [UInt8], new: [UInt8], hint: String?, passes: UInt32, memory: UInt32)
-    /// Publishes a vault at a place that others, or other devices, can reach.
+    /// Publishes a vault at a place that other devices can reach.
     case addRemote(vault: String, url: String)
-    /// Goes on syncing a vault at another place, to which all that the present one has was copied.
+    /// Moves the sync of a vault to another place, to which the current remote was copied.
     case moveRemote(vault: String, url: String)
-    /// Stops syncing a vault; what is at the remote stays there.
+    /// Stops syncing a vault; its objects stay at the remote.
     case removeRemote(vault: String, contents: RemoteOnly = .refuse)
-    /// Bounds what stays here of contents that are at the vault's remote, too, in bytes; nil to keep all.
+    /// Limits how many bytes of content stay here that are also at the remote; nil for no limit.
     case setCacheLimit(vault: String, Int64?)
-    /// Tries what a remote must be able to do: that of a vault, or one by its URL.
+    /// Tests the remote of a vault, or one by its URL.
     case testRemote(RemoteTarget)
-    /// Sends and fetches all there is, of one vault or of all that have a remote.
+    /// Sends and fetches everything, for one vault or for all that have a remote.
     case sync(vault: String?)
     case invite(vault: String, role: String, seconds: Int64)
     case withdrawInvite(vault: String, id: String)
-    /// Adds somebody by the text of an identity card.
+    /// Adds the person of an identity card, given as text.
     case addMember(vault: String, card: String, role: String)
     case members(vault: String)
     case setRole(vault: String, member: String, role: String)
     case removeMember(vault: String, member: String)
-    /// Gives up a change of a member that waits for the remote.
+    /// Cancels a change of a member that waits for the remote.
     case cancelMemberChange(vault: String, member: String)
-    /// Who was removed, and what they can still read.
+    /// Lists the removed members, and what they can still read.
     case removals(vault: String)
     case leave(vault: String, successor: String?)
-    /// Asks for membership by an invite, which is a secret, and waits for it, as long as somebody waits here; at the
-    /// remote that the invite names, or at another way to it.
+    /// Asks to join by an invite, which is a secret, and optionally waits while the client is connected.
+    ///
+    /// `remote` is another URL by which this person reaches the remote; nil for the one in the invite.
     case join(invite: String, name: String?, remote: String? = nil, waits: Bool)
-    /// Gives up a vault that is to be joined: by what it was to be called, or by the invite.
+    /// Gives up a pending join, given by the name that the vault was to have, or by the invite.
     case cancelJoin(String)
     case identity
     /// Makes a new transient key now.
     case rollIdentity
-    /// The words of a member's identity, or of a card; with words, compares them and remembers the result.
+    /// Returns the words of a member's identity or of a card; if words are given, compares them and stores a
+    /// match.
     case verify(IdentityTarget, words: String?)
-    /// Keeps the contents of files, and of all files in directories, on this device; fetches them now, or leaves that to
-    /// a mount.
+    /// Pins files, and directories with all files in them; fetches the content now, or leaves that to a
+    /// mount.
     case pin(vault: String, paths: [String], waits: Bool)
     case unpin(vault: String, paths: [String])
     case pins(vault: String?)
-    /// Gives up contents that are at the remote, too.
+    /// Evicts content that is also at the remote.
     case evict(vault: String, paths: [String])
     case conflicts(vault: String?)
     case resolveConflict(vault: String, path: String, keeps: ConflictChoice)
 
-    /// Whether it changes vaults, or who has them: not where they are mounted read-only.
+    /// Whether it changes vaults or their members; such requests are refused on a read-only mount.
     var changesVaults: Bool {
         switch self {
         case .status, .names, .store, .end, .check, .changePassphrase, .testRemote, .members, .removals,
@@ -77,39 +82,39 @@ package enum ControlRequest: Codable, Sendable {
     }
 }
 
-/// A remote that is to be tried.
+/// A remote to test.
 package enum RemoteTarget: Codable, Sendable {
     case vault(String)
     case url(String)
 }
 
-/// What becomes of contents that are at a remote only, when that is given up.
+/// How to treat content that is only at the remote, when a vault gives up its remote.
 package enum RemoteOnly: String, Codable, Sendable {
-    /// It is not given up then.
+    /// Keep the remote, and fail.
     case refuse
-    /// They are fetched first.
+    /// Fetch the content first.
     case fetch
-    /// They cannot be read any more.
+    /// Give up the content.
     case lose
 }
 
-/// Whose identity is meant.
+/// The identity that a request concerns.
 package enum IdentityTarget: Codable, Sendable {
     /// A member, by name or by the beginning of the identity's id.
     case member(vault: String, member: String)
-    /// Whoever the text of an identity card says.
+    /// The identity of an identity card, given as text.
     case card(String)
 }
 
-/// Which of two versions stays.
+/// The version of a conflict to keep.
 package enum ConflictChoice: String, Codable, Sendable, CaseIterable {
-    /// The one that has the name; the copy is removed.
+    /// The item with the original name; the copy is removed.
     case original
-    /// The copy, which takes the name; what had it is removed.
+    /// The copy, which takes the original name; the item that had it is removed.
     case copy
 }
 
-/// What comes back, one after the other; the last is not `progress`.
+/// The answer to a request: any number of `progress`, then one of another case.
 package enum ControlResponse: Codable, Sendable {
     case progress(Progress)
     case done
@@ -118,7 +123,7 @@ package enum ControlResponse: Codable, Sendable {
     case check(CheckReport)
     case remoteTest(RemoteTestReport)
     case sync([SyncReport])
-    /// A line that is for people or programs to take along, as an invite.
+    /// A line to pass on, such as an invite.
     case text(String)
     case members(MembersReport)
     case removals([RemovalReport])
@@ -130,22 +135,22 @@ package enum ControlResponse: Codable, Sendable {
     case failure(code: Int32, message: String)
 }
 
-/// How far long work has come.
+/// The progress of long work.
 package struct Progress: Codable, Sendable {
-    /// How much is done, in the unit of `total`: for a check, bytes of content.
+    /// The work that is done, in the unit of `total`; for a check, bytes of content.
     package let done: Int
-    /// How much there is to do.
+    /// The whole work.
     ///
-    /// May grow meanwhile; 0 where it is not known, as where somebody is waited for.
+    /// It may grow; 0 if unknown, such as while waiting for another person.
     package let total: Int
-    /// Whether both are bytes.
+    /// Whether `done` and `total` are bytes.
     package var isBytes = false
-    /// What goes to a remote and comes from it; absent for other work.
+    /// The traffic with a remote; absent for other work.
     package let transfer: Transfer?
-    /// What is waited for, for people; absent where that is plain.
+    /// A text about what the work waits for; absent if that is obvious.
     package var note: String?
 
-    /// Work that has come so far.
+    /// Makes a report of progress.
     package init(
         done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil, note: String? = nil
     ) {
@@ -156,18 +161,18 @@ package struct Progress: Codable, Sendable {
         self.transfer = transfer
     }
 
-    /// What went to a remote and came from it since a command asked, and what is left.
+    /// The traffic with a remote since the request, and the work that is left.
     package struct Transfer: Codable, Sendable, Equatable {
-        /// Bytes of objects that were sent, and that were fetched.
+        /// Bytes of objects sent and fetched.
         package let sent: Int64, received: Int64
-        /// Items and names with changes that are still to be sent, as far as they are known.
+        /// The number of items and names with unsent changes, as far as known.
         package let items: Int
-        /// Commits of others that are known and not applied.
+        /// The number of known commits of others that are not applied yet.
         package let commits: Int
-        /// Bytes of contents that are still to be sent, as far as they are known.
+        /// Bytes of content still to send, as far as known.
         package let left: Int64
 
-        /// What was counted.
+        /// Makes a report of traffic.
         package init(sent: Int64, received: Int64, items: Int, commits: Int, left: Int64 = 0) {
             self.left = left
             self.sent = sent

@@ -2,10 +2,11 @@ internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
 
-/// The socket through which commands reach a mount: lines of JSON, one request for each connection.
+/// The socket through which commands reach a mount.
 ///
-/// Lies in a directory of the user's own, with mode 0600; whoever connects must be this user or root. A client says
-/// first which profile it means, and hears which one this is, so that no request reaches another profile.
+/// Messages are lines of JSON; each connection carries one request. The socket has mode 0600 and lies in a
+/// private directory of the user; peers other than this user and root are refused. A client first names the
+/// profile it means, and the server answers with its own, so that no request reaches another profile.
 final class ControlServer: Sendable {
     let path: String
     private let place: ProfilePlace
@@ -13,7 +14,7 @@ final class ControlServer: Sendable {
     private let handler: ControlHandler
     private static let requestByteCountMax = 1 << 20
 
-    /// Makes the socket of a profile in a directory of sockets; one that a dead mount left is replaced.
+    /// Creates the socket of a profile in a directory; replaces one that a dead mount left.
     init(of place: ProfilePlace, in directory: String, _ handler: ControlHandler) throws(SystemError) {
         let path = RuntimeDirectory.socket(of: place, in: directory)
         try Directory.removeFile(path)
@@ -25,14 +26,14 @@ final class ControlServer: Sendable {
         self.handler = handler
     }
 
-    /// Starts to answer, on a thread of its own.
+    /// Starts a thread that accepts connections.
     func start() throws(SystemError) {
         try Thread.startDetached("coffer-control") { [self] in
             while true {
                 let number = coffer_accept(socket.number)
                 if number == -EINTR || number == -ECONNABORTED { continue }
                 guard number >= 0 else { return }
-                // One thread each, so that nobody waits for a long check or a client that says nothing.
+                // Each connection has a thread, so that none waits for a long check or a silent client.
                 do throws(SystemError) {
                     try Thread.startDetached("coffer-command") { [self] in serve(Descriptor(owning: number)) }
                 } catch {
@@ -42,7 +43,7 @@ final class ControlServer: Sendable {
         }
     }
 
-    /// Takes no more requests.
+    /// Stops accepting connections, and removes the socket.
     func stop() {
         coffer_shut_down(socket.number)
         do throws(SystemError) { try Directory.removeFile(path) } catch { return }
@@ -57,7 +58,7 @@ final class ControlServer: Sendable {
         do throws(ProfileError) {
             guard let greeting = try line(from: number) else { return }
             guard try ControlCoding.decode(ProfilePlace.self, greeting) == place else {
-                throw .control("The mount that answers serves another profile; nothing was done.")
+                throw .control("The mount that answered serves another profile. Nothing was done.")
             }
             client.send(place)
             guard let line = try line(from: number) else { return }
@@ -78,9 +79,10 @@ extension ControlServer {
     }
 }
 
-/// Who asked, and hears the answer.
+/// The client of a connection.
 ///
-/// Progress may be told by any thread, also late: nothing is written to a descriptor that is another's by then.
+/// Any thread may send progress, even late: after `end`, nothing is written to the descriptor, whose number
+/// may belong to another file by then.
 final class ControlClient: Sendable {
     private let descriptor: Int32
     private let hearing = Condition(true)
@@ -89,13 +91,13 @@ final class ControlClient: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Whether somebody still waits for the answer, as far as that is known.
+    /// Whether the client still waits for the answer; false only after a failed send or `end`.
     var isHearing: Bool { hearing.withLock { $0 } }
 
-    /// Sends a message; nothing to a client that is gone, or was let go.
+    /// Sends a message; does nothing after a failed send or `end`.
     func send(_ response: ControlResponse) { send(message: response) }
 
-    /// Says which profile answers.
+    /// Sends the identity of the profile that answers.
     func send(_ place: ProfilePlace) { send(message: place) }
 
     private func send(message: some Encodable) {
@@ -110,13 +112,15 @@ final class ControlClient: Sendable {
         }
     }
 
-    /// Sends nothing from now on.
+    /// Makes later sends do nothing.
     func end() { hearing.withLock { $0 = false } }
 }
 
-/// Lines from a descriptor.
+/// Reads lines from a descriptor.
 enum LineReader {
-    /// The next line without its newline; nil at the end.
+    /// Reads the next line without its newline, byte by byte; nil at the end.
+    ///
+    /// - Throws: EMSGSIZE for a line that reaches `limit` bytes.
     static func read(from descriptor: Int32, limit: Int) throws(SystemError) -> [UInt8]? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -134,7 +138,10 @@ enum LineReader {
     }
 }
 
-/// The directory for sockets: XDG_RUNTIME_DIR/coffer, else /run/user/UID/coffer, else /tmp/coffer-UID.
+/// The private directory for sockets.
+///
+/// It is the first that is usable of `$XDG_RUNTIME_DIR/coffer`, `/run/user/UID/coffer`, for root
+/// `/run/coffer`, and `/tmp/coffer-UID`.
 enum RuntimeDirectory {
     static func make(_ environment: (String) -> String?) throws(ProfileError) -> String {
         let user = geteuid()
@@ -148,17 +155,19 @@ enum RuntimeDirectory {
             guard (try? Directory.make(path)) != nil, isPrivate(path) else { continue }
             return path
         }
-        throw .control("There is no safe place for the socket of the mount; set XDG_RUNTIME_DIR.")
+        throw .control(
+            "The mount has no private directory for its socket. Set XDG_RUNTIME_DIR to a directory of your own."
+        )
     }
 
-    /// Whether a directory belongs to this user, and nobody else can do anything in it.
+    /// Whether a directory belongs to this user, and others have no permissions.
     static func isPrivate(_ path: String) -> Bool {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
         return status.st_uid == geteuid() && status.st_mode & 0o077 == 0
     }
 
-    /// The socket of a profile's mount.
+    /// The path of the socket of a profile's mount.
     static func socket(of profile: ProfilePlace, in directory: String) -> String {
         "\(directory)/\(profile.socketName)"
     }

@@ -1,43 +1,43 @@
-/// Something that is pinned, and how much of it is on this device.
+/// A pinned file or directory, and how much of it is on this device.
 package struct PinReport: Codable, Sendable {
     /// The vault's name.
     package let vault: String
-    /// The path in the vault; empty for all of it.
+    /// The path in the vault; empty for the whole vault.
     package let path: String
-    /// Files that it is, or that are in it.
+    /// The number of files in it; 1 for a file.
     package let files: Int
-    /// Bytes of their contents.
+    /// The bytes of their content.
     package let bytes: Int64
-    /// Those of them that are at the remote only.
+    /// The bytes of their content that are only at the remote.
     package let missingBytes: Int64
 }
 
-/// What is pinned in a vault, together.
+/// The sum of all pins of a vault.
 package struct PinnedReport: Codable, Sendable {
-    /// How many files and directories were pinned.
+    /// The number of pinned files and directories.
     package let paths: Int
-    /// Files that they are, or that are in them.
+    /// The number of files among and in them.
     package let files: Int
-    /// Bytes of their contents.
+    /// The bytes of their content.
     package let bytes: Int64
-    /// Those of them that are at the remote only.
+    /// The bytes of their content that are only at the remote.
     package let missingBytes: Int64
 }
 
-/// What came of giving up contents of a vault.
+/// The result of an eviction.
 package struct EvictReport: Codable, Sendable {
     /// The vault's name.
     package let vault: String
-    /// Bytes that are at the remote only from now on.
+    /// The bytes that are now only at the remote.
     package let evictedBytes: Int64
-    /// What stays, and why.
+    /// The content that stays, by reason.
     package let kept: [Kept]
 
-    /// What stays for one reason.
+    /// Content that stays for one reason.
     package struct Kept: Codable, Sendable {
-        /// unsent, not-seen or pinned.
+        /// The reason: unsent, not-seen or pinned.
         package let reason: String
-        /// Bytes of it.
+        /// The bytes of content.
         package let bytes: Int64
     }
 }

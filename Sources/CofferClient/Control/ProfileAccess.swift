@@ -4,7 +4,7 @@ internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
-/// A profile as commands use it: through its mount if there is one, else opened for the command alone.
+/// Access of a command to a profile: through its mount if there is one, otherwise opened for the command.
 package final class ProfileAccess: Sendable {
     private enum Way: Sendable {
         case mount(socket: String, ProfilePlace)
@@ -15,7 +15,7 @@ package final class ProfileAccess: Sendable {
 
     /// Opens the profile.
     ///
-    /// - Parameter passphrase: Asked for the passphrase if the profile is not mounted.
+    /// - Parameter passphrase: Called for the passphrase if the profile is not mounted.
     package static func open(
         _ location: ProfileLocation, passphrase: () throws(ProfileError) -> SecretBytes
     ) throws(ProfileError) -> ProfileAccess {
@@ -32,16 +32,18 @@ package final class ProfileAccess: Sendable {
         }
     }
 
-    /// Checks that a lock's note names a socket as a mount of this profile makes it, in a directory of
-    /// this user's own: whoever can write the note could else choose who hears the passphrase.
+    /// Checks that the lock's note names the socket of a mount of this profile, in a private directory of
+    /// this user.
     ///
-    /// - Returns: Which profile has to answer there.
+    /// Otherwise a process that can write the note could choose which process receives the passphrase.
+    ///
+    /// - Returns: The profile that must answer at the socket.
     static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError)
         -> ProfilePlace
     {
         let directory = Directory.parent(of: socket)
         let place = try ProfilePlace(of: location)
-        // As mounts called it before profiles that are copies had one each.
+        // The name that older versions used, which copies of a profile had in common.
         if RuntimeDirectory.isPrivate(directory), socket == "\(directory)/\(place.id.prefix(16)).socket" {
             throw .olderMount
         }
@@ -50,18 +52,20 @@ package final class ProfileAccess: Sendable {
         else {
             if (try? FileStatus(of: location.lock).linkCount) ?? 1 > 1 {
                 throw .control(
-                    "\(location.lock) is the lock of another profile, too, as after “cp -al”, and that one is in use. Put a copy of its own in its place: cp lock lock.new && mv lock.new lock"
+                    "\(location.lock) is also the lock of another profile, as after “cp -al”, and that profile is in use. Replace it with a copy: cp lock lock.new && mv lock.new lock"
                 )
             }
-            throw .control("The lock of the profile names a socket that no mount of it makes: \(socket)")
+            throw .control(
+                "The profile's lock names a socket that is not one of its mounts: \(socket). End the process that holds the lock, and try again."
+            )
         }
         return place
     }
 
-    /// Checks who answers before anything is said: only this user or root holds the user's profiles.
+    /// Checks, before anything is sent, that the peer runs as this user or as root.
     static func checkPeer(_ peer: Int64) throws(ProfileError) {
         guard peer == Int64(geteuid()) || peer == 0 else {
-            throw .control("The profile is held by another user (\(peer)); nothing was sent to them.")
+            throw .control("Another user (\(peer)) holds the profile. Nothing was sent to that user.")
         }
     }
 
@@ -74,11 +78,12 @@ package final class ProfileAccess: Sendable {
         if case .mount = way { true } else { false }
     }
 
-    /// Does what is asked.
+    /// Performs a request, and blocks until it is answered.
     ///
     /// - Parameters:
-    ///   - isHeard: Whether the answer is still wanted; a mount knows that from the connection.
-    ///   - progress: Hears from long work.
+    ///   - isHeard: Whether the answer is still wanted; a mount ignores it and watches the connection
+    ///     instead.
+    ///   - progress: Called during long work.
     package func perform(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
@@ -90,21 +95,21 @@ package final class ProfileAccess: Sendable {
         }
     }
 
-    /// Stores everything, if the profile was opened for this.
+    /// Stores everything and closes the vaults, if the profile was opened for the command.
     package func close() {
         if case .alone(_, let vaults) = way { vaults.close() }
     }
 
     /// Sends a request to the mount of a profile, and waits for the answer.
     ///
-    /// Says first which profile is meant; the request follows once the mount has said that it is this one's.
+    /// Sends the request only after the mount has confirmed that it serves this profile.
     static func ask(
         _ socket: String, of place: ProfilePlace, _ request: ControlRequest, _ progress: (Progress) -> Void
     ) throws(ProfileError) -> ControlResponse {
         let number = unsafe coffer_connect(socket)
         guard number >= 0 else {
             throw .control(
-                "The mount of this profile does not answer (\(SystemError("connect", code: -number))). Wait, or end it: coffer unmount"
+                "The mount of this profile does not answer (\(SystemError("connect", code: -number))). Try again later, or end it with: coffer unmount"
             )
         }
         let connection = Descriptor(owning: number)
@@ -119,11 +124,11 @@ package final class ProfileAccess: Sendable {
         }
     }
 
-    /// Checks that who answers has the profile that is meant.
+    /// Checks that the mount that answered serves the expected profile.
     private static func checkGreeting(_ line: [UInt8], from place: ProfilePlace) throws(ProfileError) {
         if let other = try? ControlCoding.decode(ProfilePlace.self, line) {
             guard other == place else {
-                throw .control("The mount that answers serves another profile; nothing was sent to it.")
+                throw .control("The mount that answered serves another profile. Nothing was sent to it.")
             }
             return
         }
@@ -142,13 +147,13 @@ package final class ProfileAccess: Sendable {
         }
     }
 
-    /// The next line that the mount says.
+    /// Reads the next line from the mount.
     private static func answer(from connection: borrowing Descriptor) throws(ProfileError) -> [UInt8] {
         let number = connection.number
         let line = try systemCalls { () throws(SystemError) in
             try LineReader.read(from: number, limit: 64 << 20)
         }
-        guard let line else { throw .control("The mount ended before it answered.") }
+        guard let line else { throw .control("The mount ended before it answered. Mount again, and retry.") }
         return line
     }
 }

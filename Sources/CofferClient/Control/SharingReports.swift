@@ -1,167 +1,172 @@
-/// How sync of one vault stands.
+/// The state of the sync of one vault.
 package struct SyncReport: Codable, Sendable {
     /// The vault's name.
     package let vault: String
-    /// Where the remote is.
+    /// The URL of the remote.
     package let remote: String
-    /// What this person may do: owner, admin, writer, reader; absent if it is not known, or not a member any more.
+    /// This person's role: owner, admin, writer, reader; absent if unknown, or if the person is no longer a
+    /// member.
     package let role: String?
-    /// What is done at the moment: idle, members, looking, fetching, sending, checkpoint, rebuilding.
+    /// The current activity: idle, members, looking, fetching, sending, checkpoint, rebuilding.
     package let phase: String
-    /// Why the last round did not get through; absent if it did.
+    /// Why the last round failed; absent if it succeeded.
     package let failure: String?
-    /// Whether the remote has no room for what is to be sent.
+    /// Whether the remote has no space for unsent changes.
     package var isRemoteFull = false
-    /// Since when the remote has not answered, seconds since 1970; absent if it did in the last round.
+    /// The time since which the remote has not answered, in seconds since 1970; absent if it answered in the
+    /// last round.
     package let offlineSince: Int64?
-    /// What is not as it should be; the rest of the vault goes on.
+    /// Irregularities as text; they do not stop the rest of the vault.
     package let findings: [String]
-    /// Those of them by which the remote has less than it had, or something else than others say.
+    /// The findings by which the remote has less than before, or contradicts other devices.
     package var doubts: [String] = []
-    /// Items and names with changes that the remote does not have.
+    /// The number of items and names with changes that the remote does not have.
     package let unsentItems: Int
-    /// Bytes of contents that the remote does not have.
+    /// The number of bytes of content that the remote does not have.
     package var unsentBytes: Int64 = 0
-    /// Commits of others that are known and not applied.
+    /// The number of known commits of others that are not applied yet.
     package let commitsLeft: Int
-    /// Bytes of objects that were sent, and that were fetched, since the profile was opened or mounted.
+    /// Bytes of objects sent and fetched since the profile was opened or mounted.
     package var sentBytes: Int64 = 0, receivedBytes: Int64 = 0
-    /// Bytes that went and came in each of the last five seconds, on the average.
+    /// Bytes sent and fetched per second, averaged over the last five seconds.
     package var bytesPerSecond: Int64 = 0
-    /// The vault of this device alone that took what was written here and may not be sent; absent if nothing did since
-    /// the profile was opened or mounted.
+    /// The name of the vault on this device alone that received changes which may not be sent.
+    ///
+    /// Absent if there were none since the profile was opened or mounted.
     package var asideVault: String?
-    /// When changes of others show, for people; absent where that is not known.
+    /// A text about how soon changes of others appear; absent if unknown.
     package var arrival: String?
-    /// When a round last got through, seconds since 1970; absent if none has since the start.
+    /// The time of the last successful round, in seconds since 1970; absent without one since the start.
     package let lastRound: Int64?
-    /// Why an owner's or admin's device is to change the keys; absent if nothing makes it.
+    /// Why the device of an owner or admin must rotate the keys; absent if it need not.
     package let rotationOwed: String?
-    /// Bytes of live content that keys of an earlier epoch open.
+    /// Bytes of live content sealed under earlier epochs.
     package let oldEpochBytes: Int64
     /// Every device that ever wrote to the vault.
     package let devices: [DeviceReport]
 
-    /// Commits that are known and not applied, and that no round takes in at this moment.
+    /// The number of known commits that are not applied yet, and that no current round applies.
     package var commitsWaiting: Int { phase == "idle" ? commitsLeft : 0 }
 
-    /// Whose a device is and what it is called, with its identity where others are called the same.
+    /// The owner and label of a device as text, with the identity if another device has the same text.
     package func place(of device: DeviceReport) -> String {
         let isAmbiguous = devices.contains { $0.place == device.place && $0.identity != device.identity }
         return isAmbiguous ? "\(device.place) (identity \(device.identity.prefix(16)))" : device.place
     }
 }
 
-/// A device as the log tells of it.
+/// A device that has a log in the vault.
 package struct DeviceReport: Codable, Sendable {
-    /// Whose it is.
+    /// The name of its owner.
     package let name: String
-    /// What it is called.
+    /// The device's label.
     package let label: String
-    /// The id of the identity whose it is: 64 hexadecimal digits.
+    /// The id of the owner's identity: 64 hexadecimal digits.
     package let identity: String
-    /// The number of its last commit that is known here.
+    /// The number of its newest commit that is known here.
     package let commit: UInt64
-    /// When that was made, by its clock, seconds since 1970.
+    /// The time of that commit by the device's clock, in seconds since 1970.
     package let time: Int64
-    /// Whether it is a member's: of who has left or was removed nothing more comes.
+    /// Whether its owner is a member; a person who has left or was removed sends nothing more.
     package let isMembers: Bool
-    /// Whether it has said that it has all that this device sent.
+    /// Whether it has confirmed everything that this device sent.
     package let hasOurs: Bool
     /// Whether it is this device.
     package let isThis: Bool
 
-    /// Whose it is and what it is called, for people: “Ann on laptop”, “Ann's laptop”.
+    /// The owner and the label as text: “Ann on laptop”, “Ann's laptop”.
     package var place: String {
         !name.isEmpty && label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
     }
 }
 
-/// What came of trying a remote.
+/// The result of a test of a remote.
 package struct RemoteTestReport: Codable, Sendable {
-    /// The remote, for people.
+    /// The remote as text.
     package let remote: String
-    /// What was tried, in order.
+    /// The steps, in order.
     package let steps: [Step]
 
-    /// One thing that was tried.
+    /// One step of the test.
     package struct Step: Codable, Sendable {
-        /// What.
+        /// The name of the step.
         package let name: String
-        /// Milliseconds that it took.
+        /// Its duration.
         package let milliseconds: Double
-        /// Why it failed; absent if it did not.
+        /// Why it failed; absent if it succeeded.
         package let failure: String?
     }
 
-    /// Whether all is well.
+    /// Whether all steps succeeded.
     package var isUsable: Bool { steps.allSatisfy { $0.failure == nil } }
 }
 
-/// The members of a vault.
+/// The members and open invites of a vault.
 package struct MembersReport: Codable, Sendable {
     /// All members.
     package let members: [Member]
-    /// Invites that this person gave and nobody has used.
+    /// Invites that this person issued and that are not used yet.
     package let invites: [OpenInvite]
-    /// Why an owner's or admin's device is to change the keys; absent if nothing makes it.
+    /// Why the device of an owner or admin must rotate the keys; absent if it need not.
     package let rotationOwed: String?
 
-    /// A member.
+    /// A member of the vault.
     package struct Member: Codable, Sendable {
-        /// What the member is called; not proven.
+        /// The name to show; not proven.
         package let name: String
-        /// What the member says to be called, if that is another name than the one whose words were compared.
+        /// The name that the member claims now, if it differs from the one when the words were compared.
         package var claims: String?
-        /// owner, admin, writer or reader.
+        /// The role: owner, admin, writer or reader.
         package let role: String
         /// The identity's id: 64 hexadecimal digits.
         package let identity: String
-        /// Words to compare aloud.
+        /// The words to compare.
         package let fingerprint: String
-        /// Whether this person has compared them.
+        /// Whether this person has compared the words.
         package let isVerified: Bool
-        /// How the member's keys stand: valid, expired (it was not online for long), unseen, rolled (newer than the
-        /// vault knows), revoked.
+        /// The state of the member's keys: valid, expired, unseen, rolled, revoked.
+        ///
+        /// Keys expire if the member is offline for long. Rolled keys are newer than the vault knows.
         package let keys: String
-        /// When the transient key ends, or ended, seconds since 1970; absent if none is known.
+        /// The time when the transient key expires or expired, in seconds since 1970; absent if none is
+        /// known.
         package let keysUntil: Int64?
-        /// Since when, seconds since 1970.
+        /// The time when the member joined, in seconds since 1970.
         package let since: Int64
-        /// Who added the member; absent for who made the vault.
+        /// The name of the person who added the member; absent for the creator of the vault.
         package let addedBy: String?
         /// Whether it is this person.
         package let isThis: Bool
     }
 
-    /// An invite that nobody has used.
+    /// An invite that is not used yet.
     package struct OpenInvite: Codable, Sendable {
-        /// Names it, without being a secret: 32 hexadecimal digits.
+        /// The invite's id, which is not secret: 32 hexadecimal digits.
         package let id: String
-        /// What who uses it becomes.
+        /// The role that it grants.
         package let role: String
-        /// Until when, seconds since 1970.
+        /// The time when it expires, in seconds since 1970.
         package let expires: Int64
     }
 }
 
-/// What a member who was removed can still read, and what not.
+/// What a removed member can still read, and what not.
 package struct RemovalReport: Codable, Sendable {
-    /// What the member was called.
+    /// The name of the removed member.
     package let name: String
     /// The identity's id: 64 hexadecimal digits.
     package let identity: String
-    /// By whom.
+    /// The name of the member who removed them.
     package let removedBy: String
-    /// When, seconds since 1970.
+    /// The time of the removal, in seconds since 1970.
     package let time: Int64
     /// The last epoch whose key the member had.
     package let lastEpoch: UInt32
-    /// Up to which commit of each device the member can read.
+    /// For each device, the last commit that the member can read.
     package let readable: [Revision]
-    /// The last commits of the member's own devices that count.
+    /// For each device of the member, the last commit that counts.
     package let accepted: [Revision]
-    /// Bytes of live content under later epochs, and under those whose keys the member had.
+    /// Bytes of live content under later epochs, and under epochs whose keys the member had.
     package let newBytes: Int64, oldBytes: Int64
 
     /// A commit of a device.
@@ -173,54 +178,54 @@ package struct RemovalReport: Codable, Sendable {
     }
 }
 
-/// What came of asking for membership.
+/// The result of a request to join.
 package struct JoinReport: Codable, Sendable {
-    /// What the vault is called here.
+    /// The name of the vault here.
     package let vault: String
-    /// Whether it can be used; else somebody with the right to admit must be online first.
+    /// Whether the vault can be used; if not, a device that may admit members must come online first.
     package let isMember: Bool
-    /// What the person may do.
+    /// The role of this person.
     package let role: String
 }
 
-/// A vault that a person has asked to join, and is not a member of yet.
+/// A vault that this person has asked to join, and is not a member of yet.
 package struct AskedJoin: Codable, Sendable {
-    /// What the vault is to be called here.
+    /// The name that the vault will have here.
     package let vault: String
-    /// Where it is.
+    /// The URL of the remote.
     package let remote: String
-    /// What the person would become.
+    /// The role that the invite grants.
     package let role: String
-    /// Until when the invite can be used, seconds since 1970.
+    /// The time when the invite expires, in seconds since 1970.
     package let expires: Int64
-    /// What has not arrived at the remote, without which nobody can be a member; absent if nothing is missing.
+    /// What is missing at the remote, without which joining is impossible; absent if nothing is.
     package var delay: String?
 }
 
-/// An identity, for people to compare.
+/// An identity with the words to compare.
 package struct IdentityReport: Codable, Sendable {
-    /// What the person is called; not proven.
+    /// The person's name; not proven.
     package let name: String
     /// The identity's id: 64 hexadecimal digits.
     package let identity: String
-    /// Words to compare aloud.
+    /// The words to compare.
     package let fingerprint: String
-    /// The identity card, as text to be handed to others.
+    /// The text of the identity card, to give to others; only for the person's own identity.
     package let card: String?
     /// Whether this person has compared the words.
     package let isVerified: Bool
 }
 
-/// Two versions of something, both of which are there.
+/// A conflict copy.
 package struct ConflictReport: Codable, Sendable {
     /// The vault's name.
     package let vault: String
-    /// The copy, as a path in the vault.
+    /// The path of the copy in the vault.
     package let path: String
-    /// What has the name that the copy would have; absent if nothing has it now.
+    /// The path of the item that has the original name; absent if there is none now.
     package let original: String?
-    /// What the device is called on which the copy's version was written.
+    /// The label of the device that wrote the copy's version.
     package let author: String
-    /// The day that was, as “2026-11-20”, UTC.
+    /// The date of that version in UTC, such as “2026-11-20”.
     package let date: String
 }

@@ -1,4 +1,4 @@
-/// What `coffer status` and `coffer vault list` tell; `--json` prints it as it is.
+/// The report of `coffer status` and `coffer vault list`; `--json` prints all of it.
 package struct StatusReport: Codable, Sendable {
     /// The path of the profile's directory.
     package let profile: String
@@ -6,58 +6,58 @@ package struct StatusReport: Codable, Sendable {
     package let name: String
     /// This machine's name.
     package let device: String
-    /// Absent if not mounted.
+    /// The path where the vaults are mounted; absent if they are not.
     package let mountPoint: String?
-    /// Every vault of the profile, also one that could not be opened.
+    /// Every vault of the profile, including those that could not be opened.
     package let vaults: [VaultReport]
     /// Vaults that the person has asked to join, and is not a member of yet.
     package let joins: [AskedJoin]
-    /// Absent if it could not be asked, as when no vault is open.
+    /// The disk that holds the profile; absent if unknown, for example if no vault is open.
     package let disk: DiskReport?
-    /// The latest, oldest first.
+    /// The latest problems, oldest first.
     package let problems: [ProblemReport]
 }
 
-/// A vault in a report.
+/// A vault of the profile.
 package struct VaultReport: Codable, Sendable {
-    /// Unique in the profile.
+    /// The name, unique in the profile.
     package let name: String
     /// The vault id: 32 hexadecimal digits.
     package let id: String
-    /// When it was made, seconds since 1970.
+    /// The time of creation on this device, in seconds since 1970.
     package let created: Int64
-    /// The epoch that new data is sealed under.
+    /// The epoch under which new data is sealed.
     package let epoch: UInt32
     /// Whether it could be opened.
     package let isOpen: Bool
-    /// Items, the root not included.
+    /// The number of items, without the root.
     package let items: Int64
-    /// Bytes of content.
+    /// The bytes of content.
     package let contentBytes: Int64
-    /// Bytes that the vault's store takes on this disk.
+    /// The bytes that the vault's store occupies on this disk.
     package let storeBytes: Int64
-    /// Why nothing can be written, if so.
+    /// Why the vault cannot be written to; absent if it can.
     package let stopped: String?
-    /// How many bytes of content stay here that are at the remote, too; absent for all.
+    /// The number of bytes of content to keep here that are also at the remote; absent for no limit.
     package let cacheLimit: Int64?
-    /// What is pinned; absent where nothing is.
+    /// The sum of all pins; absent without pins.
     package var pinned: PinnedReport?
-    /// Absent without a remote.
+    /// The state of sync; absent without a remote.
     package let sync: SyncReport?
 }
 
 /// The disk that holds the profile, in bytes.
 package struct DiskReport: Codable, Sendable {
-    /// Bytes in all.
+    /// The size of the filesystem.
     package let total: Int
-    /// Bytes that users other than root can still write.
+    /// The space available to users other than root.
     package let available: Int
 }
 
-/// Something that went wrong in a mount.
+/// A problem in the mount's problem log.
 package struct ProblemReport: Codable, Sendable {
-    /// Seconds since 1970.
+    /// The time of the problem, in seconds since 1970.
     package let time: Int64
-    /// What went wrong, for people; may name files.
+    /// A text about the problem; may contain names of files.
     package let text: String
 }
