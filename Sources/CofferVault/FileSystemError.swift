@@ -48,7 +48,7 @@ package enum FileSystemError: Error {
         case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"
         case .notArrived(.nowhere): "the description of its content has not arrived at the remote"
         case .notArrived(let pack):
-            "it is not on this device, and remote pack \(pack) with it has not arrived at the remote"
+            "it is not on this device, and its remote pack \(pack) has not arrived at the remote"
         case .timedOut: "it is not on this device, and the remote does not answer"
         case .keyMissing(let epoch):
             "it is sealed with keys of epoch \(epoch.number) that this device does not have"

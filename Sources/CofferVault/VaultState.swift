@@ -112,7 +112,7 @@ final class VaultState {
         return item
     }
 
-    /// An item in memory that the last commit contains.
+    /// An item in memory that the last commit contains; nil if there is none.
     func storedItem(_ number: Int64) -> CachedItem? {
         guard let item = items[number], item.stored != nil else { return nil }
         return item
@@ -158,7 +158,7 @@ final class VaultState {
 
     /// Drops unchanged items from memory if there are many.
     ///
-    /// Called only between operations: a change of an item that was dropped during one would be lost.
+    /// Call this only between operations: a change of an item that was dropped during one would be lost.
     func forgetCleanItems() {
         guard items.count >= Self.cleanItemsMax + dirtyItems.count else { return }
         items = items.filter { dirtyItems.contains($0.key) }

@@ -101,7 +101,7 @@ final class ReadAhead: Sendable {
                 memory.pieces, at: piece.slot * ReadStream.pieceByteCount, with: piece.range,
                 of: piece.stream.id, from: extents)
         } catch {
-            // It may be that no program has requested the damaged range; a request for it reports the error.
+            // Perhaps no program requests the damaged range; a request for it reports the error.
             failed = true
         }
         let complete = shared.withLock { $0.streams.finish(piece, failed: failed) }

@@ -98,7 +98,7 @@ extension Vault {
 
     /// Syncs the committed part of the log.
     ///
-    /// If that fails for any reason but space, the vault stops: it must not report anything as durable any
+    /// If that fails for any reason except lack of space, the vault stops: it must not report anything as durable any
     /// more.
     private func syncLog(for intents: IntentLog) throws(FileSystemError) {
         do throws(StoreError) {

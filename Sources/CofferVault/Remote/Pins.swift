@@ -228,7 +228,7 @@ extension Vault {
         case failed(FileSystemError)
     }
 
-    /// Whether anything may be pinned; from memory.
+    /// Whether anything may be pinned; looks only in memory.
     package var mayHavePins: Bool { cache.withLock { $0.hasPins != false } }
 
     /// Fetches the missing contents of everything pinned.

@@ -387,7 +387,7 @@ package final class RemoteContents: ContentPublishing {
 }
 
 extension FetchedContent {
-    /// The number of extents in a content that cannot be read.
+    /// The maximum number of extents in a placeholder for an unreadable content.
     private static let unreadableCountMax = 1024
 
     /// A placeholder for a content of which nothing can be known; reading it fails.
