@@ -98,8 +98,8 @@ extension Vault {
 
     /// Syncs the committed part of the log.
     ///
-    /// If that fails for any reason except lack of space, the vault stops: it must not report anything as durable any
-    /// more.
+    /// If that fails for any reason except lack of space, the vault stops: it must not report anything as
+    /// durable any more.
     private func syncLog(for intents: IntentLog) throws(FileSystemError) {
         do throws(StoreError) {
             try log.sync()

@@ -190,8 +190,10 @@ extension Vault {
         case .row(let number): "row \(number) of the index's contents"
         case .remote: "extent \(extent.row.remote) on the remote"
         case .pack(let pack, let position):
-            "byte \(position) of pack "
-                + (state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))
+            """
+            byte \(position) of pack \
+            \(state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))
+            """
         }
     }
 }
