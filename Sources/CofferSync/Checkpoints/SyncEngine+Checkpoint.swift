@@ -4,12 +4,12 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Checkpoints: made, announced, confirmed, and what they cover deleted.
+// Makes, announces and confirms checkpoints, and deletes what they cover.
 extension SyncEngine {
-    /// How many registers are asked for at a time.
+    /// The number of registers read at a time.
     private static let registerCount = 1000
 
-    /// Confirms, makes, and clears up after checkpoints.
+    /// Saves, confirms and makes checkpoints, and deletes what they cover.
     func tendCheckpoints() async throws(SyncError) {
         try await saveCheckpoints()
         guard try ownRole()?.may(.write) == true, stops[setup.log] == nil else { return }
@@ -23,7 +23,7 @@ extension SyncEngine {
 
     // MARK: Hearing of them
 
-    /// Takes note of what commits say of checkpoints, and whether there is anything new behind these.
+    /// Records what commits say of checkpoints, and whether they contain later facts.
     func noticeCheckpoints(_ batch: [VerifiedCommit]) {
         for commit in batch {
             for notice in commit.body.notices { noticeCheckpoint(notice, of: commit) }
@@ -34,7 +34,7 @@ extension SyncEngine {
         }
     }
 
-    /// Facts were applied that no checkpoint covers.
+    /// Records that facts were applied that no checkpoint covers.
     func noticeChanges() {
         standing?.hasChanges = true
         for index in unconfirmed.indices { unconfirmed[index].standing.hasChanges = true }
@@ -43,7 +43,7 @@ extension SyncEngine {
     private func noticeCheckpoint(_ notice: CommitNotice, of commit: VerifiedCommit) {
         switch notice {
         case .checkpoint(let sequence, let hash):
-            // The commit that announces a checkpoint is the next one of its log.
+            // A checkpoint is announced by the next commit of its log.
             guard sequence > 0, sequence == commit.dot.sequence - 1 else { return }
             announce(hash, commit.dot, commit.versions, by: commit.author, commit.point.members)
         case .confirmation(let dot, let hash):
@@ -71,11 +71,13 @@ extension SyncEngine {
         guard !isAdministrator(author) else { return stand(checkpoint) }
         if let standing, standing.covers(checkpoint) { return }
         unconfirmed.append(UnconfirmedCheckpoint(standing: checkpoint, author: author))
-        // Of more that nobody confirms, the oldest go.
+        // Of many that are never confirmed, the oldest are dropped.
         if unconfirmed.count > 16 { unconfirmed.removeFirst() }
     }
 
-    /// The one that covers more stands; of two that do not cover each other, the one that was heard of last.
+    /// Makes a checkpoint the one that counts, unless the current one covers more.
+    ///
+    /// If neither covers the other, the later one to be noticed counts.
     private func stand(_ checkpoint: CheckpointStanding) {
         if let standing, standing.covers(checkpoint), !checkpoint.covers(standing) { return }
         standing = checkpoint
@@ -83,7 +85,7 @@ extension SyncEngine {
         unconfirmed.removeAll { checkpoint.covers($0.standing) }
     }
 
-    /// What is to be saved of the checkpoints that are known; counts as saved from then on.
+    /// The changes that save the known checkpoints, which count as saved from then on.
     func checkpointRows() -> [KeptChange] {
         var values: [KeptRow.Key: [UInt8]] = [:]
         if let standing { values[KeptRow.Key(.checkpoint)] = standing.bytes }
@@ -95,7 +97,7 @@ extension SyncEngine {
         return rows
     }
 
-    /// Takes up what was saved of a checkpoint.
+    /// Restores a saved checkpoint.
     func takeCheckpointRow(_ row: KeptRow) throws(FormatError) {
         keptCheckpoints[row.key] = row.value
         if row.key == KeptRow.Key(.checkpoint) {
@@ -118,9 +120,9 @@ extension SyncEngine {
 
     // MARK: Making them
 
-    /// Whether it is this device's turn: the more logs stand in front of its own, the later.
+    /// Whether it is this device's turn, which comes later the more logs rank before its own.
     ///
-    /// Those of administrators stand in front: what they make needs nobody's confirmation.
+    /// Logs of administrators rank first, since their checkpoints need no confirmation.
     private func isCheckpointDue() -> Bool {
         guard logs[setup.log] != nil, logs.count <= setup.logCountMax, outgoing.isEmpty else {
             return false
@@ -133,7 +135,7 @@ extension SyncEngine {
         }
         let last = (unconfirmed.map(\.standing) + [standing].compactMap { $0 })
             .max { $0.covered.commitCount < $1.covered.commitCount }
-        // Checkpoints are announced and acknowledged; if that alone made another one due, there were no end to it.
+        // Announcing and acknowledging a checkpoint must not make another one due, or there would be no end.
         if let last, !last.hasChanges { return false }
         let covered = last?.covered ?? VersionVector()
         let count = queue.versions.commitCount &- min(covered.commitCount, queue.versions.commitCount)
@@ -148,7 +150,8 @@ extension SyncEngine {
         return log.log < setup.log
     }
 
-    /// Puts pieces, record and announcement, in this order; without the last, nobody looks at the others.
+    /// Puts the pieces, the record and the announcement, in this order; no device reads the others without
+    /// the last.
     func makeCheckpoint() async throws(SyncError) {
         guard let own = logs[setup.log], let key = keyring?.current, let members = chain.head else { return }
         guard logs.count <= setup.logCountMax else { throw .tooManyLogs }
@@ -196,7 +199,7 @@ extension SyncEngine {
             + (unsafe RecordCipher.seal(padded.span.bytes, key: subkey, associated: header.span.bytes))
     }
 
-    /// Gives the facts of this device, cut into pieces.
+    /// Passes this device's facts to `body`, cut into pieces.
     private func forEachPiece(
         _ body: (_ groups: [UInt8]) async throws(SyncError) -> Void
     ) async throws(SyncError) {
@@ -219,7 +222,7 @@ extension SyncEngine {
 
     // MARK: Confirming them
 
-    /// Confirms what others have made, as long as this device has just the same facts.
+    /// Confirms others' checkpoints, as long as this device has exactly the same facts.
     private func confirmCheckpoints() async throws(SyncError) {
         for checkpoint in unconfirmed.map(\.standing) where checkpoint.dot.log != setup.log {
             guard hasAppliedJust(checkpoint) else { continue }
@@ -238,7 +241,7 @@ extension SyncEngine {
         }
     }
 
-    /// Whether all facts that were applied are covered; behind that there may be commits that only acknowledge.
+    /// Whether exactly the covered facts are applied; later commits may only acknowledge.
     private func hasAppliedJust(_ checkpoint: CheckpointStanding) -> Bool {
         guard queue.versions.firstMissing(of: checkpoint.covered) == nil else { return false }
         return logs.allSatisfy { log, summary in
@@ -258,12 +261,12 @@ extension SyncEngine {
         try await forEachPiece { groups async throws(SyncError) in
             hashes.append(PieceHash(Blake2b.hash(groups, for: .checkpointFacts)))
         }
-        // The commit that announces the checkpoint has changed none of them.
+        // The commit that announces the checkpoint has changed no facts.
         return hashes == found.body.pieces.map(\.facts)
     }
 }
 
 extension VersionVector {
-    /// How many commits these are.
+    /// The number of commits that it contains.
     var commitCount: UInt64 { sequences.values.reduce(0) { $0 &+ $1 } }
 }

@@ -4,11 +4,12 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Taking all facts anew: from a checkpoint, or from the first commits.
+// Rebuilds all facts from a checkpoint, or from the first commits.
 extension SyncEngine {
     // MARK: When
 
-    /// Notices commits that were applied and do not count any more, as their author was removed.
+    /// Finds applied commits that no longer count, because their author was removed or lost the right to
+    /// write.
     func noticeWithdrawn() async throws(SyncError) {
         for (log, summary) in logs {
             for point in [summary.lastWrite, summary.head] {
@@ -23,11 +24,11 @@ extension SyncEngine {
         }
     }
 
-    /// Whether the facts that are here cannot become right by applying more.
+    /// Whether applying more commits cannot correct the facts on this device.
     func isRebuildNeeded(_ scope: RoundScope) async throws(SyncError) -> Bool {
         if isRebuildWanted || !withdrawn.isEmpty { return true }
         if try await mustGiveUpUnsent() { return true }
-        // Where none was found, a checkpoint is looked for only now and then.
+        // If no checkpoint was found, one is looked for only now and then.
         guard !lost.isEmpty, lost != uncovered || scope.asksAllLogs else { return false }
         // Commits were deleted while this device was away.
         if let checkpoint = try await newestCheckpoint(),
@@ -41,12 +42,12 @@ extension SyncEngine {
 
     // MARK: How
 
-    /// Takes all facts anew.
+    /// Rebuilds all facts.
     func rebuild() async throws(SyncError) {
         publish(.rebuilding)
         try await noticeWithdrawn()
         let checkpoint = try await newestCheckpoint()
-        // Where commits were deleted and no checkpoint counts, less would be known than before.
+        // If commits were deleted and no checkpoint counts, facts would be lost.
         guard try await hasAll(behind: checkpoint) else { return }
         let givesUpUnsent = try await mustGiveUpUnsent()
         try await setAsideWhatGoes(withUnsent: givesUpUnsent)
@@ -54,8 +55,8 @@ extension SyncEngine {
         try await take(checkpoint, givingUpUnsent: givesUpUnsent)
     }
 
-    /// Whether the remote has the commits behind a checkpoint that are applied here and count: what it does not have
-    /// any more would be lost with the facts.
+    /// Whether the remote has all commits after a checkpoint that are applied here and count; others would be
+    /// lost with the facts.
     private func hasAll(behind checkpoint: VerifiedCheckpoint?) async throws(SyncError) -> Bool {
         let verifier = try verifier()
         if let dot = neededForRebuild {
@@ -65,7 +66,7 @@ extension SyncEngine {
             guard isThere else { return false }
         }
         for (log, summary) in logs.sorted(by: { $0.key < $1.key }) {
-            // Somebody who was a member on a lost side of a fork only.
+            // The author was a member only on the lost side of a fork.
             if chain.signingKeys(of: summary.author).isEmpty { continue }
             let last = withdrawn[log].map { $0 - 1 } ?? summary.head.sequence
             var next = (checkpoint?.body.versions[log] ?? 0) + 1
@@ -81,11 +82,11 @@ extension SyncEngine {
                     let content = try await reaching { () throws(RemoteError) in try fetched.get() }
                     if case .bytes(let bytes) = content {
                         if (try? verifier.authentic(bytes, at: dot)) != nil { continue }
-                        // Nor does anything count that follows.
+                        // No commit after it counts either.
                         isLost = verifier.lostCommit(bytes, at: dot, by: summary.author) != nil
                         if isLost { break }
                     }
-                    // The first one to be asked for next time.
+                    // The first commit to ask for next time.
                     neededForRebuild = dot
                     return false
                 }
@@ -96,7 +97,7 @@ extension SyncEngine {
         return true
     }
 
-    /// Begins with the newest checkpoint; false if there is none.
+    /// Begins with the newest checkpoint; returns false if there is none.
     func takeCheckpoint() async throws(SyncError) -> Bool {
         guard let checkpoint = try await newestCheckpoint() else { return false }
         publish(.checkpoint)
@@ -127,7 +128,7 @@ extension SyncEngine {
         (hasSeenOwnEnd, ownSequenceMin) = (false, logs[setup.log]?.head.sequence ?? 0)
         (withdrawn, isRebuildWanted, isLoaded) = ([:], false, false)
         stops = [:]
-        // So that others know that this device has it.
+        // So that others learn that this device has it.
         owesAcknowledgement = checkpoint != nil
         try await load()
     }
@@ -185,7 +186,7 @@ extension SyncEngine {
         return groups
     }
 
-    /// Whether what is left of a commit is of one that the checkpoint covers, and says what can be said.
+    /// Whether the group belongs to a commit that the checkpoint covers, and its facts are valid.
     private func isPossible(_ group: CheckpointPiece.Group, in checkpoint: VerifiedCheckpoint) -> Bool {
         guard checkpoint.body.versions.contains(group.stamp.dot) else { return false }
         let facts = FactCommit(stamp: group.stamp, versions: checkpoint.body.versions, facts: group.facts)

@@ -3,17 +3,19 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// What this device has written on a side of a fork of the members that was lost: it is made anew on the other one.
+// Remakes commits that this device wrote on the lost side of a fork of the member chain, on the other side.
 extension SyncEngine {
-    /// Whether commits are applied that name links which the member chain does not have any more: for others they do
-    /// not count, nor does what names them.
+    /// Whether applied commits name links that the member chain no longer has.
+    ///
+    /// For other devices such commits do not count, nor do any that name them.
     var hasLostCommits: Bool { logs.values.contains { !chain.has($0.head.members) } }
 
-    /// Makes this device's commits of the lost side anew, under the keys and links of the other one, and takes all facts
-    /// anew, without what others have written on the lost side; that they do themselves.
+    /// Remakes this device's commits from the lost side, under the keys and links of the other side, and
+    /// rebuilds all facts.
     ///
-    /// The commits keep their numbers, clocks and facts, so that nothing changes here. Contents that were sealed with
-    /// the lost key are sent once more. A crash at any point leaves what the next round goes on with.
+    /// The rebuild leaves out what others wrote on the lost side; they remake it themselves. The remade
+    /// commits keep their numbers, clocks and facts, so nothing changes here. Contents sealed under the lost
+    /// key are sent again. After a crash at any point, the next round continues.
     func leaveLostSide() async throws(SyncError) {
         let lost = try await ownLostCommits()
         try await asking { () async throws(ReplicaError) in try await replica.sealAnew(lost.items) }
@@ -22,7 +24,7 @@ extension SyncEngine {
         if try ownRole()?.may(.write) == true {
             for _ in 0..<Self.commitCountMax { guard try await makeCommit(isNeeded: false) else { break } }
         }
-        // What may not be said again goes from here.
+        // Changes that may not be made again are dropped here.
         if let role, !role.may(.write), !lost.items.isEmpty || !lost.made.isEmpty {
             try await asking { () async throws(ReplicaError) in
                 try await replica.setAside(lost.items + lost.made, andUnsent: true)
@@ -33,9 +35,9 @@ extension SyncEngine {
         try await rebuild()
     }
 
-    /// Commits of this device that may have to be made anew.
+    /// This device's commits that may have to be remade.
     private struct LostCommits {
-        /// The first one.
+        /// The number of the first one.
         let first: UInt64
         /// Items whose contents they change.
         let items: [ItemID]
@@ -43,7 +45,7 @@ extension SyncEngine {
         let made: [ItemID]
     }
 
-    /// Where the commits of this device begin that may have to be made anew, and the items whose contents they change.
+    /// Finds this device's commits that may have to be remade, and the items that they concern.
     private func ownLostCommits() async throws(SyncError) -> LostCommits {
         var next = (logs[setup.log]?.head.sequence ?? 0) + 1
         var (items, made): (Set<ItemID>, Set<ItemID>) = ([], [])
@@ -61,7 +63,7 @@ extension SyncEngine {
         return LostCommits(first: next, items: items.sorted(), made: made.sorted())
     }
 
-    /// A commit of this device; nil if it is nowhere.
+    /// The bytes of a commit of this device; nil if they exist nowhere.
     private func ownCommit(_ sequence: UInt64) async throws(SyncError) -> [UInt8]? {
         if let bytes = outgoing[sequence] { return bytes }
         let name = layout.commit(setup.log, sequence)
@@ -72,14 +74,14 @@ extension SyncEngine {
         return bytes
     }
 
-    /// Makes the commits of this device from one on anew, as far as they name what does not count.
+    /// Remakes this device's commits from a number on, if they name links or commits that do not count.
     private func makeAnew(from first: UInt64) async throws(SyncError) {
         guard var summary = logs[setup.log], first <= summary.head.sequence else { return }
         var before: VerifiedCommit?
         if first > 1, let bytes = try await ownCommit(first - 1) {
             before = try? verifier().authentic(bytes, at: Dot(log: setup.log, sequence: first - 1))
         }
-        // Without the commit in front, nothing can follow it.
+        // Without the commit before it, none can follow.
         guard first == 1 || before != nil else { return }
         let last = summary.head.sequence
         if summary.lastWrite?.sequence ?? 0 >= first { summary.lastWrite = nil }
@@ -96,7 +98,8 @@ extension SyncEngine {
         (logs[setup.log], tails[setup.log]) = (summary, summary)
     }
 
-    /// A commit as it can follow another one, saved if it is not the same; nil if it is not this device's.
+    /// A commit remade to follow another one, and saved unless it is unchanged; nil if it is not this
+    /// device's.
     private func madeAnew(
         _ bytes: [UInt8], at dot: Dot, after before: VerifiedCommit?
     ) async throws(SyncError) -> VerifiedCommit? {
@@ -114,7 +117,7 @@ extension SyncEngine {
         }
         let previous = before?.point.hash ?? .zero
         if let known, known.body.previous == previous, known.body.heads == heads { return known }
-        // What was shown on the lost side, and said of the storage, is of no use to others.
+        // The state hash and the notices from the lost side are useless to others.
         let body = CommitBody(
             previous: previous, clock: old.clock, stateHash: StateHash.zero, heads: heads,
             introduction: old.introduction, notices: [], facts: role?.may(.write) == true ? facts : [])
@@ -127,7 +130,7 @@ extension SyncEngine {
         return try? verifier.authentic(sealed, at: dot)
     }
 
-    /// Which of the commits that a commit names count, or counted when the one in front of it was made.
+    /// The commits named by a commit that count, or that the commit before it named.
     private func counting(_ heads: LogBounds, after before: LogBounds?) throws(SyncError) -> LogBounds {
         let bounds = heads.bounds.compactMap { bound in
             if let known = logs[bound.log], chain.has(known.head.members) { return bound }

@@ -3,25 +3,25 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Commits: fetched side by side, checked one after the other in each log, applied in causal order.
+// Fetches commits concurrently, checks those of each log in order, and applies all in causal order.
 extension SyncEngine {
-    /// What one pull knows.
+    /// The state of one pull.
     struct Pull {
         /// The last commit of each log that should be there: listed, or named by others.
         var targets: [LogID: UInt64] = [:]
-        /// Logs whose next commit is asked for, listed or not.
+        /// Logs whose next commit to ask for, listed or not.
         var asked: Set<LogID> = []
-        /// How many were fetched, so that all logs have their turn.
+        /// The number of logs that had their turn, so that all get one.
         var turn = 0
-        /// Logs whose next commit was looked for, and was not there.
+        /// Logs whose next commit could not be fetched, or does not exist.
         var ended: Set<LogID> = []
         /// Commits that were not there.
         var absent: Set<Dot> = []
-        /// Logs that wait for a commit, as there is no room to hold theirs.
+        /// Logs whose next commit the queue has no room for, because it waits for another one.
         var blocked: [LogID: Blocked] = [:]
-        /// Checked, and next to be applied.
+        /// Checked commits to be applied next.
         var ready: [VerifiedCommit] = []
-        /// Whether a commit named links or keys that are not here.
+        /// Whether a commit named links or keys that this device lacks.
         var lacksMembers = false
     }
 
@@ -31,7 +31,7 @@ extension SyncEngine {
         let author: IdentityID
     }
 
-    /// Fetches and applies what there is.
+    /// Fetches and applies commits.
     func pullLogs(_ scope: RoundScope) async throws(SyncError) {
         pullFailure = nil
         var pull = Pull()
@@ -76,14 +76,14 @@ extension SyncEngine {
 
     // MARK: Fetching
 
-    /// Fetches and checks the next commits of all logs; false if there were none.
+    /// Fetches and checks the next commits of all logs; returns false if there are none.
     private func wave(_ pull: inout Pull) async throws(SyncError) -> Bool {
         let dots = nextDots(&pull)
         guard !dots.isEmpty else { return false }
         status.progress.commitsLeft = commitsLeft(pull)
         publish(.fetching)
         let fetched = await fetch(dots)
-        // In the order of each log; behind one that did not work out, nothing of the log counts.
+        // In the order of each log: after a commit that failed, nothing of its log is used.
         for dot in dots
         where !pull.ended.contains(dot.log) && stops[dot.log] == nil && pull.blocked[dot.log] == nil {
             switch fetched[dot] {
@@ -105,7 +105,7 @@ extension SyncEngine {
         return true
     }
 
-    /// What to fetch next: of each log what follows the last commit that was checked, as many in all as may be
+    /// The commits to fetch next: of each log those after the last one checked, in total as many as may be
     /// fetched at once.
     private func nextDots(_ pull: inout Pull) -> [Dot] {
         pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value.missing) }
@@ -129,7 +129,7 @@ extension SyncEngine {
         return dots
     }
 
-    /// A storage may name commits of any number: what it says is shown, and no more.
+    /// The number of commits left, for display only: a storage may claim any number.
     private func commitsLeft(_ pull: Pull) -> Int {
         pull.targets.reduce(0) { sum, target in
             let known = queue.versions[target.key]
@@ -138,13 +138,13 @@ extension SyncEngine {
         }
     }
 
-    /// Whether more of a log may be applied: not of one that has ended, nor of one of which nothing was ever verified.
+    /// Whether more of a log may be applied: not if it has ended, or if nothing of it was ever verified.
     private func mayGoOn(_ log: LogID) -> Bool {
         guard let stop = stops[log] else { return true }
         return !stop.problem.isFinal && logs[log] != nil
     }
 
-    /// Fetches commits side by side.
+    /// Fetches commits concurrently.
     func fetch(_ dots: [Dot]) async -> [Dot: Result<Fetched, RemoteError>] {
         let layout = layout
         return await remote.fetchAll(
@@ -202,13 +202,14 @@ extension SyncEngine {
         }
     }
 
-    /// Takes a commit that nothing is missing for, and those that waited for it.
+    /// Accepts a commit that lacks nothing, and those that waited for it.
     private func accept(_ commit: VerifiedCommit, _ pull: inout Pull) {
         var next = [commit]
         while let commit = next.popLast() {
-            // What is in front of a stop counts, and would not be fetched again.
+            // Commits before a stop count, and would not be fetched again.
             if let stop = stops[commit.dot.log], commit.dot.sequence >= stop.dot.sequence { continue }
-            // Not everybody knows the hash, and its author may lie: it counts all the same, for all.
+            // Not every device knows the hash, and the author may lie, so the commit counts nevertheless, on
+            // all devices.
             if let fork = fork(in: commit) { alarm(fork) }
             pull.ready.append(commit)
             hashes.note(commit.dot, commit.point.hash)

@@ -4,17 +4,19 @@ package import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// What was changed here, in commits; the replica puts the packs that these need.
+// Sends local changes in commits; the replica puts the packs that they need.
 extension SyncEngine {
-    /// How many commits are made before what others have made has its turn again.
+    /// The most commits that are made before others' commits get their turn again.
     static let commitCountMax = 16
-    /// Bytes of a commit below which there was little to be sent.
+    /// A commit with fewer bytes than this counts as small: little was to be sent.
     private static let smallByteCount = 64 << 10
 
-    /// Puts what was changed; in a round that looks at nothing else, what comes meanwhile gathers until the next one.
+    /// Puts local changes.
+    ///
+    /// If the round looks at nothing else, changes made in the meantime are collected until the next one.
     func push(_ scope: RoundScope = .all) async throws(SyncError) {
         publish(.sending)
-        // Withdrawn commits count for nobody, and are not put any more.
+        // Withdrawn commits count nowhere, and are not put any more.
         let role = try ownRole()
         try await putOutgoing()
         guard role?.may(.write) == true else { return }
@@ -24,32 +26,33 @@ extension SyncEngine {
             try await putOutgoing()
             if isSmall, !scope.acknowledges { break }
         }
-        // Where files change all the time, there would be no end to it.
+        // If files change all the time, this would never end.
         wakes.wake(.changes)
     }
 
-    /// Tells others what was applied, if that is anything that changes something: acknowledgements alone are never
-    /// acknowledged, so that two devices come to rest.
+    /// Acknowledges applied commits that change something.
+    ///
+    /// Acknowledgements themselves are never acknowledged, so that two devices come to rest.
     func acknowledge() async throws(SyncError) {
         guard owesAcknowledgement, try ownRole() != nil else { return }
         guard try await makeCommit(isNeeded: true) else { return }
         try await putOutgoing()
     }
 
-    /// What this user may do in the vault; nil if it is no member, or not known to be one.
+    /// This user's role in the vault; nil if the user is not a member, or not known to be one.
     package var role: Role? {
         let member = chain.state.members[ownIdentity]
         return member?.keys == nil ? nil : member?.role
     }
 
-    /// The role by which this device makes commits; nil if it may make none.
+    /// The role in which this device makes commits; nil if it may make none now.
     ///
-    /// - Throws: `.ownLogEnded`, `.ownLogForked`: with this log nothing can be said any more; `.ownLogAhead`: not
-    ///   before the remote shows the links and keys that this device had.
+    /// - Throws: `.ownLogEnded`, `.ownLogForked`: no commit can be added to this log any more;
+    ///   `.ownLogAhead`: none can be added before the remote shows the links and keys that this device had.
     func ownRole() throws(SyncError) -> Role? {
         if let fork = forks[setup.log], fork.isProven { throw .ownLogForked(fork) }
         if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
-        // A new log has nothing to say of what was said in the one before.
+        // A new log must not repeat the contents of the one before.
         if !ownWithdrawn.isEmpty { return nil }
         if let stop = stops[setup.log], stop.problem.isFinal {
             throw .ownLogEnded(sequence: stop.dot.sequence - 1)
@@ -58,19 +61,19 @@ extension SyncEngine {
             throw .ownLogAhead(sequence: stop.dot.sequence)
         }
         guard hasSeenOwnEnd, logs[setup.log]?.head.sequence ?? 0 >= ownSequenceMin else { return nil }
-        // What names commits that never count, would never count either.
+        // A commit that names commits which never count would never count itself.
         if hasLostCommits, !isLeavingLostSide { return nil }
         let author = setup.keys.author
         let member = chain.state.members[author.identity]
-        // With keys that the members do not know, or know no more, nothing would count.
+        // The members do not know these keys, or no longer do, so no commit would count.
         return member?.keys?.signing == author.signing ? member?.role : nil
     }
 
     /// Makes a commit and saves it, to be put.
     ///
-    /// One with notices changes no facts, so that others can compare what it speaks of.
+    /// A commit with notices changes no facts, so that others can compare what it refers to.
     ///
-    /// - Returns: Whether there was anything to say.
+    /// - Returns: Whether there was anything to commit.
     func makeCommit(
         isNeeded: Bool, _ notices: [CommitNotice] = []
     ) async throws(SyncError) -> Bool {
@@ -81,7 +84,7 @@ extension SyncEngine {
         return true
     }
 
-    /// A commit of this device, but for what was changed.
+    /// A commit of this device, without its facts.
     func draft(isNeeded: Bool, _ notices: [CommitNotice] = []) throws(SyncError) -> CommitDraft {
         guard let key = keyring?.current, let members = chain.head, key.epoch == chain.state.epoch else {
             throw .keys(.noWrap)
@@ -94,7 +97,7 @@ extension SyncEngine {
             notices: notices, key: key, members: members, author: setup.keys.author)
     }
 
-    /// Puts what a replica tells of packs into the status.
+    /// A function that shows a replica's progress with packs in the status.
     private func packProgress() -> @Sendable (PackProgress) -> Void {
         let before = status.progress.bytesSent
         return { [weak self] packs in
@@ -109,7 +112,7 @@ extension SyncEngine {
         publish(status.phase)
     }
 
-    /// Takes note of a commit that the replica has made and saved.
+    /// Records a commit that the replica has made and saved.
     ///
     /// - Parameter changes: Whether it has facts.
     func hasMade(_ commit: SealedCommit, changes: Bool) {
@@ -118,17 +121,17 @@ extension SyncEngine {
         logs[setup.log] = commit.summary
         tails[setup.log] = commit.summary
         hashes.note(dot, commit.summary.head.hash)
-        // What is in its place at the remote is dealt with when it is put.
+        // Whatever is in its place at the remote is dealt with when it is put.
         if let stop = stops[setup.log], !stop.problem.isFinal, stop.dot.sequence <= dot.sequence {
             stops[setup.log] = nil
         }
-        // What waited for it is held no longer: it is fetched again.
+        // Commits that waited for it are dropped from the queue, and fetched again.
         if !queue.applied(dot).isEmpty { isLoaded = false }
         owesAcknowledgement = false
         if changes { noticeChanges() }
     }
 
-    /// The last commit of every other log that was applied.
+    /// The last applied commit of every other log.
     func heads() throws(SyncError) -> LogBounds {
         let others = logs.values.filter { $0.log != setup.log }
         guard others.count <= setup.logCountMax else { throw .tooManyLogs }
@@ -140,7 +143,7 @@ extension SyncEngine {
         }
     }
 
-    /// Puts the commits that were saved, and notes that they are there.
+    /// Puts the saved commits, and records that they are there.
     func putOutgoing() async throws(SyncError) {
         for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
             try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
@@ -167,7 +170,7 @@ extension SyncEngine {
         status.progress.bytesToSend = 0
     }
 
-    /// There is an object already where a commit of this device belongs.
+    /// Deals with an object that is already in the place of a commit of this device.
     private func settle(_ bytes: [UInt8], at dot: Dot, _ name: RemoteName) async throws(SyncError) {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
@@ -179,7 +182,7 @@ extension SyncEngine {
         case .bytes(let found): occupant = try self.occupant(found, at: dot, insteadOf: bytes)
         case .tooLong: break
         }
-        // Somebody has put something there that is not this device's, to be in its way; or it was cut short.
+        // It is not this device's: an obstacle by another member, or a commit that was cut short.
         try await reaching { () async throws(RemoteError) in
             try await remote.put(name, .memory(bytes), ifAbsent: false)
         }
@@ -187,17 +190,17 @@ extension SyncEngine {
         note(.obstacle(sequence: dot.sequence, author, name: author.flatMap(knownName)))
     }
 
-    /// What is in the place of a commit of this device.
+    /// The object in the place of a commit of this device.
     private enum Occupant {
-        /// The commit that this one was made anew from, on a lost side of a fork.
+        /// The commit from the lost side of a fork that this one was remade from.
         case lostCommit
-        /// Something by somebody else, if it can be said by whom.
+        /// Anything else, and its author if known.
         case other(IdentityID?)
     }
 
-    /// What has to go from the place of a commit of this device.
+    /// Identifies the object that has to leave the place of a commit of this device.
     ///
-    /// - Throws: where this device may have made it itself, and has not made it anew: that is never overwritten.
+    /// - Throws: if this device may have made it and not remade it: such a commit is never overwritten.
     private func occupant(
         _ found: [UInt8], at dot: Dot, insteadOf bytes: [UInt8]
     ) throws(SyncError) -> Occupant {
@@ -209,7 +212,7 @@ extension SyncEngine {
             throw .ownLogForked(fork)
         case .failure(.otherAuthor(let author)): return .other(author)
         case .failure(.right(.otherHead)):
-            // Of a lost side of a fork: only the commit that this one was made anew from is known to be in it.
+            // A commit from the lost side of a fork is overwritten only by the commit remade from it.
             let verifier = try verifier()
             guard let lost = verifier.lostCommit(found, at: dot, by: ownIdentity) else { return .other(nil) }
             guard lost.clock != (try? verifier.authentic(bytes, at: dot))?.body.clock else {
@@ -225,7 +228,7 @@ extension SyncEngine {
         }
     }
 
-    /// A commit in this device's log that this user has signed.
+    /// Checks a commit in this device's log, which this user must have signed.
     private func ownLogCommit(
         _ bytes: [UInt8], at dot: Dot
     ) throws(SyncError) -> Result<VerifiedCommit, CommitProblem> {
@@ -237,13 +240,13 @@ extension SyncEngine {
         }
     }
 
-    /// What is wrong with a commit in this device's log: one that this user has not signed was not made here, whichever
-    /// links it names.
+    /// The problem of a commit in this device's log: without this user's signature it was not made here,
+    /// whatever links it names.
     func ownProblem(
         _ problem: CommitProblem, _ bytes: [UInt8], at dot: Dot, _ verifier: CommitVerifier
     ) -> CommitProblem {
         guard case .unknownMembers = problem else { return problem }
-        // The keys of a profile that was put back are older ones; the identity's chain has those that it had since.
+        // A restored profile has older keys; the identity's chain has the later ones.
         var keys = [setup.keys.author.signing]
         if let identity = identities[ownIdentity] {
             keys += (0..<identity.nextSequence).compactMap { identity.state.keys(after: $0)?.signing }

@@ -3,7 +3,7 @@ internal import CofferFormat
 internal import CofferTrust
 internal import Synchronization
 
-/// What wakes a round, and what that is to look at.
+/// Wakes the loop that runs rounds, and tells it what to look at.
 final class Wakes: Sendable {
     private struct State {
         var scope: RoundScope?
@@ -12,7 +12,7 @@ final class Wakes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Wakes whoever sleeps, or the next who would.
+    /// Wakes the sleeper, or the next one before it sleeps.
     func wake(_ scope: RoundScope) {
         let sleeper = state.withLock { state in
             if state.scope == nil { state.scope = scope } else { state.scope?.formUnion(scope) }
@@ -22,7 +22,7 @@ final class Wakes: Sendable {
         sleeper?.resume()
     }
 
-    /// Returns when there is something to look at; one may sleep at a time.
+    /// Returns once there is something to look at; only one task may sleep at a time.
     func sleep() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -42,10 +42,10 @@ final class Wakes: Sendable {
         }
     }
 
-    /// What there is to look at.
+    /// What to look at.
     func peek() -> RoundScope { state.withLock { $0.scope ?? .changes } }
 
-    /// What there is to look at; from then on, nothing.
+    /// What to look at; resets it.
     func take() -> RoundScope {
         state.withLock { state in
             defer { state.scope = nil }
@@ -55,26 +55,26 @@ final class Wakes: Sendable {
 }
 
 extension SyncEngine {
-    /// How long changes of this device are gathered before a round.
+    /// How long this device's changes are collected before a round.
     private static let gathering = Duration.milliseconds(200)
-    /// How long changes of the remote are: who puts a commit has gathered.
+    /// How long the remote's changes are collected; the devices that make them have collected theirs before.
     private static let remoteGathering = Duration.milliseconds(20)
-    /// How long what was applied waits for a commit that has more to say.
+    /// How long an acknowledgement waits for a commit that has more to say.
     private static let acknowledgementPause = Duration.seconds(2)
-    /// How long after a round that failed there is another one.
+    /// The pause after a round that failed.
     private static let failurePause = Duration.seconds(30)
-    /// Epochs that somebody has begun from which on that is named.
+    /// The number of epochs begun by one member at which that is reported.
     private static let epochCountNamed = 1000
-    /// One look of so many asks for commits that no listing has.
+    /// One poll in this many asks for commits that no listing shows.
     private static let thoroughPollStep = 8
 
-    /// Says that something was changed on this device.
+    /// Schedules a round for a change on this device.
     package nonisolated func localChange() { wakes.wake(.changes) }
 
-    /// Syncs until the task is cancelled: when something changes here or at the remote, and now and then where nobody
-    /// tells.
+    /// Syncs until the task is cancelled: on changes here or at the remote, and now and then if nothing
+    /// reports changes.
     ///
-    /// - Parameter clock: By which pauses are measured.
+    /// - Parameter clock: Measures the pauses.
     package func run(clock: any RemoteClock = ContinuousRemoteClock()) async {
         await withDiscardingTaskGroup { group in
             let (remote, layout, wakes) = (remote, layout, wakes)
@@ -97,7 +97,7 @@ extension SyncEngine {
                     try await round(wakes.take())
                     next = owesAcknowledgement ? (Self.acknowledgementPause, .acknowledgement) : nil
                 } catch {
-                    // Why it did not end well stands in the status.
+                    // The status shows the failure.
                     next = (Self.failurePause, .all)
                 }
                 guard let next else { continue }
@@ -110,7 +110,7 @@ extension SyncEngine {
         }
     }
 
-    /// Looks now and then: soon after a change, then less and less often.
+    /// Polls: soon after a change, then less and less often.
     private func poll(_ clock: any RemoteClock) async {
         var schedule = PollSchedule.standard
         var (applied, count) = (0, 0)
@@ -127,7 +127,7 @@ extension SyncEngine {
 
     // MARK: Status
 
-    /// How sync stands, now and whenever that changes; the last state is never left out.
+    /// The current status, then each change; a slow reader always gets the last one.
     package func statuses() -> AsyncStream<SyncStatus> {
         listenerCount += 1
         let number = listenerCount
@@ -143,7 +143,7 @@ extension SyncEngine {
 
     private func forget(listener: UInt64) { listeners[listener] = nil }
 
-    /// Brings the status up to date and tells it.
+    /// Updates the status and reports it.
     func publish(_ phase: SyncPhase) {
         status.phase = phase
         status.findings = findings()
@@ -168,7 +168,7 @@ extension SyncEngine {
 
     private func findings() -> [SyncFinding] {
         var findings = notes
-        // While a round is under way, it may just be put.
+        // During a round, the change may be about to be put.
         if status.phase == .idle, let pending = duties.pending {
             findings.append(.membership(.postponed(change(pending).text)))
         }
@@ -177,7 +177,7 @@ extension SyncEngine {
             findings.append(.membership(.manyEpochs(name(of: identity), count: count)))
         }
         findings += logFindings
-        // Of logs that are known first: of others there may be any number.
+        // Known logs come first, since there may be any number of others.
         let stopped = stops.values.filter { if case .tooManyLogs = $0.problem { false } else { true } }
             .sorted {
                 (tails[$0.dot.log] == nil ? 1 : 0, $0.dot) < (tails[$1.dot.log] == nil ? 1 : 0, $1.dot)

@@ -1,11 +1,12 @@
 internal import CofferFormat
 internal import CofferTrust
 
-// What a member's device does for the members in each round, without being asked.
+// What a member's device does for the members in each round, unasked.
 extension SyncEngine {
-    /// Whether this user is somebody in the vault.
+    /// Checks that this user is a member with valid keys.
     ///
-    /// - Throws: `.membership`: `.removed`, `.left`, `.revoked`; `.notMember` for who never was one.
+    /// - Throws: `.membership`: `.removed`, `.left`, `.revoked`; `.notMember` for a user that never was a
+    ///   member.
     func checkStanding() throws(SyncError) {
         if let member = chain.state.members[ownIdentity] {
             guard member.keys != nil else { throw .membership(.revoked) }
@@ -17,7 +18,7 @@ extension SyncEngine {
         throw .membership(.removed(by: name(of: removal.remover), link: removal.sequence))
     }
 
-    /// Whether this user came back after a link, and left.
+    /// Whether this user came back after a link, and then left.
     private func hasLeft(after sequence: UInt64) -> Bool {
         chain.links.suffix(from: Int(sequence)).contains { link in
             let body = link.body
@@ -29,10 +30,10 @@ extension SyncEngine {
         }
     }
 
-    /// Goes on with what was begun, publishes this user's keys, compares members and wraps, and, if this user may,
-    /// changes the key where that is owed and admits those who were invited.
+    /// Continues pending changes, publishes this user's keys, and compares members and wraps with the remote;
+    /// if this user may, also changes the key if that is due, and admits invited users.
     ///
-    /// What the rules do not allow is named, and holds up nothing else.
+    /// A step that the rules do not allow is reported, and does not stop the others.
     func tendMembers() async throws(SyncError) {
         notes.removeAll { if case .membership(.undone) = $0 { true } else { false } }
         try await tolerating { () async throws(SyncError) in try await resumePending() }
@@ -61,7 +62,7 @@ extension SyncEngine {
         if isDue, chain.state.may(ownIdentity, .rotate) {
             try await tolerating { () async throws(SyncError) in try await wrapForThoseWithout() }
         }
-        // Who may no longer admit tells those who ask so.
+        // A user that may no longer admit others tells those who ask.
         let admits = chain.state.may(ownIdentity, .addMembers)
         let hasInvites = (try? await setup.invites?.load())?.isEmpty == false
         if admits || hasInvites {
@@ -79,10 +80,10 @@ extension SyncEngine {
         }
     }
 
-    /// Takes the rights of members whose identities are revoked.
+    /// Ends the rights of members whose identities are revoked.
     ///
-    /// Other keys are left to the member itself, who knows which of its commits are to count, until the vault's key is
-    /// changed.
+    /// Other new keys are recorded by the member itself, which knows which of its commits should count, until
+    /// the vault's key is changed.
     private func recordRevoked() async throws(SyncError) {
         try await pullListedIdentities()
         for member in chain.state.recipients where member.identity != ownIdentity {
