@@ -28,37 +28,37 @@ import Testing
     @Test func theSlowestPartLimits() {
         #expect(
             sentence(cipher: 3.14, disk: 1.1)
-                == "large writes: the disk limits (the cipher could do 3.1 times that).")
+                == "large writes: the disk is the bottleneck (the cipher is 3.1 times as fast).")
         #expect(
             sentence(cipher: 1.3, disk: 12.4)
-                == "large writes: the cipher limits (the disk could do 12 times that).")
-        #expect(sentence(cipher: 1.3, disk: 1.2) == "large writes: disk and cipher limit alike.")
+                == "large writes: the cipher is the bottleneck (the disk is 12 times as fast).")
+        #expect(sentence(cipher: 1.3, disk: 1.2) == "large writes: disk and cipher are both bottlenecks.")
         // Faster than the disk alone: rounds differ, and it is still the disk.
         #expect(
             sentence(cipher: 4, disk: 0.8)
-                == "large writes: the disk limits (the cipher could do 4.0 times that).")
-        #expect(sentence(cipher: nil, disk: 1.5) == "large writes: the disk limits.")
+                == "large writes: the disk is the bottleneck (the cipher is 4.0 times as fast).")
+        #expect(sentence(cipher: nil, disk: 1.5) == "large writes: the disk is the bottleneck.")
     }
 
     @Test func neitherLimits() {
         #expect(
             sentence(cipher: 5.04, disk: 1.6)
-                == "large writes: the way through the kernel and Coffer limits (the disk could do 1.6 times that, the cipher 5.0 times that)."
+                == "large writes: the path through the kernel and Coffer is the bottleneck (the disk is 1.6 times as fast, the cipher 5.0 times)."
         )
         #expect(
             sentence(cipher: 30, disk: nil)
-                == "large writes: the way through the kernel and Coffer limits (the cipher could do 30 times that)."
+                == "large writes: the path through the kernel and Coffer is the bottleneck (the cipher is 30 times as fast)."
         )
         #expect(
             sentence(cipher: nil, disk: nil)
-                == "large writes: neither cipher nor disk has a part; the way through the kernel and Coffer limits."
+                == "large writes: uses neither cipher nor disk; the path through the kernel and Coffer is the bottleneck."
         )
     }
 
     @Test func noiseIsTold() {
         #expect(
             sentence(cipher: 3, disk: 1, spread: 2.5)
-                == "large writes: the disk limits (the cipher could do 3.0 times that); unsure: rounds differ up to 2.5 times."
+                == "large writes: the disk is the bottleneck (the cipher is 3.0 times as fast); uncertain: rounds differ by a factor of up to 2.5."
         )
         #expect(BenchLimit.number(9.94) == "9.9" && BenchLimit.number(9.96) == "10")
         #expect(BenchLimit.number(.infinity) == "very many")
@@ -88,7 +88,7 @@ import Testing
         #expect(write.cipherRatio == 4 && write.diskRatio == 1.2)
         #expect(
             write.limit
-                == "large write and flush: the disk limits (the cipher could do 4.0 times that); unsure: rounds differ up to 4.4 times."
+                == "large write and flush: the disk is the bottleneck (the cipher is 4.0 times as fast); uncertain: rounds differ by a factor of up to 4.4."
         )
         let append = try row(.mountAppend)
         #expect(abs(try #require(append.cipherRatio) - 100) < 1e-9)

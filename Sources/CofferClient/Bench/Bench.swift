@@ -1,15 +1,15 @@
 internal import CofferSystem
 
-/// `coffer bench`: what the cipher, the disk and a mount do on this machine, and what limits.
+/// `coffer bench`: measures the cipher, the disk and a mount on this machine, and finds the bottlenecks.
 package struct Bench: Sendable {
-    /// How it ended.
+    /// How a run ended.
     package enum Outcome: Sendable {
         case report(BenchReport)
-        /// By a signal; nothing is left behind.
+        /// A signal ended it; all files are removed.
         case interrupted(signal: Int32)
     }
 
-    /// No further round begins that would end later than this, in seconds.
+    /// The latest time at which a round may end, as far as can be foreseen, in seconds after the start.
     private static let secondsMax = 26.0
 
     private let directory: String
@@ -17,29 +17,29 @@ package struct Bench: Sendable {
     private let isQuick: Bool
 
     /// - Parameters:
-    ///   - directory: Where files are made; it must exist.
-    ///   - size: The most bytes of the large file.
-    ///   - isQuick: Whether all is measured once only.
+    ///   - directory: The directory for the files; must exist.
+    ///   - size: The maximum size of the large file, in bytes.
+    ///   - isQuick: Whether to measure only one round.
     package init(in directory: String, size: Int, isQuick: Bool) {
         self.directory = directory
         self.size = size
         self.isQuick = isQuick
     }
 
-    /// The directory on the disk where a profile is, or would be.
+    /// The nearest existing directory to a profile's location.
     package static func directory(for location: ProfileLocation) -> String {
         var path = location.path
         while !Directory.exists(path), path != "/", path != "." { path = Directory.parent(of: path) }
         return path
     }
 
-    /// Measures, for half a minute at the most.
+    /// Measures for at most half a minute.
     ///
-    /// Nothing is left behind, whether it succeeds, fails, or is interrupted by a signal.
+    /// Leaves no files behind, whether it succeeds, fails, or is interrupted by a signal.
     ///
     /// - Parameters:
-    ///   - options: For the mount of the throw-away vault.
-    ///   - progress: Told of each step.
+    ///   - options: The options of the mount of the temporary vault.
+    ///   - progress: Called after each step.
     package func run(
         _ options: MountService.Options, environment: @escaping @Sendable (String) -> String?,
         progress: @escaping (Progress) -> Void
@@ -47,7 +47,7 @@ package struct Bench: Sendable {
         let start = Clock.monotonic
         let place = try BenchWorkplace(in: directory, size: size)
         var session = BenchSession(place: place, rounds: isQuick ? 1 : 3, progress: progress)
-        // Before signals are held: it takes seconds, and leaves nothing to put away.
+        // Runs before signals are held: it takes seconds, and leaves nothing to clean up.
         session.measurePassphrases(sensitive: !isQuick)
         let stop = BenchStop()
         try systemCalls { () throws(SystemError) in try stop.listen() }

@@ -2,14 +2,12 @@ internal import CofferCrypto
 internal import CofferFormat
 internal import CofferSystem
 
-/// How fast one core seals and opens blocks, and tries passphrases.
-///
-/// No file is touched.
+/// Measures how fast one core seals and opens blocks, and tries passphrases; uses no files.
 struct BenchCipher {
     private static let blockByteCount = ExtentLayout.blockByteCount
-    /// Seconds for each way to seal, and to open.
+    /// The duration of each measurement of sealing or opening.
     private static let seconds = 0.08
-    /// Seconds that trying a passphrase may take, as far as can be foreseen.
+    /// The maximum expected duration of trying a passphrase.
     private static let argonSecondsMax = 7.0
 
     func measure(into results: inout BenchResults) throws(CryptoError) {
@@ -21,7 +19,7 @@ struct BenchCipher {
         results.add(.openSodium, sodium.open)
     }
 
-    /// MB/s.
+    /// Returns the rates of a cipher in MB/s.
     private func rates(_ cipher: any BlockCipher) throws(CryptoError) -> (seal: Double, open: Double) {
         cipher.begin(SymmetricKey<ItemRole>.random(), .random())
         defer { cipher.end() }
@@ -55,15 +53,15 @@ struct BenchCipher {
         return Double(count * blockByteCount) / BenchTimes.seconds(since: start) / 1e6
     }
 
-    /// Tries a passphrase at each strength that there is time and memory for.
+    /// Tries a passphrase at each strength for which there is enough time and memory.
     ///
-    /// - Parameter sensitive: Whether the costliest strength is tried, too.
+    /// - Parameter sensitive: Whether to try the costliest strength, too.
     func measurePassphrases(sensitive: Bool, into results: inout BenchResults, _ notes: inout [String]) {
         var strengths: [(BenchMeasure, PasswordHash)] = [
             (.argonInteractive, .interactive), (.argonModerate, .moderate),
         ]
         if sensitive { strengths.append((.argonSensitive, .sensitive)) }
-        // Of the last one: time grows with memory and passes.
+        // From the last strength; the time is proportional to memory and passes.
         var secondsPerWork = 0.0
         for (measure, strength) in strengths {
             let work = Double(strength.memory) * Double(strength.passes)
@@ -88,7 +86,7 @@ struct BenchCipher {
         }
     }
 
-    /// KiB that programs can have without swapping; MemAvailable of proc(5).
+    /// The memory available without swapping, in KiB; MemAvailable in proc(5).
     private static var freeMemory: Int? {
         guard let bytes = try? WholeFile.read("/proc/meminfo", limit: 65_536) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")

@@ -1,7 +1,7 @@
 internal import CofferCrypto
 internal import CofferSystem
 
-/// What the disk alone does, asked for in the ways in which the store asks.
+/// Measures the disk alone, with the access patterns of the store.
 struct BenchDisk {
     private static let name = "disk"
     private static let page = 4096
@@ -11,8 +11,8 @@ struct BenchDisk {
 
     /// Measures one round.
     ///
-    /// - Parameter size: The most bytes of the large file.
-    /// - Returns: Bytes that it had time to write, and whether they went past the page cache.
+    /// - Parameter size: The maximum size of the large file, in bytes.
+    /// - Returns: The number of bytes that it had time to write, and whether they bypassed the page cache.
     func measure(
         _ size: Int, into results: inout BenchResults
     ) throws(SystemError) -> (count: Int, isDirect: Bool) {
@@ -46,14 +46,14 @@ struct BenchDisk {
     }
 }
 
-/// Small pieces at the end of a file, each flushed: what a database's log does.
+/// Measures small appends to a file, each flushed, as a database's write-ahead log makes them.
 struct BenchAppend {
     private static let byteCount = 4096
 
     let file: any StorageFile
     let times: BenchTimes
 
-    /// - Returns: Microseconds of each.
+    /// - Returns: The duration of each append, in microseconds.
     func measure(from end: Int) throws(SystemError) -> [Double] {
         let content = Random.bytes(Self.byteCount)
         return try times.each(BenchTimes.latencies, most: 500) { index throws(SystemError) in

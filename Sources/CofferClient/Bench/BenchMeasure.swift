@@ -1,4 +1,4 @@
-/// What `coffer bench` measures; the names are those of `--json`.
+/// A measure of `coffer bench`; `--json` uses the names of the cases.
 package enum BenchMeasure: String, Codable, CaseIterable, Sendable {
     case sealLibcrypto, openLibcrypto, sealSodium, openSodium
     case argonInteractive, argonModerate, argonSensitive
@@ -6,22 +6,22 @@ package enum BenchMeasure: String, Codable, CaseIterable, Sendable {
     case mountWrite, mountColdRead, mountWarmRead, mountAppend, mountAppendSlowest
     case mountCreate, mountStat, mountRead, mountUnlink
 
-    /// A part of the machine, or of the way through it.
+    /// The part of the system that a measure is about.
     package enum Part: String, Codable, CaseIterable, Sendable {
         case cipher, disk, mount
     }
 
-    /// What a value counts.
+    /// The unit of a value.
     package enum Unit: String, Codable, Sendable {
-        /// 1,000,000 bytes in a second: more is better.
+        /// 1,000,000 bytes per second; more is better.
         case megabytesPerSecond = "MB/s"
-        /// Of one operation: less is better.
+        /// The duration of one operation; less is better.
         case microseconds = "µs"
-        /// The same for what takes longer.
+        /// The duration of one long operation; less is better.
         case milliseconds = "ms"
     }
 
-    /// The part that it belongs to.
+    /// The part that it measures.
     package var part: Part {
         switch self {
         case .sealLibcrypto, .openLibcrypto, .sealSodium, .openSodium: .cipher
@@ -41,7 +41,7 @@ package enum BenchMeasure: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// For people.
+    /// The name in reports.
     package var title: String {
         switch self {
         case .sealLibcrypto: "seal blocks of 4 KiB, libcrypto"

@@ -1,7 +1,7 @@
 internal import CofferCrypto
 internal import CofferSystem
 
-/// A throw-away profile, mounted and served by a thread of this process with the code of `coffer mount`.
+/// A temporary profile, mounted and served by a thread of this process with the code of `coffer mount`.
 final class BenchMount: Sendable {
     private enum State {
         case starting, serving
@@ -9,19 +9,19 @@ final class BenchMount: Sendable {
     }
 
     private static let vaultName = "Bench"
-    /// Nanoseconds that storing everything may take.
+    /// How long the mount may take to store everything, in nanoseconds.
     private static let patience: Int64 = 20_000_000_000
 
     private let state = Condition(State.starting)
     private let point: MountPoint
     let profile: String
 
-    /// The vault, as a directory.
+    /// The path of the vault in the mount.
     var vault: String { "\(point.path)/\(Self.vaultName)" }
 
-    /// Makes the profile, mounts it, and returns when it serves.
+    /// Creates the profile, mounts it, and waits until it serves.
     ///
-    /// - Throws: `.noFUSE` where nothing can be mounted.
+    /// - Throws: `.noFUSE` if FUSE cannot be used.
     init(
         in place: BenchWorkplace, _ options: MountService.Options,
         _ environment: @escaping @Sendable (String) -> String?
@@ -59,12 +59,12 @@ final class BenchMount: Sendable {
         if let failure { throw failure }
     }
 
-    /// Unmounts, and returns when everything is stored and all files are closed.
+    /// Unmounts, and waits until everything is stored and all files are closed.
     func end() throws(ProfileError) {
         do throws(SystemError) {
             try MountPoint.detach(point.path, lazily: false)
         } catch {
-            // Somebody else looks into it, or has unmounted it.
+            // Another process uses it, or has unmounted it.
             try? MountPoint.detach(point.path, lazily: true)
         }
         let isOver = state.wait(nanoseconds: Self.patience) { state -> Bool? in

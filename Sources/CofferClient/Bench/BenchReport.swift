@@ -1,39 +1,39 @@
-/// What `coffer bench` found; `--json` prints it as it is.
+/// The results of `coffer bench`; `--json` prints all of them.
 package struct BenchReport: Codable, Sendable {
-    /// Where the files were, absolute.
+    /// The absolute path of the directory that held the files.
     package let directory: String
-    /// Processors that this process can use.
+    /// The number of processors online.
     package let cores: Int
-    /// The most bytes of the large file; where time ran out, fewer were moved.
+    /// The maximum size of the large file, in bytes; less was moved if time ran out.
     package let size: Int
-    /// How often all was measured.
+    /// The number of rounds.
     package let rounds: Int
-    /// How long that took, in seconds.
+    /// The duration of the whole run.
     package let seconds: Double
-    /// Everything that was measured.
+    /// The results of all measures.
     package let rows: [BenchRow]
-    /// What was left out, or done in another way, and why.
+    /// Sentences about what was left out or measured in another way, and why.
     package let notes: [String]
 }
 
-/// One measure: the median of the rounds, and how far they are apart.
+/// The result of one measure: the median of the rounds, and their range.
 package struct BenchRow: Codable, Sendable {
-    /// What was measured.
+    /// The measure.
     package let measure: BenchMeasure
-    /// Where it belongs to.
+    /// The part that it measures.
     package let part: BenchMeasure.Part
-    /// For people.
+    /// Its name in reports.
     package let title: String
-    /// Of the three values.
+    /// The unit of the three values.
     package let unit: BenchMeasure.Unit
-    /// The middle one of the rounds' values, the least and the greatest of them.
+    /// The median, the least and the greatest value of the rounds.
     package let median: Double, minimum: Double, maximum: Double
-    /// How many rounds have a value.
+    /// The number of rounds that have a value.
     package let rounds: Int
-    /// How many times as fast the cipher alone is; absent where it has no part.
+    /// How many times as fast the cipher alone is; absent if the measure does not use it.
     package let cipherRatio: Double?
-    /// How many times as fast the disk alone is; absent where it has no part.
+    /// How many times as fast the disk alone is; absent if the measure does not use it.
     package let diskRatio: Double?
-    /// What limits, in a sentence; absent but for the mount.
+    /// A sentence that names the bottleneck; only for measures of the mount.
     package let limit: String?
 }

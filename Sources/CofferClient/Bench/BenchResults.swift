@@ -1,4 +1,4 @@
-/// The values of all rounds, and what they say together.
+/// The values of all rounds, and their summary.
 struct BenchResults {
     private var values: [BenchMeasure: [Double]] = [:]
 
@@ -6,10 +6,10 @@ struct BenchResults {
         if let value { values[measure, default: []].append(value) }
     }
 
-    /// With fewer, a percentile would be no more than the slowest.
+    /// The fewest values for a percentile; with fewer, it would only be the slowest value.
     private static let percentileCountMin = 20
 
-    /// The median, and the 99th percentile as a measure of its own.
+    /// Adds the median, and the 99th percentile as a separate measure.
     mutating func add(_ measure: BenchMeasure, slowest: BenchMeasure, _ latencies: [Double]) {
         guard !latencies.isEmpty else { return }
         let samples = BenchSamples(latencies)
@@ -46,19 +46,20 @@ struct BenchResults {
         else { return nil }
         switch (measure.unit, yardstick.unit) {
         case (.megabytesPerSecond, .megabytesPerSecond): return best / value
-        // A megabyte in a second is a byte in a microsecond.
+        // One megabyte per second is one byte per microsecond.
         case (.microseconds, .megabytesPerSecond): return value / (bytes / best)
         default: return value / best
         }
     }
 
-    /// What a measure of the mount is compared with: the same work by the cipher alone, by the disk alone.
+    /// The measures with which one of the mount is compared: the same work by the cipher alone, and by the
+    /// disk alone.
     ///
-    /// What is not flushed waits for no disk, and what the kernel has in its cache needs neither.
+    /// Work that is not flushed does not wait for the disk; work that the kernel's cache serves uses neither.
     private struct Yardsticks {
         var cipher: BenchMeasure?
         var disk: BenchMeasure?
-        /// Of one operation, where the measure is a time.
+        /// The number of bytes of one operation, if the measure is a duration.
         var bytes = 4096.0
         var isCompared = true
 

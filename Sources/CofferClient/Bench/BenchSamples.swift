@@ -1,4 +1,4 @@
-/// Numbers that were measured, in the order of their sizes.
+/// Measured values in ascending order.
 struct BenchSamples {
     private(set) var sorted: [Double]
 
@@ -11,13 +11,13 @@ struct BenchSamples {
     var minimum: Double { sorted[0] }
     var maximum: Double { sorted[sorted.count - 1] }
 
-    /// The middle one; of an even number the mean of the middle two.
+    /// The middle value; for an even count, the mean of the middle two.
     var median: Double {
         let middle = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 
-    /// The least value that at least this share of all does not exceed (nearest rank).
+    /// The smallest value that at least this share of all values does not exceed (nearest rank).
     ///
     /// - Parameter share: Above 0, up to 1.
     func quantile(_ share: Double) -> Double {
@@ -25,6 +25,6 @@ struct BenchSamples {
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 
-    /// How many times the least the greatest is.
+    /// The ratio of the greatest to the least value.
     var spread: Double { minimum > 0 ? maximum / minimum : 1 }
 }

@@ -2,14 +2,14 @@ internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
 
-/// One run of `coffer bench`: what was found until now.
+/// A run of `coffer bench`, with its results so far.
 struct BenchSession {
     let place: BenchWorkplace
     let rounds: Int
     private let progress: (Progress) -> Void
     private var results = BenchResults()
     private var notes: [String] = []
-    /// Steps that are done; the passphrases are one, and each round has three.
+    /// The number of finished steps; the passphrases are one step, and each round has three.
     private var steps = 0
 
     init(place: BenchWorkplace, rounds: Int, progress: @escaping (Progress) -> Void) {
@@ -27,12 +27,12 @@ struct BenchSession {
         progress(Progress(done: 0, total: 1 + 3 * rounds))
         BenchCipher().measurePassphrases(sensitive: sensitive, into: &results, &notes)
         if !sensitive {
-            notes.append("“\(BenchMeasure.argonSensitive.title)” is left out, as this was to be quick.")
+            notes.append("“\(BenchMeasure.argonSensitive.title)” is left out because of --quick.")
         }
         finishStep()
     }
 
-    /// The throw-away vault; nil, with a note, where nothing can be mounted.
+    /// Mounts the temporary vault; nil, with a note, if FUSE cannot be used.
     mutating func mount(
         _ options: MountService.Options, _ environment: @escaping @Sendable (String) -> String?
     ) throws(ProfileError) -> BenchMount? {
@@ -50,19 +50,21 @@ struct BenchSession {
         }
     }
 
-    /// Measures everything once; as far as it has come where it is to stop.
+    /// Measures one round; ends early after a signal.
     mutating func measureRound(_ mount: BenchMount?, _ times: BenchTimes) throws(ProfileError) {
         do throws(CryptoError) {
             try BenchCipher().measure(into: &results)
         } catch {
-            throw .control("The cipher does not open what it has sealed: this machine is not to be trusted.")
+            throw .control(
+                "The cipher failed to open data that it had sealed. The memory or processor may be defective."
+            )
         }
         finishStep()
         let disk = try systemCalls { () throws(SystemError) in
             let directory = try POSIXStorageDirectory(path: place.path)
             return try BenchDisk(directory: directory, times: times).measure(place.size, into: &results)
         }
-        let note = "The disk's figures are with the kernel's cache: the file system cannot do without it."
+        let note = "The disk's figures include the kernel's cache, which this filesystem cannot bypass."
         if !disk.isDirect, !notes.contains(note) { notes.append(note) }
         finishStep()
         if let mount, disk.count > 0 {
@@ -76,7 +78,7 @@ struct BenchSession {
     func report(_ rounds: Int, since start: Int64) -> BenchReport {
         var notes = notes
         if rounds < self.rounds {
-            notes.append("This machine is slow: there was time for \(rounds) of \(self.rounds) rounds.")
+            notes.append("There was only time for \(rounds) of \(self.rounds) rounds.")
         }
         return BenchReport(
             directory: Directory.parent(of: place.path), cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))),

@@ -1,10 +1,10 @@
 internal import CofferSystem
 
-/// Whether somebody wants the measuring to end: Ctrl-C and its like.
+/// Whether a signal, such as Ctrl-C, asks the measurement to end.
 final class BenchStop: Sendable {
     private let state = Condition<Int32?>(nil)
 
-    /// From now on signals do not end the process, but are noted here; a second one does end it.
+    /// Records the first signal instead of letting it end the process; the second one ends it.
     func listen() throws(SystemError) {
         EndingSignals.hold()
         try Thread.startDetached("coffer-signals") { [state] in
@@ -14,7 +14,7 @@ final class BenchStop: Sendable {
         }
     }
 
-    /// The signal that came, if one did.
+    /// The signal that arrived; nil if none did.
     var signal: Int32? { state.withLock { $0 } }
 
     var isSet: Bool { signal != nil }

@@ -1,15 +1,15 @@
 internal import CofferSystem
 
-/// How much time a measurement may take, and whether it is to end now.
+/// The time limits of measurements, and whether they must end now.
 struct BenchTimes {
-    /// Seconds for a large transfer, for a series of latencies, for a pass over small files.
+    /// The limits, in seconds, of a large transfer, a series of latencies, and a pass over small files.
     static let transfer = 0.8, latencies = 0.35, files = 0.7
 
     let stop: BenchStop
 
-    /// Repeats an operation until the time is over, or it was done often enough.
+    /// Repeats an operation until the time is over, the count is reached, or a signal arrives.
     ///
-    /// - Returns: Microseconds of each.
+    /// - Returns: The duration of each operation, in microseconds.
     func each(
         _ seconds: Double, most: Int, _ body: (Int) throws(SystemError) -> Void
     ) throws(SystemError) -> [Double] {

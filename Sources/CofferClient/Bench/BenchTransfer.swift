@@ -1,27 +1,27 @@
 internal import CofferCrypto
 internal import CofferSystem
 
-/// Moving a large file in pieces of 1 MiB, some of them at a time.
+/// Moves a large file in pieces of 1 MiB, several of them in parallel.
 ///
-/// The content is random, so that no disk makes it small.
+/// The content is random, so that no disk can compress it.
 struct BenchTransfer {
     static let pieceByteCount = 1 << 20
 
     let file: any StorageFile
     let times: BenchTimes
-    /// How many pieces are on their way at a time: a mount keeps two writes of a pack under way.
+    /// The number of pieces in flight; a mount keeps two writes of a pack in flight.
     let width: Int
 
-    /// What all threads of a transfer know.
+    /// The state that the threads of a transfer share.
     private struct State {
         var next = 0
         var done = 0
         var failure: SystemError?
     }
 
-    /// Writes up to `count` bytes, as long as there is time, and flushes them.
+    /// Writes up to `count` bytes within the time limit, and flushes them.
     ///
-    /// - Returns: MB/s, and the bytes; nil if there were none.
+    /// - Returns: The rate in MB/s, and the number of bytes; nil if there were none.
     func write(_ count: Int) throws(SystemError) -> (rate: Double, count: Int)? {
         try move(count, flushes: true) { [file] buffer, offset throws(SystemError) in
             try buffer.withBytes(0..<Self.pieceByteCount) { bytes throws(SystemError) in
@@ -30,7 +30,7 @@ struct BenchTransfer {
         }
     }
 
-    /// Reads up to `count` bytes, as long as there is time.
+    /// Reads up to `count` bytes within the time limit.
     func read(_ count: Int) throws(SystemError) -> (rate: Double, count: Int)? {
         try move(count, flushes: false) { [file] buffer, offset throws(SystemError) in
             let got = try buffer.withMutableBytes(0..<Self.pieceByteCount) { bytes throws(SystemError) in

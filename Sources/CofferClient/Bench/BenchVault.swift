@@ -2,7 +2,7 @@ internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
 
-/// What programs get from a mounted vault.
+/// Measures a mounted vault as programs use it.
 struct BenchVault {
     private static let large = "large", log = "log", small = "small"
     private static let fileCount = 2000
@@ -12,10 +12,10 @@ struct BenchVault {
 
     /// Measures one round.
     ///
-    /// - Parameter size: Bytes of the large file.
+    /// - Parameter size: The size of the large file, in bytes.
     func measure(_ size: Int, into results: inout BenchResults) throws(SystemError) {
         let directory = try POSIXStorageDirectory(path: mount.vault)
-        // The large file comes last: removing it gives the vault work, which is done before the next round.
+        // The large file comes last: its removal causes work in the vault, which ends before the next round.
         defer { MountPoint.sync(mount.vault) }
         let log = try directory.open(Self.log, create: true)
         results.add(
@@ -38,7 +38,7 @@ struct BenchVault {
         try PageCache.dropAll(below: mount.profile)
         guard let cold = try transfer.read(written.count) else { return }
         results.add(.mountColdRead, cold.rate)
-        // Only what was read just now is warm.
+        // Only the bytes that were just read are warm.
         results.add(.mountWarmRead, try transfer.read(cold.count)?.rate)
     }
 
@@ -74,12 +74,12 @@ struct BenchVault {
             try times.each(BenchTimes.files, most: count) { index throws(SystemError) in
                 try directory.remove("\(index)")
             }, &results)
-        // Where time ran out, some are left.
+        // Some files are left if time ran out.
         try Directory.removeAll(path)
     }
 
     private func add(_ measure: BenchMeasure, _ times: [Double], _ results: inout BenchResults) {
-        // The mean: what a thousand of them cost is what matters, the dear ones included.
+        // The mean, because the cost of many operations matters, including the slow ones.
         results.add(measure, times.isEmpty ? nil : times.reduce(0, +) / Double(times.count))
     }
 }

@@ -2,30 +2,31 @@ internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
 
-/// A directory of its own for all files of `coffer bench`, and how large they may be.
+/// The directory for all files of `coffer bench`, and the size of the large one.
 struct BenchWorkplace {
     let path: String
-    /// Bytes of the large file.
+    /// The size of the large file, in bytes.
     let size: Int
 
-    /// Room that is left to others, and to what a vault needs beside contents.
+    /// Space that stays free for other programs, and for the data of a vault besides contents, in bytes.
     private static let reserve = 64 << 20
-    /// With less, a figure would say nothing.
+    /// The smallest meaningful size, in bytes.
     private static let sizeMin = 4 << 20
 
     var profile: String { "\(path)/profile" }
     var mountPoint: String { "\(path)/mount" }
 
-    /// Finds out whether files can be made in a directory, and how large; leaves nothing behind.
+    /// Checks that files can be created in a directory, and how large they may be; leaves nothing behind.
     ///
-    /// - Parameter size: The most bytes of the large file.
+    /// - Parameter size: The maximum size of the large file, in bytes.
+    /// - Throws: `.system` with ENOSPC if there is too little space.
     init(in directory: String, size: Int) throws(ProfileError) {
         let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(directory) }
         path = "\(resolved)/coffer-bench-\(String(Random.number(), radix: 16))"
         let space = try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: resolved).space()
         }
-        // The file on the disk, its successor in the vault, and bytes that are not given back yet.
+        // The file on the disk, the one in the vault, and space that is not freed yet.
         let room = min(size, (space.available - Self.reserve) / 3) & ~(BenchTransfer.pieceByteCount - 1)
         self.size = room
         try make()
@@ -39,7 +40,7 @@ struct BenchWorkplace {
         _ = try systemCalls { () throws(SystemError) in try Directory.make(path) }
     }
 
-    /// Removes all that was made; the mount must be gone.
+    /// Removes all files; the mount must have ended.
     func remove() {
         try? Directory.removeAll(path)
     }
