@@ -1115,7 +1115,7 @@ def craft_removed_writes(world, out, trees):
     for p in VICTIMS:
         if "by-the-removed" in (world.person(p).tree() or {}):
             out.fail(f"{p} shows what the removed wrote")
-    if not any("not allowed" in l or "no member" in l for l in out.noticed["owner"]["lines"]):
+    if not any("not allowed" in l or "no longer a member" in l for l in out.noticed["owner"]["lines"]):
         out.fail("owner says nothing")
 
 

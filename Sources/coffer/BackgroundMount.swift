@@ -3,12 +3,16 @@ internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
 
-/// Starts a mount in the background: the process that asked for the passphrase hands the profile's key and
-/// lock to a fresh one, which has never seen the passphrase nor used the memory of Argon2id.
+/// Starts a mount in the background.
+///
+/// The process that asked for the passphrase passes the profile's key and lock to a new one, which has never
+/// seen the passphrase nor used the memory of Argon2id.
 enum BackgroundMount {
-    /// Returns when the mount serves.
+    /// Starts the mount, and returns when it serves.
     ///
-    /// - Throws: What the new process could not do.
+    /// Exits with the code and message of the new process if that fails.
+    ///
+    /// - Throws: If the new process could not be started, or ended without an answer.
     static func start(
         _ profile: Profile, _ location: ProfileLocation, _ point: MountPoint, _ options: [String]
     ) throws {
@@ -22,7 +26,7 @@ enum BackgroundMount {
             + options.flatMap { ["-o", $0] } + ["--", point.path]
         do {
             let statusWriter = Descriptor(owning: status.writing)
-            // The kernel lets the process group of autofs's daemon alone come by while it waits for the mount.
+            // While autofs waits for the mount, only the process group of its daemon can pass: stay in it.
             try ChildProcess.startAgain(
                 arguments, descriptors: [keyReader.number, statusWriter.number, profile.lockDescriptor],
                 inNewSession: !point.isAutomount)
@@ -32,7 +36,7 @@ enum BackgroundMount {
         try WholeFile.writeAll(key, to: keyWriter.number, subject: "mount in the background")
         if isatty(STDERR_FILENO) == 1, !hasAnswer(statusReader.number, withinMilliseconds: 3000) {
             Output.error(
-                "Opening the vaults; after a crash, what was written last is recovered first …")
+                "Opening the vaults. After a crash, this recovers the latest changes first …")
         }
         let bytes = try WholeFile.read(
             descriptor: statusReader.number, limit: 65_536, subject: "mount in the background")
@@ -42,25 +46,26 @@ enum BackgroundMount {
             return
         }
         guard lines.count == 2, let code = Int32(lines[0]) else {
-            throw ProfileError.control("The mount ended before it could serve.")
+            throw ProfileError.control(
+                "The mount ended before it was ready. To see why, use: coffer mount --foreground")
         }
         Output.error("coffer: \(lines[1])")
         Glibc.exit(code)
     }
 
-    /// Whether there is something to be read soon.
+    /// Whether the descriptor becomes readable in time.
     private static func hasAnswer(_ descriptor: Int32, withinMilliseconds time: Int32) -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&waiting, 1, time) != 0
     }
 
-    /// The new process's end.
+    /// The new process's end of the pipes.
     struct Channel: Sendable {
         private static let key: Int32 = 3
         private static let status: Int32 = 4
         private static let lock: Int32 = 5
 
-        /// Opens the profile with the key and the lock that were left here.
+        /// Opens the profile with the key and the lock from the inherited descriptors.
         func takeOver(_ location: ProfileLocation) throws(ProfileError) -> Profile {
             var bytes: [UInt8]
             do throws(SystemError) {
@@ -80,11 +85,12 @@ enum BackgroundMount {
                 location, FileLock(owning: Descriptor(owning: Self.lock)), key: SecretBytes(moving: &bytes))
         }
 
-        /// Says that the mount serves, and lets go of the terminal and of who started it.
+        /// Reports that the mount serves, and detaches from the terminal and from the process that started
+        /// it.
         ///
-        /// - Parameter problems: For whoever started the mount to see.
+        /// - Parameter problems: Problems for that process to print.
         func announce(_ problems: [String]) {
-            // Fails where it is in a session of its own already.
+            // Fails if the process already leads a session.
             _ = setsid()
             let null = unsafe open("/dev/null", O_RDWR)
             if null >= 0 {

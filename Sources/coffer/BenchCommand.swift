@@ -52,7 +52,7 @@ struct BenchCommand: ParsableCommand {
     }
 }
 
-/// A number of bytes as people write it: “512M”.
+/// A number of bytes in the notation “512M”, in powers of 1024.
 struct ByteSize: ExpressibleByArgument, CustomStringConvertible {
     let count: Int
 

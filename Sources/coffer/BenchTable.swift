@@ -1,6 +1,6 @@
 internal import CofferClient
 
-/// What `coffer bench` prints for people.
+/// The output of `coffer bench` without `--json`.
 struct BenchTable {
     let report: BenchReport
 
@@ -10,7 +10,7 @@ struct BenchTable {
         Output.line("\(report.directory): \(cores), \(rounds)")
         for part in BenchMeasure.Part.allCases { print(part) }
         let limits = report.rows.compactMap(\.limit)
-        if !limits.isEmpty { Output.line("\nWhat limits") }
+        if !limits.isEmpty { Output.line("\nBottlenecks") }
         for limit in limits { Output.line("  \(limit)") }
         if !report.notes.isEmpty { Output.line("\nNotes") }
         for note in report.notes { Output.line("  \(note)") }

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 
-/// How much of a vault stays on a device, as it is written.
+/// The argument of `--cache`: the content of a vault to keep on a device.
 struct CacheSize: ExpressibleByArgument {
-    /// In bytes; nil for all.
+    /// The limit in bytes; nil for “all”.
     let byteCount: Int64?
 
     init?(argument: String) {
@@ -15,11 +15,11 @@ struct CacheSize: ExpressibleByArgument {
     }
 }
 
-/// Numbers of bytes with a unit, as people write them.
+/// Parses numbers of bytes with a unit.
 enum ByteUnit {
     private static let letters = "kMGT"
 
-    /// “500M”, “500MB” in powers of 1000, “2GiB” in powers of 1024; nil for what is none.
+    /// Parses “500M” and “500MB” in powers of 1000, and “2GiB” in powers of 1024; nil for other text.
     static func count(_ text: String) -> Int64? {
         var digits = text[...]
         var base: Int64 = 1000

@@ -50,7 +50,7 @@ struct CheckCommand: ParsableCommand {
                 verdict += ", as far as it could be checked"
             }
             if check.isCompared == false {
-                verdict += "; not compared with commits, as changes wait to be sent"
+                verdict += "; not compared with commits, because changes wait to be sent"
             }
             Output.line(
                 "\(Output.visible(check.vault)): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"

@@ -3,7 +3,7 @@ internal import CofferClient
 internal import CofferSystem
 internal import Glibc
 
-/// The command line: parses, asks, prints; all else is CofferClient's.
+/// The command line, which parses, asks and prints; CofferClient does everything else.
 @main
 struct Coffer: ParsableCommand {
     static let version = "0.1.0"
@@ -51,7 +51,7 @@ struct Coffer: ParsableCommand {
         do {
             try ProcessHardening.apply()
         } catch {
-            Output.error("coffer: this process cannot be kept from dumping its memory: \(error)")
+            Output.error("coffer: Dumps of this process's memory cannot be prevented: \(error)")
             Glibc.exit(71)
         }
         do {
@@ -66,7 +66,7 @@ struct Coffer: ParsableCommand {
     }
 }
 
-/// Where the profile is.
+/// The option for the profile's directory.
 struct HomeOption: ParsableArguments {
     @Option(
         name: .customLong("home"),
@@ -78,7 +78,7 @@ struct HomeOption: ParsableArguments {
     func location() throws -> ProfileLocation {
         if let home { return ProfileLocation(path: home) }
         guard let location = ProfileLocation.standard(Environment.value) else {
-            throw ValidationError("HOME is not set; say where the profile is with --home.")
+            throw ValidationError("HOME is not set. Give the profile's directory with --home.")
         }
         return location
     }

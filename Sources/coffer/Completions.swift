@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import CofferClient
 
-/// What a shell can complete that only the profile knows: names of vaults and members, while they are mounted.
+/// Shell completions of names of vaults and members.
 ///
-/// Nothing is completed where nobody can be asked without a passphrase.
+/// They need a running mount: without one, the profile cannot be opened without the passphrase.
 enum Completions {
-    /// Names of vaults.
+    /// Completes names of vaults.
     static let vaults = CompletionKind.custom { words, _, _ in vaultNames(words) }
 
-    /// Names of the members of the vault that stands in the line.
+    /// Completes names of the members of the vault that the command line names.
     static let members = CompletionKind.custom { words, _, _ in
         let typed = words.map(unquoted)
         guard let vault = vaultNames(words).first(where: typed.contains),
@@ -22,7 +22,7 @@ enum Completions {
         return vaults.filter(isPlain)
     }
 
-    /// A word as a program gets it: shells hand it over as it was typed.
+    /// Removes the quoting from a word, which shells pass to completions as it was typed.
     static func unquoted(_ word: String) -> String {
         var (text, quote, isEscaped) = ("", Character?.none, false)
         for character in word {
@@ -42,9 +42,9 @@ enum Completions {
         return text
     }
 
-    /// A word that names a place, as a program gets it: shells replace `~`, and a variable at the beginning, later.
+    /// Removes the quoting from a path, and expands `~` or `$HOME` at its beginning, as the shell does later.
     ///
-    /// No more of what a shell does is done here, and nothing is run.
+    /// No other expansion happens, and nothing is run.
     static func path(_ word: String, environment: (String) -> String? = Environment.value) -> String {
         let text = unquoted(word)
         let parts = word.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -56,15 +56,15 @@ enum Completions {
         default: start = nil
         }
         guard let start else { return text }
-        // The quotation mark that was open before belongs to the rest.
+        // An opening quotation mark also applies to the rest.
         let quote = first.hasPrefix("\"") ? "\"" : ""
         let rest = parts.count > 1 ? unquoted("\(quote)/\(parts[1])") : ""
         return start + rest
     }
 
-    /// Whether a shell takes a name for nothing but words.
+    /// Whether a name has no characters that are special to a shell.
     ///
-    /// bash expands what is completed, commands in it included, and others choose names.
+    /// bash expands completions, including commands in them, and other people choose names.
     private static func isPlain(_ name: String) -> Bool {
         !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in

@@ -53,16 +53,16 @@ struct InitCommand: ParsableCommand {
             strength: strength.hash, firstVault: vault)
         try settings.check()
         Output.error(
-            "The passphrase opens everything in the profile. Nobody can recover it: keep it where you will find it."
+            "The passphrase opens everything in the profile. Nobody can recover it: keep it in a place where you will find it."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
         try Profile.create(at: location, passphrase: passphrase, settings)
-        Output.error("A profile is in \(location.path), with the vault “\(vault)”.")
+        Output.error("Created a profile in \(location.path), with the vault “\(vault)”.")
         let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
         Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
     }
 
-    /// What others see of a machine, whose name may be given.
+    /// The label of this device for other members; `device` is the name that the user chose, if any.
     private static func label(of device: String?, ownedBy person: String) -> String {
         guard let machine = device ?? hostName else { return "this device" }
         return DeviceLabel.of(machine, ownedBy: person)

@@ -2,14 +2,14 @@ internal import CofferSystem
 internal import Glibc
 internal import Synchronization
 
-/// Whether somebody wants a command to end: Ctrl-C and its like.
+/// Whether a signal, such as Ctrl-C, asks a command to end.
 final class Interruption: Sendable {
     private let state = Mutex<Int32?>(nil)
 
-    /// From now on signals are noted here; a second one ends the process.
+    /// Records the first signal; a second one ends the process.
     ///
-    /// - Parameter isAwaited: Whether the command ends by itself soon after the first one. If not, as where a mount does
-    ///   the work, which notices, the first one ends the process.
+    /// - Parameter isAwaited: Whether the command watches for the first signal. If not, for example because a
+    ///   mount does the work and notices the closed connection, the first signal ends the process.
     func listen(isAwaited: Bool) throws(SystemError) {
         EndingSignals.hold()
         try Thread.startDetached("coffer-signals") { [self] in
@@ -23,7 +23,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// The signal that came, if one did.
+    /// The signal that arrived; nil if none did.
     var signal: Int32? { state.withLock { $0 } }
 
     var isSet: Bool { signal != nil }

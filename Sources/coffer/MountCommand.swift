@@ -67,7 +67,7 @@ struct MountCommand: ParsableCommand {
         }
     }
 
-    /// A mount in the profile would hide a part of it from whoever opens it next.
+    /// Refuses a mount point in the profile, where a mount would hide part of the profile.
     private func refusePlaceInProfile(_ location: ProfileLocation) throws(ProfileError) {
         let place = Directory.absolute(mountPoint)
         let parent = try? Directory.resolve(Directory.parent(of: place))
@@ -78,8 +78,9 @@ struct MountCommand: ParsableCommand {
         throw .mountPoint(path: mountPoint, .inProfile)
     }
 
-    /// The second half of a mount in the background: serves with the key and the lock that the first half
-    /// left on descriptors 3 and 5, and says on 4 when it does.
+    /// The second process of a mount in the background.
+    ///
+    /// It receives the key and the lock on descriptors 3 and 5, and reports on 4 when it serves.
     private func serveTakenOver(_ location: ProfileLocation, _ options: MountOptions) throws {
         unsafe coffer_name_process("coffer")
         let channel = BackgroundMount.Channel()

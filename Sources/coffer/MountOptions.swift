@@ -1,22 +1,22 @@
 internal import ArgumentParser
 internal import CofferClient
 
-/// Options of mount(8), sorted by who heeds them.
+/// Options of mount(8), by the component that uses them.
 struct MountOptions {
     let service: MountService.Options
 
-    /// What the kernel and libfuse take from us.
+    /// Options for the kernel and libfuse.
     private static let passedOn: Set<String> = [
         "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "async", "sync", "dirsync", "atime",
         "noatime", "allow_other", "auto_unmount", "default_permissions",
     ]
-    /// What fstab(5) and mount(8) may carry, and means nothing here.
+    /// Options of fstab(5) and mount(8) that have no meaning here.
     private static let ignored: Set<String> = [
         "defaults", "auto", "noauto", "user", "nouser", "users", "nousers", "owner", "noowner", "group",
         "nogroup", "_netdev", "nofail", "silent", "loud", "relatime", "norelatime", "diratime", "nodiratime",
         "strictatime", "nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand",
     ]
-    /// The same, for options of which only the beginning is known: comments, and what programs keep there.
+    /// Prefixes of options that have no meaning here: comments, and settings of other programs.
     private static let ignoredBeginnings = ["x-", "X-", "comment=", "user=", "uhelper=", "helper="]
 
     init(parsing texts: [String]) throws {
@@ -35,7 +35,7 @@ struct MountOptions {
             if option == "noprotect" || option == "default_permissions" { continue }
             guard Self.passedOn.contains(option) || option.hasPrefix("context=") else {
                 throw ValidationError(
-                    "Unknown mount option “\(option)”. Leave it out; “man mount.coffer” lists those that there are."
+                    "Unknown mount option “\(option)”. Remove it; “man mount.coffer” lists the known options."
                 )
             }
             mount.append(option)

@@ -3,9 +3,10 @@ internal import CofferSystem
 internal import FoundationEssentials
 internal import Glibc
 
-/// What is printed: results to standard output, all else to standard error.
+/// Prints results to standard output, and everything else to standard error.
 enum Output {
-    /// Prints a line of the result; ends the program where that cannot be written, as what was asked for is lost.
+    /// Prints a line of the result; exits with 74 if it cannot be written, because the result would be
+    /// incomplete.
     static func line(_ text: String) {
         if write(text + "\n", to: STDOUT_FILENO) { return }
         error(
@@ -14,12 +15,13 @@ enum Output {
         Glibc.exit(74)
     }
 
-    /// Prints one line; others may have chosen the names in it.
+    /// Prints one line to standard error, and makes control characters visible, since others may choose names
+    /// in it.
     static func error(_ text: String) {
         write(visible(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Prints a value as JSON; on one line where others follow.
+    /// Prints a value as JSON; on one line if more values follow.
     static func json(_ value: some Encodable, onOneLine: Bool = false) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -27,7 +29,7 @@ enum Output {
         line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Writes all of a text; false where that cannot be, with errno as write(2) left it.
+    /// Writes all of a text; on failure returns false with the errno of write(2).
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
@@ -42,7 +44,7 @@ enum Output {
         return true
     }
 
-    /// A word as a shell takes it for one.
+    /// Quotes a word for a shell, if needed.
     static func quoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy { byte in
             switch byte {
@@ -57,28 +59,28 @@ enum Output {
             + "'"
     }
 
-    /// Bytes for people: “12.3 MB”.
+    /// Formats a number of bytes: “12.3 MB”.
     static func bytes(_ count: Int64) -> String { ByteText.of(count) }
 
-    /// “1 file”, “2 files”.
+    /// Formats a number with a noun: “1 file”, “2 files”.
     static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-    /// The day of a time in seconds since 1970, in UTC: “2026-03-01”.
+    /// Formats the UTC date of a time in seconds since 1970: “2026-03-01”.
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
-    /// A moment, as people here write it but for the order: the day, and the time of the day.
+    /// Formats the local date and time of a time in seconds since 1970: “2026-03-01 12:34:56”.
     static func moment(_ seconds: Int64) -> String {
         let format = Date.ISO8601FormatStyle(timeZone: .current).year().month().day()
             .dateTimeSeparator(.space).time(includingFractionalSeconds: false)
         return Date(timeIntervalSince1970: Double(seconds)).formatted(format)
     }
 
-    /// A text with numbers for what a terminal would obey: control characters, and those that turn the direction of
-    /// writing.
+    /// Replaces characters that control a terminal by their numbers: control characters, and bidirectional
+    /// ones.
     ///
-    /// Names of files may have any of them, and in a shared vault others choose names.
+    /// Names of files may contain any of them, and in a shared vault other people choose names.
     static func visible(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars {
@@ -95,12 +97,12 @@ enum Output {
         "\\u{\(String(scalar.value, radix: 16))}"
     }
 
-    /// Characters by which the direction of writing turns.
+    /// Characters that change the direction of text.
     private static let turning: Set<UInt32> = [
         0x061C, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069,
     ]
 
-    /// Rows below headings, in columns that are as wide as they need to be.
+    /// Prints rows below headings, in columns as wide as their contents.
     static func table(_ headings: [String], _ rows: [[String]]) {
         let rows = rows.map { $0.map(visible) }
         let widths = headings.indices.map { column in
@@ -118,7 +120,7 @@ enum Output {
         }
     }
 
-    /// A figure for people: “1234”, “12.3”, “0.12”.
+    /// Formats a figure: “1234”, “12.3”, “0.12”.
     static func figure(_ value: Double) -> String {
         guard value.magnitude < 1e15 else { return "\(value)" }
         if value >= 99.95 { return "\(Int(value.rounded()))" }

@@ -5,47 +5,51 @@ internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
 
-/// Where passphrases come from: a file, a descriptor, the environment's file, systemd's credentials, or
-/// the terminal; never an argument.
+/// Reads passphrases from a descriptor, a file, the environment's file, a systemd credential, or the
+/// terminal.
+///
+/// A passphrase is never an argument.
 struct Passphrase {
-    /// The most bytes of a passphrase.
+    /// The maximum length of a passphrase, in bytes.
     private static let byteCountMax = 4096
 
     let options: ProfileOptions
 
-    /// The passphrase of the profile.
+    /// Reads the passphrase of the profile.
     func ask(_ prompt: String = "Passphrase: ") throws(ProfileError) -> SecretBytes {
         if let given = try given() { return given }
         return try Self.prompt(prompt)
     }
 
-    /// A new passphrase, asked for twice.
+    /// Reads a new passphrase, at the terminal twice; warns if it is short.
     func askForNew(_ prompt: String = "New passphrase: ") throws -> SecretBytes {
         guard let given = try given() else { return try Self.promptTwice(prompt) }
         Self.remark(on: given)
         return given
     }
 
-    /// Asks for a new passphrase twice, and once more whether it is meant, if it is short.
+    /// Asks for a new passphrase twice, and for confirmation if it is short.
+    ///
+    /// - Throws: `.passphrasesDiffer`.
     static func promptTwice(_ prompt: String) throws -> SecretBytes {
         let first = try self.prompt(prompt)
         if isatty(STDIN_FILENO) == 1, NewPassphrase.isShort(first) {
-            try Question.ask("\(shortness) Take it all the same?", false)
+            try Question.ask("\(shortness) Use it anyway?", false)
         } else {
             remark(on: first)
         }
-        let second = try self.prompt("The same again: ")
+        let second = try self.prompt("Repeat it: ")
         guard first.isEqual(to: second) else { throw ProfileError.passphrasesDiffer }
         return first
     }
 
-    /// Says that a passphrase is short, if it is.
+    /// Warns if a passphrase is short.
     static func remark(on passphrase: borrowing SecretBytes) {
         if NewPassphrase.isShort(passphrase) { Output.error("coffer: \(shortness)") }
     }
 
     private static let shortness =
-        "The passphrase is short: whoever gets a copy of the profile can try all that are as short. Several words are better."
+        "The passphrase is short: anyone who gets a copy of the profile can try all passphrases of this length. Several words are better."
 
     private func given() throws(ProfileError) -> SecretBytes? {
         if let number = options.passphraseDescriptor {
@@ -72,7 +76,7 @@ struct Passphrase {
         return try read(descriptor: descriptor.number, subject: path)
     }
 
-    /// Reads to the end, into memory that does not move and is wiped.
+    /// Reads to the end, into a buffer that is not reallocated and is wiped.
     ///
     /// One newline at the end is not part of the passphrase.
     private static func read(descriptor: Int32, subject: String) throws(ProfileError) -> SecretBytes {
@@ -98,14 +102,14 @@ struct Passphrase {
 
     /// Asks at the terminal, without echo.
     ///
-    /// By readpassphrase(3): Ctrl-C ends the program, Ctrl-Z stops it until it is continued, and the terminal is
-    /// itself again in between and afterwards.
+    /// Uses readpassphrase(3): Ctrl-C ends the program, Ctrl-Z stops it until it is continued, and the
+    /// terminal's settings are restored in both cases and at the end.
     private static func prompt(_ text: String) throws(ProfileError) -> SecretBytes {
-        // Room for one byte too many, and the NUL behind it.
+        // Space for one byte too many, and for the NUL after it.
         var buffer = [UInt8](repeating: 0, count: byteCountMax + 2)
         defer { SecretBytes.wipe(&buffer) }
         let count: Int? = unsafe buffer.withUnsafeMutableBytes { bytes in
-            // SAFETY: readpassphrase writes at most as many bytes as it is told, a NUL at their end.
+            // SAFETY: readpassphrase writes at most `characters.count` bytes, including the final NUL.
             unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
                 let line = unsafe readpassphrase(
                     text, characters.baseAddress, characters.count, RPP_ECHO_OFF | RPP_REQUIRE_TTY)
@@ -124,7 +128,7 @@ struct Passphrase {
     }
 }
 
-/// How long it takes to try a passphrase.
+/// The cost of an attempt at a passphrase.
 enum Strength: String, CaseIterable, ExpressibleByArgument {
     case interactive, moderate, sensitive
 

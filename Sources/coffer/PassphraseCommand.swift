@@ -29,7 +29,7 @@ struct PassphraseCommand: ParsableCommand {
     func run() throws {
         let location = try profile.location()
         try Profile.check(location)
-        let old = try Passphrase(options: profile).ask("Present passphrase: ")
+        let old = try Passphrase(options: profile).ask("Current passphrase: ")
         let oldBytes = old.withBytes { $0.array }
         let access = try ProfileAccess.open(location) { () throws(ProfileError) in
             old.duplicate()
@@ -46,6 +46,6 @@ struct PassphraseCommand: ParsableCommand {
             old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,
             memory: strength.hash.memory)
         _ = try Requests.perform(request, on: access)
-        Output.error("The passphrase is changed.")
+        Output.error("The passphrase has been changed.")
     }
 }

@@ -32,13 +32,13 @@ struct PinCommand: ParsableCommand {
 
     func validate() throws {
         if list != paths.isEmpty {
-            throw ValidationError(list ? "Say either --list or paths." : "Say what to pin, or --list.")
+            throw ValidationError(list ? "Give either --list or paths." : "Give paths to pin, or --list.")
         }
     }
 
     func run() throws {
         let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
-            // Before threads start that a signal would end; Ctrl-C at the prompt is the prompt's.
+            // Hold signals before other threads start, but after the prompt, which handles Ctrl-C itself.
             defer { if !list { EndingSignals.hold() } }
             return try Passphrase(options: profile).ask()
         }
@@ -155,9 +155,9 @@ struct EvictCommand: ParsableCommand {
 
     private static func show(_ reports: [EvictReport]) {
         for report in reports {
-            Output.line(Output.visible("\(report.vault): \(Output.bytes(report.evictedBytes)) given up"))
+            Output.line(Output.visible("\(report.vault): \(Output.bytes(report.evictedBytes)) evicted"))
             for kept in report.kept {
-                Output.line("  \(Output.bytes(kept.bytes)) stay: \(text(kept.reason))")
+                Output.line("  \(Output.bytes(kept.bytes)) kept: \(text(kept.reason))")
             }
         }
     }
@@ -165,28 +165,28 @@ struct EvictCommand: ParsableCommand {
     private static func text(_ reason: String) -> String {
         switch reason {
         case "unsent": "not at the remote yet (coffer sync)"
-        case "not-seen": "not seen at the remote lately"
+        case "not-seen": "not recently seen at the remote"
         case "pinned": "pinned (coffer unpin)"
         default: reason
         }
     }
 }
 
-/// What failed of several things, all of which are tried: as rm(1) does with the files that it is given.
+/// Runs several steps even if some fail, as rm(1) does with its files, and keeps the first failure.
 struct Failures {
-    /// The first one.
+    /// The first failure.
     private var first: (any Error)?
 
-    /// Does one of them.
+    /// Runs one step, and prints its failure.
     mutating func collect(_ body: () throws -> Void) {
         do { try body() } catch {
-            // What a mount answered was printed when it came.
+            // A failure that a mount answered is already printed.
             if let error = error as? ProfileError { Output.error("coffer: \(error)") }
             first = first ?? error
         }
     }
 
-    /// Ends with the exit code of the first failure, if there was one.
+    /// Throws the exit code of the first failure, if any.
     func end() throws {
         if let error = first as? ProfileError { throw ExitCode(error.exitCode) }
         if let first { throw first }
@@ -194,7 +194,7 @@ struct Failures {
 }
 
 extension VaultPath {
-    /// What to say of arguments of this kind.
+    /// The help of arguments of this kind.
     static var help: ArgumentHelp {
         ArgumentHelp(
             "Files or directories: paths in the mount, or VAULT/PATH. VAULT alone means everything in it.",

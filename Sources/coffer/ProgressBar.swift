@@ -6,7 +6,7 @@ internal import Synchronization
 
 private let second: Int64 = 1_000_000_000
 
-/// A line on standard error for work that takes longer than a second; silent where that is no terminal.
+/// A line on standard error for work that takes longer than a second; only on a terminal.
 final class ProgressBar: Sendable {
     private let label: String
     private let started = Clock.monotonic
@@ -14,14 +14,14 @@ final class ProgressBar: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
     private struct Drawing {
-        /// When it was last drawn; 0 if it never was.
+        /// The time of the last drawing; 0 before the first.
         var drawn: Int64 = 0
-        /// How many bytes there were lately, for the speed.
+        /// Recent byte counts, for the speed.
         var samples: [(time: Int64, bytes: Int64)] = []
-        /// What was last said to be waited for.
+        /// The last note that was printed.
         var note: String?
 
-        /// Bytes for each second, over the last three.
+        /// The bytes per second over the last three seconds.
         mutating func speed(at now: Int64, _ bytes: Int64) -> Int64 {
             samples.append((now, bytes))
             while samples.count > 2, now - samples[1].time > 3 * second { samples.removeFirst() }
@@ -52,7 +52,7 @@ final class ProgressBar: Sendable {
         Output.write("\r\(text.prefix(columns - 1))\u{1b}[K", to: STDERR_FILENO)
     }
 
-    /// Says what is waited for, once; also where standard error is no terminal, as it may take long.
+    /// Prints what the work waits for, once; also without a terminal, because the wait may be long.
     private func tell(_ note: String) {
         let isNew = drawing.withLock { drawing in
             defer { drawing.note = note }
@@ -63,7 +63,7 @@ final class ProgressBar: Sendable {
         Output.error("\(label): \(note).")
     }
 
-    /// What stands in the line.
+    /// The text of the line.
     static func text(
         _ progress: Progress, _ label: String, speed: Int64, elapsed: Int64, columns: Int
     ) -> String {

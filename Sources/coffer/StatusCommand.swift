@@ -43,7 +43,7 @@ struct StatusCommand: ParsableCommand {
             guard let sync = vault.sync else { continue }
             Reports.show(sync)
             if let limit = vault.cacheLimit {
-                Output.line("  at most \(Output.bytes(limit)) of contents stay here")
+                Output.line("  keeps at most \(Output.bytes(limit)) of content here")
             }
             if let pinned = vault.pinned { Output.line("  pinned: \(Reports.text(pinned))") }
         }
@@ -51,7 +51,7 @@ struct StatusCommand: ParsableCommand {
             Output.line(
                 "\n\(Output.visible("\(join.vault) — \(join.remote)")), asked to join as \(join.role)")
             Output.line(
-                "  \(join.delay ?? "nobody has answered"); the invite ends \(Output.day(join.expires))")
+                "  \(join.delay ?? "no answer yet"); the invite expires \(Output.day(join.expires))")
         }
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
@@ -59,7 +59,7 @@ struct StatusCommand: ParsableCommand {
     }
 }
 
-/// Reports as commands print them.
+/// Fetches and prints reports.
 enum Reports {
     static func status(_ options: ProfileOptions) throws -> StatusReport {
         let access = try Requests.open(options)
@@ -81,33 +81,33 @@ enum Reports {
             })
     }
 
-    /// Where something is that was written here and may not be sent; nil if there is nothing.
+    /// A text about changes that were set aside because they may not be sent; nil if there are none.
     static func aside(_ sync: SyncReport) -> String? {
         sync.asideVault.map {
-            "what you wrote before you heard that you may not is in the vault “\($0)”; nobody else has it"
+            "changes that you made before you lost the right to write are in the vault “\($0)”, on this device only"
         }
     }
 
-    /// That a remote is full: which one, what waits for it, and what helps.
+    /// A text about a full remote: which one, how much waits to be sent, and what to do.
     static func fullRemote(_ sync: SyncReport) -> String {
         let waiting = sync.unsentItems > 0 ? "\(unsent(sync)) wait to be sent. " : ""
         return
-            "the remote is full: \(sync.remote). \(waiting)Make room there; a mount then goes on by itself."
+            "the remote is full: \(sync.remote). \(waiting)Free space there; a mount then continues by itself."
     }
 
-    /// How much waits to be sent.
+    /// The unsent items as text.
     private static func unsent(_ sync: SyncReport) -> String {
         let bytes = sync.unsentBytes > 0 ? " (\(Output.bytes(sync.unsentBytes)))" : ""
         return "\(Output.count(sync.unsentItems, "item"))\(bytes)"
     }
 
-    /// How much is pinned, and how much of it is here.
+    /// The pinned content as text, with the part that is missing here.
     static func text(_ pinned: PinnedReport) -> String {
         let missing = pinned.missingBytes > 0 ? ", \(Output.bytes(pinned.missingBytes)) to fetch" : ""
         return "\(Output.count(pinned.files, "file")), \(Output.bytes(pinned.bytes))\(missing)"
     }
 
-    /// What there is to say of a vault's sync, but that all is well.
+    /// Prints the sync of a vault.
     static func show(_ sync: SyncReport) {
         Output.line(
             "\n\(Output.visible("\(sync.vault) — \(sync.remote)"))\(sync.role.map { ", you are \($0)" } ?? "")"
@@ -125,10 +125,10 @@ enum Reports {
         }
         if let arrival = sync.arrival { Output.line("  \(arrival)") }
         if let reason = sync.rotationOwed {
-            Output.line("  an owner's or admin's device will change the keys: \(reason)")
+            Output.line("  the device of an owner or admin will rotate the keys: \(reason)")
         }
         if sync.oldEpochBytes > 0 {
-            Output.line("  \(Output.bytes(sync.oldEpochBytes)) are still to be sealed with the present keys")
+            Output.line("  \(Output.bytes(sync.oldEpochBytes)) are to be re-encrypted with the current keys")
         }
         if let aside = aside(sync) { Output.line("  \(Output.visible(aside))") }
         for finding in sync.findings { Output.line("  \(Output.visible(finding))") }
@@ -136,9 +136,9 @@ enum Reports {
             let place = Output.visible(sync.place(of: device))
             var text = "  \(place): commit \(device.commit), \(Output.day(device.time))"
             if !device.isMembers {
-                text += ", no member's any more"
+                text += ", no longer a member's"
             } else if !device.hasOurs {
-                text += ", has not all of yours yet"
+                text += ", does not have all your changes yet"
             }
             Output.line(text)
         }
@@ -146,7 +146,7 @@ enum Reports {
 
     private static func state(of vault: VaultReport) -> String {
         if !vault.isOpen { return "cannot be opened" }
-        if let stopped = vault.stopped { return "only readable: \(stopped)" }
+        if let stopped = vault.stopped { return "read-only: \(stopped)" }
         guard let sync = vault.sync else { return "" }
         if sync.isRemoteFull { return "remote full: \(unsent(sync)) not sent" }
         if let failure = sync.failure { return "not synced: \(failure)" }
@@ -161,16 +161,17 @@ enum Reports {
     }
 }
 
-/// Requests to a profile.
+/// Performs requests to a profile.
 enum Requests {
-    /// Opens the profile by its mount, or else by the passphrase; to be closed.
+    /// Opens the profile through its mount, or otherwise with the passphrase; the caller must close it.
     static func open(_ options: ProfileOptions) throws -> ProfileAccess {
         try ProfileAccess.open(try options.location()) { () throws(ProfileError) in
             try Passphrase(options: options).ask()
         }
     }
 
-    /// Performs a request and throws what it failed with.
+    /// Performs a request with a progress bar; prints a failure that a mount answers, and throws its exit
+    /// code.
     static func perform(
         _ request: ControlRequest, on access: ProfileAccess, label: String = "",
         isHeard: @escaping @Sendable () -> Bool = { true }

@@ -1,10 +1,10 @@
 internal import CofferSystem
 internal import Glibc
 
-/// Whoever watches over a mount in the foreground: a service manager, or a person at the terminal.
+/// Reports the state of a mount in the foreground to a service manager, or to a person at the terminal.
 struct Supervisor: Sendable {
     private let notifier: ServiceNotifier?
-    /// Whether standard error ends up in a log, which outlives the mount and is not encrypted.
+    /// Whether standard error goes to a log, which outlives the mount and is not encrypted.
     private let isLogged: Bool
 
     init(_ environment: (String) -> String?) {
@@ -12,7 +12,9 @@ struct Supervisor: Sendable {
         isLogged = notifier != nil || environment("JOURNAL_STREAM") == Self.standardError
     }
 
-    /// As JOURNAL_STREAM has it, which terminals inherit, too: device and inode.
+    /// The device and inode of standard error, in the form of JOURNAL_STREAM.
+    ///
+    /// The variable alone proves nothing, because terminals inherit it.
     private static var standardError: String? {
         var status = stat()
         guard unsafe fstat(STDERR_FILENO, &status) == 0 else { return nil }
@@ -21,15 +23,15 @@ struct Supervisor: Sendable {
 
     func serving(at path: String, problems: [String]) {
         let count = problems.count
-        let rest = count == 0 ? "" : " Problems: \(count); “coffer status” tells more."
+        let rest = count == 0 ? "" : " Problems: \(count). See: coffer status"
         tell(.ready, "Vaults are served at \(path).\(rest)")
     }
 
     func ending() {
-        tell(.stopping, "Everything is being stored.")
+        tell(.stopping, "Storing the last changes.")
     }
 
-    /// Problems name files; a log learns only that there are any.
+    /// Prints a problem; a log gets only a notice, because problems may name files.
     func report(_ problem: String) {
         Output.error("coffer: \(isLogged ? SystemLog.notice : problem)")
     }
@@ -37,7 +39,7 @@ struct Supervisor: Sendable {
     private func tell(_ state: ServiceNotifier.State, _ status: String) {
         guard let notifier else { return }
         do throws(SystemError) { try notifier.send(state, status: status) } catch {
-            Output.error("coffer: The service manager cannot be told how the mount is doing: \(error).")
+            Output.error("coffer: The service manager could not be notified of the mount's state: \(error).")
         }
     }
 }

@@ -1,6 +1,7 @@
-/// How wide a text is in a terminal.
+/// The width of texts in a terminal.
 enum TextWidth {
-    /// Columns: two for a letter of Chinese, Japanese or Korean, and for pictures; none for an accent on the one before.
+    /// Returns the number of columns: two for Chinese, Japanese and Korean letters and for emoji, none for
+    /// combining marks.
     static func of(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + width($1) }
     }
@@ -13,7 +14,7 @@ enum TextWidth {
         }
     }
 
-    /// Blocks of wide letters: Unicode Standard Annex 11, East_Asian_Width W and F, in whole blocks.
+    /// Wide characters: East_Asian_Width W and F of Unicode Standard Annex 11, rounded to whole blocks.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
         0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

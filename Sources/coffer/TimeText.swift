@@ -1,11 +1,11 @@
-/// How long work will take, for people.
+/// Formats estimates of the time that work will take: “about 3 min”.
 enum TimeText {
-    /// “about 3 min”; nil where nothing is left, or nothing moves.
+    /// The time for a number of bytes; nil if none are left, or if the speed is 0.
     static func of(_ bytes: Int64, at bytesPerSecond: Int64) -> String? {
         bytes > 0 && bytesPerSecond > 0 ? of(seconds: bytes / bytesPerSecond + 1) : nil
     }
 
-    /// The same for what was done at an even pace so far, since a number of nanoseconds.
+    /// The time for the rest of work that has advanced evenly; nil if nothing is left or done.
     static func of(_ left: Int, after done: Int, in nanoseconds: Int64) -> String? {
         guard left > 0, done > 0, nanoseconds > 0 else { return nil }
         return of(seconds: Int64(Double(nanoseconds) / 1e9 * Double(left) / Double(done)) + 1)

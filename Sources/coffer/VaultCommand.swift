@@ -56,7 +56,7 @@ struct VaultCommand: ParsableCommand {
             if let limit = report.cacheLimit { Output.line("Cache    at most \(Output.bytes(limit))") }
             if let pinned = report.pinned { Output.line("Pinned   \(Reports.text(pinned))") }
             if !report.isOpen { Output.line("State    cannot be opened") }
-            if let stopped = report.stopped { Output.line("State    only readable: \(stopped)") }
+            if let stopped = report.stopped { Output.line("State    read-only: \(stopped)") }
         }
     }
 
@@ -114,10 +114,10 @@ struct VaultCommand: ParsableCommand {
             if !yes { try ask(remote) }
             _ = try Requests.perform(
                 .deleteVault(name: vault, atRemote: atRemote), on: access, label: "Deleting")
-            if let remote, !atRemote { Output.error("\(remote) keeps its sealed copy.") }
+            if let remote, !atRemote { Output.error("\(remote) keeps its encrypted copy.") }
         }
 
-        /// Where the vault is synced to, if it is.
+        /// Returns the URL of the vault's remote; nil without one.
         private func remote(_ access: ProfileAccess) throws -> String? {
             guard case .status(let status) = try Requests.perform(.status, on: access) else {
                 throw ProfileError.otherAnswer
@@ -132,14 +132,14 @@ struct VaultCommand: ParsableCommand {
             guard isatty(STDIN_FILENO) == 1 else {
                 throw ValidationError("There is no terminal to ask whether to delete “\(vault)”. Use --yes.")
             }
-            var scope = "All that is in the vault “\(vault)” will be gone for good"
+            var scope = "This deletes everything in the vault “\(vault)” for good"
             if let remote {
                 scope +=
                     atRemote
-                    ? ", at \(remote), too"
-                    : " from this device. \(remote) keeps what lies there, sealed (--at-remote deletes that, too)"
+                    ? ", also at \(remote)"
+                    : " from this device. \(remote) keeps the encrypted copy (--at-remote deletes that, too)"
             }
-            Output.error("\(scope). Type its name to go on:")
+            Output.error("\(scope). Type the vault's name to continue:")
             guard readLine()?.hasSameBytes(as: vault) == true else {
                 Output.error("Nothing was done.")
                 throw ExitCode(1)

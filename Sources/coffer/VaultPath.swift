@@ -2,11 +2,11 @@ internal import ArgumentParser
 internal import CofferClient
 internal import CofferSystem
 
-/// Something in a vault, as people name it: by its path in the mount, or as VAULT/PATH.
+/// An item of a vault, given by its path in the mount, or as VAULT/PATH.
 struct VaultPath {
     /// The vault's name.
     let vault: String
-    /// The path below the vault's root; empty for all of it.
+    /// The path below the vault's root; empty for the whole vault.
     let path: String
 
     init(_ argument: String, _ location: ProfileLocation) throws {
@@ -18,18 +18,18 @@ struct VaultPath {
                 self = inside
                 return
             }
-            if found == point { throw ValidationError("Say which vault of \(point) is meant.") }
+            if found == point { throw ValidationError("Name one of the vaults in \(point).") }
         }
         guard !argument.hasPrefix("/"), !argument.hasPrefix("./"), !argument.hasPrefix("../"),
             let named = Self.parts(of: "/\(argument)", below: "")
         else {
             throw ValidationError(
-                "\(argument) is not in the mount. Without a mount say VAULT/PATH, as in Taxes/2026.")
+                "\(argument) is not in the mount. Without a mount, use VAULT/PATH, for example Taxes/2026.")
         }
         self = named
     }
 
-    /// A path without symbolic links and dots; of one that leads to nothing, that of its directory, and the name.
+    /// Resolves symbolic links and dots; of a path that does not exist, only those of its directory.
     private static func resolved(_ path: String) -> String? {
         if let found = try? Directory.resolve(path) { return found }
         guard let slash = path.lastIndex(of: "/"), let found = try? Directory.resolve(String(path[..<slash]))
@@ -41,7 +41,9 @@ struct VaultPath {
         (self.vault, self.path) = (vault, path)
     }
 
-    /// By bytes: names in a vault need not be what Unicode takes for the same.
+    /// Splits a path below a directory into vault and path.
+    ///
+    /// Compares bytes, because Swift strings treat some different names as equal.
     private static func parts(of path: String, below point: String) -> VaultPath? {
         let (bytes, prefix) = (Array(path.utf8), Array("\(point)/".utf8))
         guard bytes.starts(with: prefix), bytes.count > prefix.count else { return nil }
@@ -54,7 +56,7 @@ struct VaultPath {
             vault: String(decoding: vault, as: UTF8.self), path: String(decoding: rest, as: UTF8.self))
     }
 
-    /// Paths by their vaults, in the order in which these were named.
+    /// Groups paths by vault, in the order of the arguments.
     static func grouped(
         _ arguments: [String], _ location: ProfileLocation
     ) throws -> [(vault: String, paths: [String])] {

@@ -36,7 +36,7 @@ extension MountTests {
                 let result = try bench(directory).succeed()
                 #expect(result.error == "")
                 #expect(result.lines.first?.hasPrefix(directory) == true, "\(result.output)")
-                for text in ["Cipher", "Disk", "Mount", "What limits", "large read, cold", "MB/s", " µs"] {
+                for text in ["Cipher", "Disk", "Mount", "Bottlenecks", "large read, cold", "MB/s", " µs"] {
                     #expect(result.output.contains(text), "\(text) is missing: \(result.output)")
                 }
             }

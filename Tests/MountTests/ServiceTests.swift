@@ -19,7 +19,7 @@ extension MountTests {
                 #expect(profile.process == child.process)
                 try Files.write("kept", to: profile.path("file"))
                 kill(child.process, SIGTERM)
-                #expect(receive(socket) == "STOPPING=1\nSTATUS=Everything is being stored.\n")
+                #expect(receive(socket) == "STOPPING=1\nSTATUS=Storing the last changes.\n")
                 #expect(try child.wait().status == 0)
                 profile.expectEnded()
                 try profile.mount()
@@ -38,7 +38,7 @@ extension MountTests {
                 kill(child.process, SIGTERM)
                 let result = try child.wait()
                 #expect(result.status == 0)
-                #expect(result.error.contains("The service manager cannot be told"))
+                #expect(result.error.contains("The service manager could not be notified"))
                 profile.expectEnded()
             }
         }

@@ -129,7 +129,7 @@ extension MountTests {
                     """
                     expect("New passphrase: ")
                     type("\(MountedProfile.passphrase)\\n")
-                    expect("The same again: ")
+                    expect("Repeat it: ")
                     type("\(MountedProfile.passphrase)\\n")
                     expect("coffer mount --home \(profile.home) ~/Coffer")
                     ended("code 0")

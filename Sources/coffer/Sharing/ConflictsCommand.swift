@@ -55,7 +55,7 @@ struct ConflictsCommand: ParsableCommand {
 
         /// The path below the vault's root.
         ///
-        /// A shell completes the one in the mount, which is meant where there is such a file.
+        /// A shell completes paths in the mount; if such a file exists there, that path is meant.
         private var pathInVault: String {
             get throws {
                 let whole = Directory.absolute(path)

@@ -56,10 +56,11 @@ struct JoinCommand: ParsableCommand {
         }
         if report.isMember {
             let role = ("ao".contains(report.role.prefix(1)) ? "an " : "a ") + report.role
-            Output.error("You are \(role) of the vault, which is “\(report.vault)” here.")
+            Output.error("You are now \(role) of the vault. Its name on this device is “\(report.vault)”.")
         } else {
             Output.error(
-                "The request is at the remote. As soon as it is seen, the vault is “\(report.vault)” here.")
+                "The request is at the remote. Once it is answered, the vault appears here as “\(report.vault)”."
+            )
         }
     }
 }

@@ -22,7 +22,7 @@ struct MemberCommand: ParsableCommand {
             Removed.self, Leave.self,
         ])
 
-    /// The roles, as they are written.
+    /// The roles, as arguments.
     enum RoleArgument: String, ExpressibleByArgument, CaseIterable {
         case owner, admin, writer, reader
     }
@@ -54,7 +54,7 @@ struct MemberCommand: ParsableCommand {
             guard Output.write(invite + "\n", to: STDOUT_FILENO) else {
                 let reason = SystemError("write", code: errno, on: "standard output")
                 Output.error(
-                    "coffer: The invite is made, but it could not be written: \(reason). Nobody has it. Withdraw it: coffer member list, coffer member withdraw"
+                    "coffer: The invite was made, but could not be written: \(reason). Nobody has it. Find it with “coffer member list”, and withdraw it with “coffer member withdraw”."
                 )
                 throw ExitCode(74)
             }
@@ -118,10 +118,10 @@ struct MemberCommand: ParsableCommand {
                     ]
                 })
             if let reason = report.rotationOwed {
-                Output.line("\nAn owner's or admin's device will change the keys: \(reason)")
+                Output.line("\nThe device of an owner or admin will rotate the keys: \(reason)")
             }
             if report.invites.isEmpty { return }
-            Output.line("\nInvites that nobody has used")
+            Output.line("\nOpen invites")
             Output.table(
                 ["ID", "ROLE", "UNTIL"],
                 report.invites.map {
@@ -129,7 +129,7 @@ struct MemberCommand: ParsableCommand {
                 })
         }
 
-        /// As much of an id as tells it from the others, and no less than a person would take for one.
+        /// The shortest unambiguous beginning of an id, of at least 8 digits.
         private static func short(_ id: String, _ all: [String]) -> String {
             for count in stride(from: 8, to: id.count, by: 4) {
                 let beginning = id.prefix(count)
@@ -138,18 +138,18 @@ struct MemberCommand: ParsableCommand {
             return id
         }
 
-        /// What there is to know of a member.
+        /// Remarks on a member's name and keys.
         private static func remark(on member: MembersReport.Member) -> String {
-            let name = member.claims.map { "now says to be “\($0)”" }
+            let name = member.claims.map { "now uses the name “\($0)”" }
             return [name, keyProblem(member)].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
         }
 
-        /// What is not well with the keys of a member; nothing if all is.
+        /// The problem with a member's keys; empty if there is none.
         private static func keyProblem(_ member: MembersReport.Member) -> String {
             switch member.keys {
-            case "expired": "not online since its key ended, \(Output.day(member.keysUntil ?? 0))"
+            case "expired": "not online since the key expired, \(Output.day(member.keysUntil ?? 0))"
             case "rolled": "has newer identity keys than the vault knows"
-            case "revoked": "its identity is revoked"
+            case "revoked": "the identity is revoked"
             default: ""
             }
         }
@@ -186,7 +186,8 @@ struct MemberCommand: ParsableCommand {
             if !yes {
                 let found = try MemberCommand.find(member, in: vault, access)
                 try Question.ask(
-                    "\(found) will not be able to read what is written to “\(vault)” from now on. Go on?", yes
+                    "\(found) will not be able to read anything that is written to “\(vault)” from now on. Continue?",
+                    yes
                 )
             }
             let request = ControlRequest.removeMember(vault: vault, member: member)
@@ -194,10 +195,10 @@ struct MemberCommand: ParsableCommand {
         }
     }
 
-    /// Finds a member before something is asked about it.
+    /// Finds a member before the user is asked for confirmation.
     ///
-    /// - Returns: The member as questions name it: “Ann” (identity 1234567812345678).
-    /// - Throws: where the vault has no such member, or several.
+    /// - Returns: The member for use in a question: “Ann” (identity 1234567812345678).
+    /// - Throws: If the vault has no such member, or several.
     private static func find(_ member: String, in vault: String, _ access: ProfileAccess) throws -> String {
         let request = ControlRequest.verify(.member(vault: vault, member: member), words: nil)
         guard case .identity(let report) = try Requests.perform(request, on: access) else {
@@ -235,7 +236,7 @@ struct MemberCommand: ParsableCommand {
                 throw ProfileError.otherAnswer
             }
             if json { return try Output.json(reports) }
-            if reports.isEmpty { return Output.error("Nobody was removed from “\(vault)”.") }
+            if reports.isEmpty { return Output.error("No member was removed from “\(vault)”.") }
             for (index, report) in reports.enumerated() {
                 if index > 0 { Output.line("") }
                 Self.show(report)
@@ -279,20 +280,20 @@ struct MemberCommand: ParsableCommand {
             let access = try Requests.open(profile)
             defer { access.close() }
             if !yes {
-                // What cannot be done is said before anything is asked.
+                // Errors come before the question.
                 let heir = try successor.map { try MemberCommand.find($0, in: vault, access) }
                 _ = try Requests.perform(.members(vault: vault), on: access)
                 let owner = heir.map { " \($0) becomes an owner." } ?? ""
-                try Question.ask("You will not be a member of “\(vault)” any more.\(owner) Go on?", yes)
+                try Question.ask("You will no longer be a member of “\(vault)”.\(owner) Continue?", yes)
             }
             _ = try Requests.perform(.leave(vault: vault, successor: successor), on: access)
         }
     }
 }
 
-/// Questions that are answered by yes or no.
+/// Asks questions that are answered by yes or no.
 enum Question {
-    /// Asks, unless the answer was given.
+    /// Asks a question unless `yes`; any answer other than yes ends the command with exit code 1.
     static func ask(_ question: String, _ yes: Bool) throws {
         if yes { return }
         guard isatty(STDIN_FILENO) == 1 else {

@@ -25,7 +25,8 @@ struct RemoteCommand: ParsableCommand {
         func run() throws {
             let (vault, url) = (target.vault, target.place.url)
             try Requests.perform(.addRemote(vault: vault, url: url), profile, label: vault)
-            Output.error("“\(vault)” is synced to \(url). A mount keeps it so; else: coffer sync")
+            Output.error(
+                "“\(vault)” is synced to \(url). A mount keeps it synced; without one, use: coffer sync")
         }
     }
 
@@ -72,7 +73,7 @@ struct RemoteCommand: ParsableCommand {
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func validate() throws {
-            if fetch, force { throw ValidationError("Say either --fetch or --force.") }
+            if fetch, force { throw ValidationError("Give either --fetch or --force.") }
         }
 
         func run() throws {
@@ -100,7 +101,7 @@ struct RemoteCommand: ParsableCommand {
         }
 
         private static func report(on target: String, _ profile: ProfileOptions) throws -> RemoteTestReport {
-            // The name of a vault has no slash. A place needs no profile, and so no passphrase.
+            // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
             if target.contains("/") { return try RemoteTrial.run(RemoteArgument(target).url) }
             let response = try Requests.perform(.testRemote(.vault(target)), profile)
             guard case .remoteTest(let report) = response else { throw ProfileError.otherAnswer }
@@ -118,7 +119,7 @@ struct RemoteCommand: ParsableCommand {
     }
 }
 
-/// Which vault, and at which remote.
+/// The arguments for a vault and its remote.
 struct VaultAndPlace: ParsableArguments {
     @Argument(help: "The vault.", completion: Completions.vaults)
     var vault: String
@@ -129,9 +130,9 @@ struct VaultAndPlace: ParsableArguments {
     var place: RemoteArgument
 }
 
-/// A remote as it is written: a path, also a relative one, or a URL.
+/// A remote given as a path, which may be relative, or as a URL.
 struct RemoteArgument: ExpressibleByArgument {
-    /// A URL or an absolute path: a mount has another working directory.
+    /// A URL or an absolute path, because a mount has another working directory.
     let url: String
 
     init(_ text: String) {

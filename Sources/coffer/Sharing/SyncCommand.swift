@@ -44,7 +44,7 @@ struct SyncCommand: ParsableCommand {
         }
     }
 
-    /// Ends with what a script should know: that something was not done, or cannot be trusted to be all.
+    /// Throws the exit code for scripts if something was not synced, or if the remote cannot be trusted.
     private static func end(_ reports: [SyncReport]) throws {
         if reports.exitCode != 0 { throw ExitCode(reports.exitCode) }
     }

@@ -34,7 +34,7 @@ extension MountTests {
                 #expect(report.evictedBytes == 3_000_000)
                 #expect(report.kept.map(\.reason) == ["pinned"] && report.kept.map(\.bytes) == [3_000_000])
                 let again = try bob.profile.command("evict", "\(vault)/two").succeed()
-                #expect(again.output == "\(vault): 0 B given up\n", "\(again.output)")
+                #expect(again.output == "\(vault): 0 B evicted\n", "\(again.output)")
                 let isSame = try Files.read(bob.path("two")) == bytes
                 #expect(isSame)
             }
@@ -55,7 +55,7 @@ extension MountTests {
                     let list = try bob.profile.command("pin", "--list").succeed()
                     #expect(list.output.contains("file") == (words == ["pin"]), "\(words): \(list.output)")
                     if words == ["evict"] {
-                        #expect(result.output == "Plans: 4 B given up\n", "\(result.output)")
+                        #expect(result.output == "Plans: 4 B evicted\n", "\(result.output)")
                     }
                 }
             }

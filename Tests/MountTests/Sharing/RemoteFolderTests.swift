@@ -42,7 +42,7 @@ extension MountTests {
                     var status = ""
                     let isNamed = Processes.waitUntil {
                         status = (try? alice.coffer("status").succeed().output) ?? ""
-                        return status.contains("remote full: ") && status.contains("Make room there")
+                        return status.contains("remote full: ") && status.contains("Free space there")
                             && status.contains("the remote is full: file://\(alice.way)")
                     }
                     #expect(isNamed, "\(status)")
