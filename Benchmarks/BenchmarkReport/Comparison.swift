@@ -1,11 +1,11 @@
-/// What the tables and the charts say of one measure.
+/// The figures of one measure, as the tables and charts show them.
 package struct Comparison {
     /// The measure.
     package let measure: Measure
-    /// The systems that have a figure, with it.
+    /// The systems that have figures, with their summaries.
     package let figures: [(system: SystemDescription, summary: Summary)]
 
-    /// Nil if no system has a figure.
+    /// Returns nil if no system has figures.
     package init?(_ results: Results, _ measure: Measure) {
         self.measure = measure
         figures = results.systems.compactMap { system in
@@ -19,7 +19,7 @@ package struct Comparison {
         figures.first { $0.system.role == .subject }?.summary.median
     }
 
-    /// Peers that keep the promise that is measured here.
+    /// The peers that keep the promise that this measure is about.
     package var racingPeers: [(system: SystemDescription, summary: Summary)] {
         figures.filter { $0.system.role == .peer && $0.system.notRacing[measure.id] == nil }
     }
@@ -34,7 +34,7 @@ package struct Comparison {
         figures.filter { $0.system.role == .ceiling }.min { isBetter($0.summary.median, $1.summary.median) }
     }
 
-    /// How many times better the subject is than a median; nil where that has no meaning.
+    /// How many times better the subject is than a median; nil if that is meaningless.
     package func ratio(to other: Double?) -> Double? {
         guard let subject, let other else { return nil }
         return measure.ratio(subject, to: other)

@@ -1,4 +1,4 @@
-/// A picture in SVG that can be read on light and on dark pages.
+/// An SVG picture that is readable on light and dark pages.
 struct Drawing {
     let width: Int
     let height: Int
@@ -47,7 +47,8 @@ struct Drawing {
         ] + elements + ["</svg>", ""]).joined(separator: "\n")
     }
 
-    /// Colours of Okabe and Ito, which people with any colour vision tell apart, a little darker on white.
+    /// The colours of Okabe and Ito, which people with any colour vision can distinguish; slightly darker on
+    /// white.
     private static let style = """
         <style>
         text { font: 12px system-ui, sans-serif; fill: #24292f }

@@ -1,12 +1,12 @@
-/// Numbers as text.
+/// Formats numbers.
 package enum Figure {
-    /// Three digits that count, with commas: 1,230,000, 12.3, 0.0123.
+    /// Formats with three significant digits and with commas: 1,230,000, 12.3, 0.0123.
     package static func text(_ value: Double) -> String {
         if value == 0 { return "0" }
         if value < 0 { return "-" + text(-value) }
         var scale = 1.0
         var decimals = 0
-        // The decimals that three digits need.
+        // The decimals needed for three significant digits.
         while value * scale < 99.95, decimals < 6 {
             scale *= 10
             decimals += 1
@@ -17,12 +17,12 @@ package enum Figure {
         return grouped(UInt64((value / step).rounded() * step))
     }
 
-    /// As “1.23×”; from 10 on “12×”.
+    /// Formats a ratio: “1.23×”, or “12×” from 10 on.
     package static func ratio(_ value: Double) -> String {
         (value < 0.095 ? fixed(value, decimals: 3) : fixed(value, decimals: value < 9.95 ? 2 : 0)) + "×"
     }
 
-    /// With so many digits behind the point.
+    /// Formats with a number of digits after the decimal point.
     package static func fixed(_ value: Double, decimals: Int) -> String {
         if value < 0 { return "-" + fixed(-value, decimals: decimals) }
         let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }

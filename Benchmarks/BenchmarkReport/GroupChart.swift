@@ -1,9 +1,9 @@
-/// One group's figures as bars: a block for each measure, a bar for each system.
+/// A bar chart of one group, with a block for each measure and a bar for each system.
 package struct GroupChart {
     private let title: String
     private let rows: [Comparison]
 
-    /// The measures of a group that have figures.
+    /// Makes the chart of a group's measures that have figures.
     package init(_ results: Results, _ group: Measure.Group) {
         title = group.title
         rows = results.measures.filter { $0.group == group }.compactMap { Comparison(results, $0) }
@@ -21,7 +21,7 @@ package struct GroupChart {
         for (index, row) in rows.enumerated() {
             let column = index % columns
             places.append((16 + Double(column) * Self.columnWidth, tops[column]))
-            // Blocks of one line of blocks begin at the same height.
+            // The blocks of a row begin at the same height.
             tops[column] += 34 + Double(row.figures.count) * Self.barHeight
             if column == columns - 1, let lowest = tops.max() { tops = tops.map { _ in lowest } }
         }

@@ -1,8 +1,8 @@
-/// The report as a page: docs/benchmarks/README.md.
+/// The report as a Markdown page, docs/benchmarks/README.md.
 package struct MarkdownReport {
     private let results: Results
 
-    /// A report of what was measured.
+    /// Makes a report of results.
     package init(_ results: Results) {
         self.results = results
     }
@@ -141,7 +141,7 @@ extension [String] {
         "| " + map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
     }
 
-    /// The line below a table's head: the first column to the left, the others to the right.
+    /// The line below a table's head, which aligns the first column left and the others right.
     fileprivate var rule: String {
         "| --- | " + dropFirst().map { _ in "---:" }.joined(separator: " | ") + " |"
     }

@@ -1,29 +1,29 @@
-/// Something that is measured: a row of the tables.
+/// A measure, which is a row of the tables.
 package struct Measure: Codable, Equatable {
-    /// Which way is better.
+    /// Whether higher or lower values are better.
     package enum Direction: String, Codable {
-        /// As of a rate.
+        /// For rates.
         case higher
-        /// As of a time.
+        /// For times and sizes.
         case lower
     }
 
-    /// Rows that are measured together, and stand in one table.
+    /// Measures that are taken together, and share a table.
     package enum Group: String, Codable, CaseIterable {
         /// One large file.
         case large
         /// Thousands of small files.
         case small
-        /// A tree of sources, by the tools that everybody uses.
+        /// A source tree, used with common tools.
         case tree
         /// Mounting.
         case mount
-        /// Room on the disk.
+        /// Space on the disk.
         case space
         /// A million files.
         case million
 
-        /// A heading.
+        /// The heading of the table.
         package var title: String {
             switch self {
             case .large: "Large files"
@@ -36,20 +36,20 @@ package struct Measure: Codable, Equatable {
         }
     }
 
-    /// A short name, as in “large.write”.
+    /// The group and a short name, such as “large.write”.
     package var id: String
-    /// What a person calls it.
+    /// The name in reports.
     package var title: String
-    /// As in “MB/s”.
+    /// The unit, such as “MB/s”.
     package var unit: String
-    /// Which way is better.
+    /// Whether higher or lower values are better.
     package var direction: Direction
-    /// The table that it is in.
+    /// The group, and so the table.
     package var group: Group
     /// Whether it is in the overview chart.
     package var isInOverview: Bool
 
-    /// The name is that of the group and one of its own.
+    /// Makes a measure, whose id joins the group and `name`.
     package init(
         _ group: Group, _ name: String, _ title: String, _ unit: String, _ direction: Direction,
         overview: Bool = false
@@ -62,7 +62,7 @@ package struct Measure: Codable, Equatable {
         isInOverview = overview
     }
 
-    /// How many times better one value is than another; nil where no ratio has a meaning.
+    /// How many times better one value is than another; nil if a ratio is meaningless.
     package func ratio(_ value: Double, to other: Double) -> Double? {
         guard value > 0, other > 0 else { return nil }
         return direction == .higher ? value / other : other / value

@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// How many times better the subject is than each peer, row by row, on a logarithmic scale.
+/// A chart of how many times better the subject is than each peer, by measure, on a logarithmic scale.
 package struct OverviewChart {
     private let rows: [Comparison]
     private let peers: [SystemDescription]
     private let others: [SystemDescription]
 
-    /// The rows that are marked for the overview and have a figure of the subject.
+    /// Makes the chart of the measures that are marked for the overview, and that the subject has figures
+    /// for.
     package init(_ results: Results) {
         rows = results.measures.filter(\.isInOverview).compactMap { Comparison(results, $0) }.filter {
             $0.subject != nil
@@ -48,7 +49,7 @@ package struct OverviewChart {
         return drawing.svg
     }
 
-    /// Where the peer does not keep the row's promise, there is no point.
+    /// The ratio to draw; nil if the peer does not keep the measure's promise.
     private func ratio(_ row: Comparison, _ system: SystemDescription) -> Double? {
         system.notRacing[row.measure.id] == nil ? row.ratio(toSystem: system.id) : nil
     }
@@ -72,7 +73,7 @@ package struct OverviewChart {
     }
 }
 
-/// Places of numbers between two ends, so that equal ratios are equally far.
+/// Maps numbers to positions on a logarithmic scale.
 struct LogarithmicAxis {
     let ticks: [Double]
     private let low: Double
@@ -81,12 +82,12 @@ struct LogarithmicAxis {
     private let end: Double
 
     init(least: Double, greatest: Double, from start: Double, to end: Double) {
-        // A little more than what is shown.
+        // The axis extends slightly beyond the values.
         low = log(least / 1.15)
         high = log(greatest * 1.15)
         self.start = start
         self.end = end
-        // 1, 2 and 5 between one tenth and ten; further out only the powers of ten.
+        // 1, 2 and 5 between one tenth and ten; beyond, only powers of ten.
         let steps: [Double] = [0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100, 1_000, 10_000]
         let range = least / 1.15...greatest * 1.15
         ticks = steps.filter { range.contains($0) }

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 
-/// Everything that one run found out: enough to make the report again.
+/// All results of one run, from which the report can be made again.
 package struct Results: Codable, Equatable {
-    /// Where it ran.
+    /// The machine of the run.
     package var machine: Machine
-    /// How it ran.
+    /// The parameters of the run.
     package var run: Run
-    /// What was compared, in the order of the tables.
+    /// The compared systems, in the order of the tables.
     package var systems: [SystemDescription]
-    /// What was measured, in the order of the tables.
+    /// The measures, in the order of the tables.
     package var measures: [Measure]
     /// Every single figure.
     package var samples: [Sample]
@@ -23,41 +23,41 @@ package struct Results: Codable, Equatable {
         self.samples = samples
     }
 
-    /// Reads what `json()` wrote.
+    /// Decodes the output of `json()`.
     package init(json: [UInt8]) throws {
         self = try JSONDecoder().decode(Results.self, from: Data(json))
     }
 
-    /// As text, in an order that does not change from run to run.
+    /// Encodes the results, with keys in a stable order.
     package func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return Array(try encoder.encode(self)) + Array("\n".utf8)
     }
 
-    /// The figures of one system in one measure, in the order of the rounds; empty if it was not measured.
+    /// The figures of one system and measure, in the order of the rounds; empty without any.
     package func values(_ system: String, _ measure: String) -> [Double] {
         samples.filter { $0.system == system && $0.measure == measure }.sorted { $0.round < $1.round }
             .map(\.value)
     }
 
-    /// Median and spread of one system in one measure.
+    /// Median and range of one system and measure; nil without figures.
     package func summary(_ system: String, _ measure: String) -> Summary? {
         Summary(values(system, measure))
     }
 }
 
-/// The machine that a run was made on.
+/// The machine of a run.
 package struct Machine: Codable, Equatable {
-    /// The processor's name and how many of it there are.
+    /// The number of processors and their name.
     package var processor: String
-    /// Main memory, in bytes.
+    /// The size of main memory, in bytes.
     package var memory: UInt64
     /// The kernel's release.
     package var kernel: String
     /// The distribution.
     package var distribution: String
-    /// The filesystem that everything is stored on, and its device.
+    /// The filesystem that holds all stores, and its device.
     package var disk: String
 
     package init(processor: String, memory: UInt64, kernel: String, distribution: String, disk: String) {
@@ -69,19 +69,19 @@ package struct Machine: Codable, Equatable {
     }
 }
 
-/// How a run was made.
+/// The parameters of a run.
 package struct Run: Codable, Equatable {
-    /// When it began, as 2026-01-31 12:00 UTC.
+    /// The start of the run, such as “2026-01-31 12:00 UTC”.
     package var date: String
-    /// How often everything was measured.
+    /// The number of rounds.
     package var rounds: Int
-    /// Whether it was the short run, whose sizes are too small to be quoted.
+    /// Whether it was a quick run, whose figures must not be quoted because its sizes are too small.
     package var isQuick: Bool
-    /// What the order of systems and all places in files were drawn from.
+    /// The seed for the order of systems and for positions in files.
     package var seed: UInt64
-    /// The sizes, in words.
+    /// The sizes of the workloads as text.
     package var sizes: [String]
-    /// Load of the machine when it began and when it ended.
+    /// The load of the machine at the start and at the end.
     package var load: String
     /// What was left out, and why.
     package var omitted: [String]
@@ -106,9 +106,9 @@ package struct Sample: Codable, Equatable {
     package var system: String
     /// `Measure.id`.
     package var measure: String
-    /// Counted from 1.
+    /// The round, counted from 1.
     package var round: Int
-    /// In the measure's unit.
+    /// The value in the measure's unit.
     package var value: Double
 
     package init(system: String, measure: String, round: Int, value: Double) {

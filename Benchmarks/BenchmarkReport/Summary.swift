@@ -1,13 +1,13 @@
-/// The middle and the ends of some figures.
+/// The median and the range of some figures.
 package struct Summary: Equatable {
-    /// As many are above as below; between the two in the middle if their count is even.
+    /// The middle figure; for an even count, the mean of the middle two.
     package let median: Double
-    /// The least.
+    /// The least figure.
     package let least: Double
-    /// The greatest.
+    /// The greatest figure.
     package let greatest: Double
 
-    /// Nil if there are no figures.
+    /// Returns nil if there are no figures.
     package init?(_ values: [Double]) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }

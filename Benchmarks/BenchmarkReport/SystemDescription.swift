@@ -1,26 +1,26 @@
-/// One of the filesystems that are compared.
+/// One of the compared filesystems.
 package struct SystemDescription: Codable, Equatable {
-    /// What it is compared as.
+    /// The role of a system in the comparison.
     package enum Role: String, Codable {
-        /// The one that this is about.
+        /// The system that is compared with the others.
         case subject
         /// An encrypted filesystem that makes the same promises.
         case peer
         /// The disk's own filesystem, without encryption.
         case plain
-        /// What FUSE allows: no encryption.
+        /// A FUSE filesystem without encryption, which shows what FUSE allows.
         case ceiling
     }
 
-    /// A short name, as in “gocryptfs-xchacha”.
+    /// A short name, such as “gocryptfs-xchacha”.
     package var id: String
-    /// What it is compared as.
+    /// The role in the comparison.
     package var role: Role
-    /// As it tells it itself.
+    /// The version that the system reports.
     package var version: String
-    /// How it was made and mounted.
+    /// The options with which it was created and mounted.
     package var options: String
-    /// Measures in which its figure is no race, by id, and why.
+    /// The ids of measures in which its figures are not comparable, with the reasons.
     package var notRacing: [String: String]
 
     package init(id: String, role: Role, version: String, options: String, notRacing: [String: String] = [:])

@@ -1,6 +1,6 @@
 internal import BenchmarkReport
 
-/// What is to be measured.
+/// The plan of a run.
 struct Plan {
     var groups: [Measure.Group]
     var rounds: Int
@@ -11,7 +11,7 @@ struct Plan {
     var allowsAllInMillion = false
 }
 
-/// One run: every group, every round, every system, each with a fresh store.
+/// A run, which measures every group, round and system, each with a fresh store.
 final class BenchmarkRun {
     private let plan: Plan
     private var list: SystemList
@@ -31,7 +31,9 @@ final class BenchmarkRun {
         let load = Machine.load
         for system in list.systems { Terminal.line("\(system.id): \(system.description.version)") }
         for text in list.omitted { Terminal.line("left out: \(text)") }
-        if !PageCache.canBeDropped { Terminal.line("left out: all rows with cold caches, as they need root") }
+        if !PageCache.canBeDropped {
+            Terminal.line("left out: all rows with cold caches, because they need root")
+        }
         let tree =
             plan.groups.contains(.tree)
             ? try SourceTree(large: plan.sizes.isTreeLarge, in: plan.directory) : nil
@@ -51,7 +53,8 @@ final class BenchmarkRun {
         return results
     }
 
-    /// Systems in a row, in another order each round: what drifts on the machine hits all of them.
+    /// Measures all systems in each round, in a new random order, so that drift of the machine affects all of
+    /// them.
     private func measure(_ group: Measure.Group, _ tree: SourceTree?) throws {
         let rounds = Self.isMeasuredOnce(group) ? 1 : plan.rounds
         var failed: Set<String> = []
@@ -63,7 +66,7 @@ final class BenchmarkRun {
                     try measure(group, system, tree, round: round)
                 } catch let failure as Failure {
                     Cleanup.shared.stopIfEnding()
-                    // Without Coffer or the machine itself there is nothing to compare.
+                    // Without Coffer or the plain disk there is nothing to compare.
                     if system.description.role == .subject || system.description.role == .plain {
                         throw failure
                     }
@@ -103,7 +106,7 @@ final class BenchmarkRun {
         try bench.remove()
     }
 
-    /// Mounting does its rounds itself; the others take long, and hardly vary.
+    /// Whether a group has one round: mounting repeats by itself; the others take long, and hardly vary.
     private static func isMeasuredOnce(_ group: Measure.Group) -> Bool {
         group == .mount || group == .space || group == .million
     }
@@ -120,7 +123,7 @@ final class BenchmarkRun {
         }
     }
 
-    /// After a failure: nothing stays mounted, and no process is left.
+    /// Cleans up after a failure, so that no mount and no process is left.
     private func clear(_ system: BenchmarkedSystem) throws {
         Cleanup.shared.run(keepingDirectory: true)
         try Command("rm", ["-rf", "\(plan.directory)/\(system.id)"]).run()

@@ -5,11 +5,13 @@ struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Make the report again from saved samples.")
 
-    @Argument(help: ArgumentHelp("What a run saved.", valueName: "results.json"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("The samples that a run saved.", valueName: "results.json"), completion: .file())
     var results: String
 
     @Option(
-        help: ArgumentHelp("Where the report goes (default: beside the samples).", valueName: "directory"))
+        help: ArgumentHelp(
+            "The directory for the report (default: that of the samples).", valueName: "directory"))
     var output: String?
 
     func run() throws {

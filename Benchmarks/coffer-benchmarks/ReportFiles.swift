@@ -1,7 +1,7 @@
 internal import BenchmarkReport
 internal import Glibc
 
-/// The files of a report: samples, page and charts.
+/// Writes the files of a report: samples, page and charts.
 struct ReportFiles {
     let results: Results
 

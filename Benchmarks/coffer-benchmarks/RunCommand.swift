@@ -6,18 +6,18 @@ struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Measure, and write the report.",
         discussion:
-            "Needs root for everything that begins with cold caches; those rows are left out otherwise.")
+            "Rows with cold caches need root, and are left out without it.")
 
     @Option(help: ArgumentHelp("The coffer binary to time.", valueName: "path"), completion: .file())
     var coffer: String?
 
-    @Option(help: ArgumentHelp("Where stores are made (default: $TMPDIR or /var/tmp).", valueName: "path"))
+    @Option(help: ArgumentHelp("The directory for stores (default: $TMPDIR or /var/tmp).", valueName: "path"))
     var directory: String?
 
-    @Option(help: ArgumentHelp("Where the report goes.", valueName: "path"))
+    @Option(help: ArgumentHelp("The directory for the report.", valueName: "path"))
     var output = "docs/benchmarks"
 
-    @Option(help: "How often everything is measured (default: 5; 1 with --quick).")
+    @Option(help: "The number of rounds (default: 5; 1 with --quick).")
     var rounds: Int?
 
     @Option(parsing: .upToNextOption, help: "Only these systems.")
@@ -26,16 +26,16 @@ struct RunCommand: ParsableCommand {
     @Option(parsing: .upToNextOption, help: "Only these groups: large, small, tree, mount, space.")
     var groups: [String] = []
 
-    @Flag(help: "Small sizes, one round, four systems: under two minutes, and nothing to quote.")
+    @Flag(help: "Small sizes, one round, four systems: under two minutes. Do not quote these figures.")
     var quick = false
 
     @Flag(
         help:
-            "Put a million files into one vault, too (coffer, gocryptfs, plain; others if they are named)."
+            "Also put a million files into one vault (coffer, gocryptfs, plain; others if named)."
     )
     var million = false
 
-    @Option(help: "What the order of systems and all places in files are drawn from.")
+    @Option(help: "The seed for the order of systems and for positions in files.")
     var seed: UInt64 = 1
 
     func validate() throws {

@@ -1,6 +1,6 @@
 internal import BenchmarkReport
 
-/// The medians, for the terminal.
+/// A table of the medians for the terminal.
 struct SummaryTable {
     let results: Results
 

@@ -1,6 +1,6 @@
 internal import CofferCrypto
 
-/// Sealing and opening of blocks, by each of the libraries.
+/// Times sealing and opening of blocks with each crypto library.
 struct CipherBenchmarks {
     let loop: Loop
 

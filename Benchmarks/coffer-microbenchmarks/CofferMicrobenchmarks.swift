@@ -12,10 +12,10 @@ internal import Glibc
 
     @Option(
         help: ArgumentHelp(
-            "Where index and packs are made (default: $TMPDIR or /var/tmp).", valueName: "path"))
+            "The directory for the index and packs (default: $TMPDIR or /var/tmp).", valueName: "path"))
     var directory: String?
 
-    @Option(help: ArgumentHelp("Only those whose name has this in it.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only benchmarks whose name contains this.", valueName: "text"))
     var filter = ""
 
     func run() throws {

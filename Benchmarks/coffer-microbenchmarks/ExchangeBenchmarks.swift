@@ -6,15 +6,15 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-/// What it costs that a vault remembers its changes, makes commits of them, and takes in those of others.
+/// Times what a vault needs to track its changes, to make commits of them, and to apply commits of others.
 struct ExchangeBenchmarks {
     let loop: Loop
     let directory: String
-    /// Files that are collected at once.
+    /// The number of files that are collected at once.
     private static let fileCount = 100_000
     private static let caller = Caller(user: 0, group: 0, umask: 0)
 
-    /// No contents, so that only the rest is timed.
+    /// Publishes no contents, so that only the other work is timed.
     private struct NoContents: ContentPublishing {
         func contents(of numbers: [Int64], in vault: Vault) throws(FileSystemError) -> [Int64: Fact.Content] {
             Dictionary(uniqueKeysWithValues: numbers.map { ($0, Fact.Content(bytes: [], size: 0)) })
@@ -28,7 +28,7 @@ struct ExchangeBenchmarks {
         func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {}
     }
 
-    /// Keeps commits in memory; some bytes for each on disk.
+    /// Keeps commits in memory, and a few bytes for each on disk.
     private final class Recorder: CommitRecorder {
         let isNeeded = false, takesChanges = true
         var commits: [FactCommit] = []
@@ -72,7 +72,7 @@ struct ExchangeBenchmarks {
         try sender.close()
     }
 
-    /// Prints what one of many takes, once: it is not done again in the same way.
+    /// Runs the work once, because it cannot be repeated, and prints the time per item.
     private func time(_ name: String, _ count: Int, _ body: () throws -> Void) rethrows {
         if !loop.filter.isEmpty, !"exchange: \(name)".contains(loop.filter) { return try body() }
         let start = Clock.monotonic
@@ -110,7 +110,7 @@ struct ExchangeBenchmarks {
 }
 
 extension Fact {
-    /// Whether it says what an item is.
+    /// Whether the fact states the kind of an item.
     fileprivate var isKind: Bool {
         if case .kind = assertion { return true }
         return false

@@ -5,7 +5,7 @@ internal import CofferStore
 internal import CofferSystem
 internal import CofferVault
 
-/// Facts in memory and in the index, on a real disk.
+/// Times facts in memory, and in the index on a real disk.
 struct FactBenchmarks {
     let loop: Loop
     let directory: String
@@ -73,7 +73,7 @@ struct FactBenchmarks {
 
     private static let hashKey = StateHashKey(SymmetricKey<StateHashRole>.random())
 
-    /// Commits of a device that makes small files in the root.
+    /// The commits of a device that creates small files in the root.
     private struct Commits {
         private let log = LogID(low: 5, high: 5)
         private var sequence: UInt64 = 0

@@ -3,7 +3,7 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-/// Rows of the sealed index, on a real disk.
+/// Times rows of the sealed index on a real disk.
 struct IndexBenchmarks {
     let loop: Loop
     let directory: String
@@ -16,7 +16,8 @@ struct IndexBenchmarks {
         let index = try Index(in: storage, vault: vault, key: key)
         let log = try index.makeLog()
         var inserted: Int64 = 0
-        // A commit each 1,000 rows, and a move of the log each 10,000, as in a vault that works.
+        // A commit every 1,000 rows, and a checkpoint of the write-ahead log every 10,000, as in a vault in
+        // use.
         try loop.measure("index: insert a name, commits included") { repetitions in
             for _ in 0..<repetitions {
                 try index.insert(Self.row(inserted))
@@ -34,7 +35,7 @@ struct IndexBenchmarks {
         try loop.measure("index: find one of \(inserted) names") { repetitions in
             var number: Int64 = 0
             for _ in 0..<repetitions {
-                // A step that meets all of them.
+                // A step size that visits all rows.
                 number = (number + 7_919) % inserted
                 guard try index.entry(Self.name(number), in: 1)?.item == number + 2 else { throw Wrong() }
             }

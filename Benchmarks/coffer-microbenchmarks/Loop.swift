@@ -1,25 +1,26 @@
 internal import BenchmarkReport
 internal import Glibc
 
-/// Times a piece of code: so many repetitions that the clock does not matter, and the median of some series.
+/// Times code by the median of several series, with enough repetitions that the clock's resolution does not
+/// matter.
 struct Loop {
-    /// Only names that hold this are measured.
+    /// Measures only names that contain this; empty for all.
     let filter: String
     private static let series = 9
     private static let seriesSeconds = 0.05
 
-    /// Prints what one repetition takes.
+    /// Prints the time of one repetition.
     ///
     /// - Parameters:
-    ///   - bytes: What one repetition works on, to print a rate as well.
-    ///   - body: Does it so many times.
+    ///   - bytes: The number of bytes that one repetition processes, to print a rate as well.
+    ///   - body: Runs the code the given number of times.
     func measure(_ name: String, bytes: Int? = nil, _ body: (_ repetitions: Int) throws -> Void) rethrows {
         if !filter.isEmpty, !name.contains(filter) { return }
         var repetitions = 1
         while true {
             let seconds = try Self.seconds { try body(repetitions) }
             if seconds >= Self.seriesSeconds || repetitions >= 1 << 30 { break }
-            // At least twice as many, at most what would be enough at this speed.
+            // At least double, at most 100 times, otherwise what is enough at this speed.
             let enough = Double(repetitions) * Self.seriesSeconds / max(seconds, 1e-6) * 1.1
             repetitions = max(repetitions * 2, min(Int(enough), repetitions * 100))
         }
@@ -29,7 +30,7 @@ struct Loop {
         text +=
             "\(Figure.text(summary.median)) ns (\(Figure.text(summary.least))–\(Figure.text(summary.greatest)))"
         if let bytes { text += "  \(Figure.text(Double(bytes) * 1e3 / summary.median)) MB/s" }
-        // At once, through a pipe as well.
+        // Not buffered, so that lines appear at once through a pipe, too.
         let line = Array((text + "\n").utf8)
         _ = write(1, line, line.count)
     }

@@ -4,7 +4,7 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
-/// A vault without FUSE: what a request costs once it is in the process.
+/// Times requests to a vault without FUSE.
 struct VaultBenchmarks {
     let loop: Loop
     let directory: String

@@ -2,7 +2,7 @@ internal import BenchmarkReport
 internal import Glibc
 
 extension Machine {
-    /// The machine that this runs on; the disk is that of a directory.
+    /// Describes this machine, and the disk of a directory.
     init(storing directory: String) {
         let processors = ProcessStatistics.text("/proc/cpuinfo").split(separator: "\n")
         let model = processors.first { $0.hasPrefix("model name") }?.split(separator: ":").last ?? "unknown"
@@ -23,7 +23,7 @@ extension Machine {
         ProcessStatistics.text("/proc/loadavg").split(separator: " ").prefix(3).joined(separator: " ")
     }
 
-    /// As 2026-01-31 12:00 UTC.
+    /// The current time, such as “2026-01-31 12:00 UTC”.
     static var date: String {
         var now = time(nil)
         var parts = tm()

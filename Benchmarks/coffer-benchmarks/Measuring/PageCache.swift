@@ -5,7 +5,7 @@ enum PageCache {
     /// Only root may drop it.
     static var canBeDropped: Bool { access("/proc/sys/vm/drop_caches", W_OK) == 0 }
 
-    /// Writes everything to the disk, and forgets all that is not in use.
+    /// Writes everything to the disk, and drops all cached data that is not in use.
     static func drop() throws {
         sync()
         let file = try check(open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC), "open drop_caches")

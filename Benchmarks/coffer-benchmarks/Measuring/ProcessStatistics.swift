@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// What the kernel counts of a process and its descendants.
+/// The kernel's statistics of a process and its descendants.
 struct ProcessStatistics {
     /// CPU time in user and kernel mode, in seconds.
     var cpuSeconds = 0.0
-    /// The most memory that was resident, in bytes; summed over the processes.
+    /// The peak of resident memory, in bytes, summed over the processes.
     var peakMemory = 0.0
 
     init(_ process: pid_t) {
         for id in Self.family(process) {
-            // Behind the name, which may hold blanks: state is field 3, utime 14, stime 15.
+            // Split after the name, which may contain spaces: state is field 3, utime 14, stime 15.
             let fields = Self.text("/proc/\(id)/stat").split(separator: ")").last?.split(separator: " ") ?? []
             if fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) {
                 cpuSeconds += (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -22,7 +22,7 @@ struct ProcessStatistics {
         }
     }
 
-    /// Makes the peak of a process and its descendants start from what is resident now (proc(5), clear_refs).
+    /// Resets the peak of a process and its descendants to their resident memory now (proc(5), clear_refs).
     static func resetPeak(of process: pid_t) {
         for id in family(process) {
             guard let file = fopen("/proc/\(id)/clear_refs", "we") else { continue }

@@ -1,4 +1,4 @@
-/// Numbers that are the same for the same seed (SplitMix64, by Steele, Lea and Flood, 2014).
+/// A generator with a reproducible sequence for each seed (SplitMix64, by Steele, Lea and Flood, 2014).
 struct RandomNumbers: RandomNumberGenerator {
     private var state: UInt64
 

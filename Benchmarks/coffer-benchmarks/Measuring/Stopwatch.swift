@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Time since it was made.
+/// Measures the time since its creation.
 struct Stopwatch {
     private let start = Stopwatch.now
 
-    /// Nanoseconds of a clock that is never set.
+    /// The time of a monotonic clock, in nanoseconds.
     static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -13,7 +13,7 @@ struct Stopwatch {
 
     var seconds: Double { Double(Self.now - start) / 1e9 }
 
-    /// Sleeps until so many seconds after the start; returns at once if that was before.
+    /// Sleeps until a number of seconds after the start; returns at once if that has passed.
     func sleep(until seconds: Double) {
         let target = start + Int64(seconds * 1e9)
         var time = timespec(tv_sec: Int(target / 1_000_000_000), tv_nsec: Int(target % 1_000_000_000))

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// What a walk through a directory found.
+/// The result of a walk through a directory tree.
 struct Walk {
     var fileCount = 0
     var directoryCount = 0
-    /// Room on the disk, in bytes.
+    /// The space on disk, in bytes.
     var allocated = 0.0
 
-    /// Lists every directory and asks for the attributes of every file.
+    /// Lists every directory, and reads the attributes of every file.
     init(_ path: String) throws {
         guard let directory = opendir(path) else { throw Failure(call: "opendir \(path)") }
         try visit(directory, path)
@@ -17,7 +17,7 @@ struct Walk {
         defer { closedir(directory) }
         let descriptor = dirfd(directory)
         while let entry = readdir(directory) {
-            // The name in place: making strings would be a good part of the time.
+            // Uses the name in place, because making strings would take much of the time.
             try withUnsafePointer(to: &entry.pointee.d_name) { field in
                 try field.withMemoryRebound(to: CChar.self, capacity: 256) { name in
                     if name[0] == 46, name[1] == 0 || (name[1] == 46 && name[2] == 0) { return }
@@ -30,7 +30,7 @@ struct Walk {
     private mutating func visit(_ name: UnsafePointer<CChar>, in directory: Int32, _ path: String) throws {
         var status = stat()
         if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 {
-            // A store may change while it is looked at.
+            // A store may change during the walk.
             if errno == ENOENT { return }
             throw Failure(call: "stat \(path)/\(String(cString: name))")
         }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A program that runs, in a process group of its own, so that Ctrl-C reaches this process alone.
+/// A running program in its own process group, so that Ctrl-C reaches only this process.
 final class ChildProcess {
     let id: pid_t
     private var exitCode: Int32?
 
-    /// Starts it; both outputs go to `output`, which stays the caller's.
+    /// Starts the program; its standard output and error go to `output`, which the caller still owns.
     init(_ command: Command, output: Int32) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -36,7 +36,7 @@ final class ChildProcess {
         Cleanup.shared.started(process)
     }
 
-    /// Waits for the end: the exit code, or 128 and the signal's number.
+    /// Waits for the end; returns the exit code, or 128 plus the number of the signal.
     func wait() -> Int32 {
         if let exitCode { return exitCode }
         var status: Int32 = 0
@@ -44,7 +44,7 @@ final class ChildProcess {
         return ended(status)
     }
 
-    /// The exit code if it has ended.
+    /// Returns the exit code if the program has ended.
     func exitCodeIfEnded() -> Int32? {
         if let exitCode { return exitCode }
         var status: Int32 = 0
@@ -59,7 +59,7 @@ final class ChildProcess {
         return code
     }
 
-    /// The reading end of a pipe that holds the text, which must be shorter than a pipe's 64 KiB.
+    /// Returns the reading end of a pipe that contains the text, which must be shorter than a pipe's 64 KiB.
     private static func descriptor(reading text: String) throws -> Int32 {
         if text.isEmpty { return try check(open("/dev/null", O_RDONLY | O_CLOEXEC), "open /dev/null") }
         let pipe = try Pipe()

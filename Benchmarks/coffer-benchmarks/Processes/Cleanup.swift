@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// What must be undone, however the run ends: processes, mounts, and the temporary directory.
+/// Ends processes and mounts, and removes the temporary directory, however the run ends.
 final class Cleanup: Sendable {
     static let shared = Cleanup()
 
@@ -19,16 +19,14 @@ final class Cleanup: Sendable {
     func unmounted(_ path: String) { state.withLock { $0.mounts.removeAll { $0 == path } } }
     func uses(_ directory: String) { state.withLock { $0.directory = directory } }
 
-    /// Undoes everything; the directory may stay.
-    ///
-    /// Safe to call twice.
+    /// Cleans up everything, optionally except the directory; may be called twice.
     func run(keepingDirectory: Bool = false) {
         let state = self.state.withLock { state in
             let copy = state
             state = State(directory: keepingDirectory ? copy.directory : nil)
             return copy
         }
-        // Mounts go first, so that filesystems can end in order; a busy one is detached.
+        // Unmount first, so that filesystems can end in order; a busy mount is detached.
         for mount in state.mounts.reversed() where umount2(mount, Int32(MNT_DETACH)) < 0 {
             _ = try? Command("fusermount3", ["-u", "-z", "-q", mount]).run()
         }
@@ -50,16 +48,17 @@ final class Cleanup: Sendable {
         return false
     }
 
-    /// Stops the thread for good if a signal is just ending everything.
+    /// Blocks the thread forever if a signal is ending the run.
     ///
-    /// Otherwise the work would go on, fail as its files vanish, and end the process before all is undone.
+    /// Otherwise the work would continue, fail because its files vanish, and end the process before the
+    /// cleanup is done.
     func stopIfEnding() {
         while isEnding.load(ordering: .acquiring) { pause() }
     }
 
-    /// From now on SIGINT, SIGTERM and SIGHUP undo everything and end the process.
+    /// Makes SIGINT, SIGTERM and SIGHUP clean up everything and end the process.
     ///
-    /// Must be called before there are other threads, which inherit that these signals are blocked.
+    /// Must be called before other threads start, because they inherit the blocked signals.
     static func handleSignals() {
         var signals = sigset_t()
         sigemptyset(&signals)

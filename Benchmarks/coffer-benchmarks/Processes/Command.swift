@@ -4,9 +4,9 @@ internal import Glibc
 struct Command {
     var program: String
     var arguments: [String]
-    /// Added to this process's environment.
+    /// Variables that are added to this process's environment.
     var environment: [String: String] = [:]
-    /// What it reads from its standard input.
+    /// The text of its standard input.
     var input = ""
 
     init(_ program: String, _ arguments: [String], environment: [String: String] = [:], input: String = "") {
@@ -18,9 +18,9 @@ struct Command {
 
     var text: String { ([program] + arguments).joined(separator: " ") }
 
-    /// Runs to the end and returns what was printed, errors included.
+    /// Runs to the end, and returns the output, including standard error.
     ///
-    /// - Throws: `Failure` with that text if the exit code is none of those that are accepted.
+    /// - Throws: `Failure` with the output if the exit code is not accepted.
     @discardableResult
     func run(accepting codes: Set<Int32> = [0]) throws -> String {
         let pipe = try Pipe()
@@ -50,7 +50,7 @@ struct Command {
         return text
     }
 
-    /// The path of an installed program, or nil.
+    /// Returns the path of an installed program, or nil.
     static func find(_ name: String) -> String? {
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         return (path.split(separator: ":").map { "\($0)/\(name)" } + ["/usr/sbin/\(name)", "/sbin/\(name)"])

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Something that keeps the benchmark from going on, in words.
+/// An error that stops the benchmark, as text.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
@@ -14,7 +14,7 @@ struct Failure: Error, CustomStringConvertible {
     }
 }
 
-/// Passes on what a system call returned, unless it is -1.
+/// Returns the result of a system call, or throws if it is -1.
 @discardableResult
 func check<Value: SignedInteger>(_ value: Value, _ call: @autoclosure () -> String) throws -> Value {
     if value < 0 { throw Failure(call: call()) }

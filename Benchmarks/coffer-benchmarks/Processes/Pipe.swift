@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Both ends of a pipe, neither of which children inherit.
+/// Both ends of a pipe; children inherit neither.
 struct Pipe {
     let reading: Int32
     let writing: Int32

@@ -1,15 +1,15 @@
 internal import BenchmarkReport
 internal import Glibc
 
-/// A fresh store of one system, mounted and at work.
+/// A fresh, mounted store of one system.
 final class Bench {
     let system: BenchmarkedSystem
     let place: BenchmarkedSystem.Place
     private var daemon: Daemon?
-    /// The most memory of any of the daemons until now.
+    /// The greatest peak of memory of any daemon so far, in bytes.
     private(set) var peakMemory = 0.0
 
-    /// Makes the store below a directory that exists.
+    /// Creates the store below an existing directory.
     init(_ system: BenchmarkedSystem, in directory: String, defaultStrength: Bool = false) throws {
         self.system = system
         place = BenchmarkedSystem.Place(
@@ -27,7 +27,7 @@ final class Bench {
         return system.directory.isEmpty ? place.mount : "\(place.mount)/\(system.directory)"
     }
 
-    /// Mounts; returns how long it took until the directory answered.
+    /// Mounts; returns the seconds until the directory answered.
     @discardableResult
     func mount() throws -> Double {
         guard let command = system.mount?(place) else { return 0 }
@@ -38,7 +38,7 @@ final class Bench {
         return watch.seconds
     }
 
-    /// Unmounts, after noting how much memory was used.
+    /// Records the memory that was used, and unmounts.
     func unmount() throws {
         noteMemory()
         if system.storesLater, daemon != nil { try settle(still: 7, limit: 300) }
@@ -46,14 +46,14 @@ final class Bench {
         daemon = nil
     }
 
-    /// Forgets everything that is cached, in the kernel and in the filesystem.
+    /// Drops all caches of the kernel and of the filesystem.
     func goCold() throws {
         if system.keepsFiles { try unmount() } else { noteMemory() }
         if PageCache.canBeDropped { try PageCache.drop() } else { sync() }
         if system.keepsFiles { try mount() }
     }
 
-    /// Waits until the store's size has been the same for a while; returns when it last changed, in seconds.
+    /// Waits until the store's size has not changed for a while; returns the seconds until its last change.
     @discardableResult
     func settle(still stillness: Double, limit: Double) throws -> Double {
         let watch = Stopwatch()
@@ -72,10 +72,10 @@ final class Bench {
         if let daemon { peakMemory = max(peakMemory, daemon.statistics.peakMemory) }
     }
 
-    /// CPU seconds of the daemon since it was started; nil if there is none.
+    /// The CPU seconds of the daemon since its start; nil without a daemon.
     var cpuSeconds: Double? { daemon?.statistics.cpuSeconds }
 
-    /// Ends everything and removes it.
+    /// Unmounts, and removes the store.
     func remove() throws {
         try unmount()
         try Command("rm", ["-rf", place.root]).run()
@@ -83,7 +83,7 @@ final class Bench {
 }
 
 extension BenchmarkedSystem.Place {
-    /// Makes a file that only this user can read.
+    /// Creates a file that only this user can read.
     static func write(_ text: String, to path: String) throws {
         let file = try check(
             open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t(0o600)), "open \(path)")

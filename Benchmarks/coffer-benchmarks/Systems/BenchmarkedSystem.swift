@@ -1,19 +1,20 @@
 internal import BenchmarkReport
 
-/// A filesystem that can be made, mounted and measured.
+/// A filesystem that can be created, mounted and measured.
 struct BenchmarkedSystem {
     var description: SystemDescription
-    /// Makes an empty store.
+    /// Creates an empty store.
     var create: (Place) throws -> Void
-    /// Serves the store in the foreground until it is unmounted; nil if there is nothing to mount.
+    /// The command that serves the store in the foreground until it is unmounted; nil if there is nothing to
+    /// mount.
     var mount: ((Place) -> Command)?
-    /// Does with the passphrase what a mount does, and nothing else; nil if there is no such command.
+    /// The command that does only what a mount does with the passphrase; nil if there is none.
     var unlock: ((Place) -> Command)?
-    /// Where the files are, seen from the mount point; empty if they are right there.
+    /// The directory of the files, relative to the mount point; empty for the mount point itself.
     var directory = ""
-    /// Whether the files are still there after unmounting.
+    /// Whether the files still exist after unmounting.
     var keepsFiles = true
-    /// Whether it stores what was written only later, and no earlier for being unmounted.
+    /// Whether it stores data with a delay that unmounting does not shorten.
     var storesLater = false
 
     var id: String { description.id }
@@ -27,15 +28,15 @@ struct BenchmarkedSystem {
         self.mount = mount
     }
 
-    /// Where a system is made and mounted.
+    /// The directories in which a system is created and mounted.
     struct Place {
         let root: String
-        /// For costs of the passphrase as a user would have them; otherwise the least there is.
+        /// Whether the passphrase has the default strength, as for a user; otherwise it has the least one.
         var hasDefaultStrength = false
 
         var store: String { root + "/store" }
         var mount: String { root + "/mount" }
-        /// For what the programs keep in the home directory.
+        /// The home directory of the programs.
         var home: String { root + "/home" }
         var passphraseFile: String { root + "/passphrase" }
         var log: String { root + "/log" }

@@ -1,7 +1,7 @@
 internal import BenchmarkReport
 
 extension BenchmarkedSystem {
-    /// Coffer, by the binary that is given.
+    /// Coffer, with the given binary.
     static func coffer(_ binary: String) throws -> BenchmarkedSystem {
         let version = try Command(binary, ["--version"]).run().firstLine
         let options = "init --strength interactive (mount rows: the default); mount -f -o noprotect"
@@ -15,7 +15,7 @@ extension BenchmarkedSystem {
                 if place.hasDefaultStrength { try makeProfileWithoutVaults(binary, place) }
             },
             mount: { place in
-                // noprotect: the bare mount point would be immutable, and could not be removed.
+                // Without noprotect, the bare mount point would be immutable, and could not be removed.
                 let arguments = ["mount", "-f", "-o", "noprotect"] + profile(place, place.store)
                 return Command(binary, arguments + [place.mount], environment: place.environment)
             })
@@ -27,7 +27,7 @@ extension BenchmarkedSystem {
         return system
     }
 
-    /// Where nothing but the passphrase takes time: listing vaults opens each of them.
+    /// Creates a profile in which only the passphrase takes time, because listing vaults opens each of them.
     private static func makeProfileWithoutVaults(_ binary: String, _ place: Place) throws {
         let options = profile(place, place.home)
         try Command(binary, ["init"] + options, environment: place.environment).run()
@@ -41,7 +41,7 @@ extension BenchmarkedSystem {
 }
 
 extension String {
-    /// The first line that is not empty, without blanks around it.
+    /// The first line that is not empty, without leading spaces.
     var firstLine: String {
         split(separator: "\n").map { $0.drop { $0 == " " } }.first { !$0.isEmpty }.map(String.init) ?? ""
     }

@@ -4,10 +4,10 @@ internal import Glibc
 final class Daemon {
     private let process: ChildProcess
     private let place: BenchmarkedSystem.Place
-    /// From the start of the program until the mount point answered, in seconds.
+    /// The time from the start of the program until the mount point answered, in seconds.
     let mountSeconds: Double
 
-    /// Starts it and waits until the mount point answers.
+    /// Starts the process, and waits until the mount point answers.
     init(_ command: Command, _ place: BenchmarkedSystem.Place) throws {
         self.place = place
         let log = try check(
@@ -18,7 +18,7 @@ final class Daemon {
         let watch = Stopwatch()
         process = try ChildProcess(command, output: log)
         Cleanup.shared.mounted(place.mount)
-        // As soon as something is mounted, stat waits until it answers.
+        // Once something is mounted, stat blocks until it answers.
         while try Self.device(of: place.mount) == bare {
             if let code = process.exitCodeIfEnded() {
                 Cleanup.shared.unmounted(place.mount)
@@ -33,14 +33,14 @@ final class Daemon {
 
     var statistics: ProcessStatistics { ProcessStatistics(process.id) }
 
-    /// Leaves out of the peak of memory what only the passphrase needed.
+    /// Excludes the memory that only the passphrase needed from the peak.
     func resetPeak() {
         ProcessStatistics.resetPeak(of: process.id)
     }
 
     /// Unmounts, and waits until the process has stored everything and ended.
     func unmount() throws {
-        // A process that just looked at the mount may make it busy for a moment.
+        // A process that has just looked at the mount may keep it busy for a moment.
         for attempt in 1... {
             do {
                 try Command("fusermount3", ["-u", place.mount]).run()
@@ -60,7 +60,7 @@ final class Daemon {
 
     private static func device(of path: String) throws -> dev_t {
         var status = stat()
-        // A daemon that ended leaves a mount behind that answers nothing.
+        // A daemon that has ended may leave a mount that does not answer.
         if stat(path, &status) < 0 {
             if errno == ENOTCONN || errno == EINTR || errno == ECONNABORTED { return 0 }
             throw Failure(call: "stat \(path)")

@@ -1,7 +1,7 @@
 internal import BenchmarkReport
 
 extension BenchmarkedSystem {
-    /// gocryptfs with its default cipher, or with XChaCha20-Poly1305.
+    /// gocryptfs with its default cipher, or with XChaCha20-Poly1305; nil if not installed.
     static func gocryptfs(xchacha: Bool) throws -> BenchmarkedSystem? {
         guard let binary = Command.find("gocryptfs") else { return nil }
         let version = try Command(binary, ["-version"]).run().firstLine

@@ -32,7 +32,7 @@ extension BenchmarkedSystem {
         var system = BenchmarkedSystem(
             SystemDescription(id: "encfs", role: .peer, version: version, options: "--standard; -f"),
             create: { place in
-                // The first mount makes the store.
+                // The first mount creates the store.
                 let daemon = try Daemon(mount(place), place)
                 try daemon.unmount()
             }, mount: mount)

@@ -1,11 +1,11 @@
 internal import BenchmarkReport
 
-/// The systems that are here, and why others are not.
+/// The available systems, and why others are left out.
 struct SystemList {
     private(set) var systems: [BenchmarkedSystem] = []
     private(set) var omitted: [String] = []
 
-    /// All that are wanted; nil wants all that there are.
+    /// Finds the wanted systems; nil for all.
     init(coffer: String?, machine: Machine, wanted: [String]?) throws {
         if let coffer {
             try add("coffer", wanted) { try .coffer(coffer) }
@@ -35,7 +35,7 @@ struct SystemList {
         }
     }
 
-    /// Keeps for the report what could not be measured.
+    /// Adds a remark to the report about something that could not be measured.
     mutating func note(_ text: String) {
         omitted.append(text)
     }

@@ -12,7 +12,7 @@ extension BenchmarkedSystem {
             mount: nil)
     }
 
-    /// The FUSE filesystem that only passes on.
+    /// The FUSE filesystem that only passes requests on; nil if not built.
     static func passthrough() -> BenchmarkedSystem? {
         guard let binary = beside("fuse-ceiling-passthrough") else { return nil }
         return BenchmarkedSystem(
@@ -22,7 +22,7 @@ extension BenchmarkedSystem {
             mount: { Command(binary, [$0.store, $0.mount]) })
     }
 
-    /// The FUSE filesystem in memory.
+    /// The FUSE filesystem in memory; nil if not built.
     static func memory() -> BenchmarkedSystem? {
         guard let binary = beside("fuse-ceiling-memory") else { return nil }
         var system = BenchmarkedSystem(
@@ -34,7 +34,7 @@ extension BenchmarkedSystem {
         return system
     }
 
-    /// A program that is built together with this one.
+    /// Finds a program that was built with this one; nil if it does not exist.
     private static func beside(_ name: String) -> String? {
         var path = [CChar](repeating: 0, count: 4_097)
         let count = readlink("/proc/self/exe", &path, 4_096)

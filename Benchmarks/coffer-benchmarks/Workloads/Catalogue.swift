@@ -1,8 +1,8 @@
 internal import BenchmarkReport
 
-/// Every row, in the order of the tables.
+/// All measures, in the order of the tables.
 ///
-/// Benchmarks/README.md says what each one is.
+/// Benchmarks/README.md describes each one.
 enum Catalogue {
     static let measures: [Measure] = [
         Measure(.large, "write", "sequential write + fsync", "MB/s", .higher, overview: true),

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Random bytes in which every page says which one it is, so that nobody is timed for a wrong answer.
+/// Random bytes in which every page is numbered, so that a wrong answer is detected instead of timed.
 struct Content {
     static let pageSize = 4_096
     static let chunkSize = 1 << 20
@@ -15,7 +15,7 @@ struct Content {
         }
     }
 
-    /// Gives the chunk that belongs at a page, each page stamped with its number and a generation.
+    /// Passes `body` the chunk for a page, each page of it stamped with its number and a generation.
     mutating func withChunk<Result>(
         page: Int, generation: Int = 0, pages: Int = chunkSize / pageSize,
         _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -29,9 +29,9 @@ struct Content {
         }
     }
 
-    /// Whether one page holds what was written there.
+    /// Whether a page has the content that was written.
     ///
-    /// - Parameter place: The page's place in the chunk that it was written with.
+    /// - Parameter place: The position of the page in the chunk with which it was written.
     mutating func matches(_ bytes: UnsafeRawBufferPointer, page: Int, generation: Int = 0, place: Int = 0)
         -> Bool
     {

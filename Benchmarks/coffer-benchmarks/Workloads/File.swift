@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An open file, closed when it goes out of use.
+/// An open file, which is closed at the end of its lifetime.
 struct File: ~Copyable {
     let descriptor: Int32
     let path: String
@@ -23,7 +23,7 @@ struct File: ~Copyable {
         }
     }
 
-    /// Reads until the buffer is full or the file ends; returns the bytes.
+    /// Reads until the buffer is full or the file ends; returns the number of bytes.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         var done = 0
         while done < buffer.count {
@@ -41,13 +41,13 @@ struct File: ~Copyable {
     }
 }
 
-/// Memory to read into, aligned to pages.
+/// A page-aligned buffer for reads.
 struct ReadBuffer: ~Copyable {
     let bytes: UnsafeMutableRawBufferPointer
 
     init(_ count: Int) {
         bytes = .allocate(byteCount: count, alignment: 4_096)
-        // Touched, so that no page is made while time is taken.
+        // Touch all pages, so that no page fault happens while time is measured.
         bytes.initializeMemory(as: UInt8.self, repeating: 1)
     }
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One large file: in order, at random, and at a player's pace.
+/// Measures one large file: sequentially, at random, and at the rate of a player.
 struct LargeFileWorkload {
     let bench: Bench
     let sizes: Sizes
@@ -56,7 +56,7 @@ struct LargeFileWorkload {
         recorder.record("large.read-warm", try readAll())
     }
 
-    /// MB/s.
+    /// Reads the whole file; returns MB/s.
     private func readAll() throws -> Double {
         let buffer = ReadBuffer(Content.chunkSize)
         let watch = Stopwatch()
@@ -72,7 +72,7 @@ struct LargeFileWorkload {
         return Double(offset) / 1e6 / seconds
     }
 
-    /// Seeks, and then reads as fast as a film is shown.
+    /// Seeks, and then reads at the rate of a film.
     private func play() throws {
         try bench.goCold()
         var numbers = RandomNumbers(seed: seed &+ 1)
@@ -87,7 +87,7 @@ struct LargeFileWorkload {
             let start = Int.random(in: 0..<places, using: &numbers) * 2 * Sizes.playedPiece
             let watch = Stopwatch()
             for piece in 0..<pieces {
-                // Each piece is wanted when the one before begins to be shown.
+                // Each piece is due when the previous one starts to play.
                 watch.sleep(until: Double(piece) * interval)
                 let count = try file.read(buffer.bytes, at: start + piece * Sizes.playedPiece)
                 guard count == Sizes.playedPiece else { throw Failure("\(path) is too short") }
@@ -110,7 +110,7 @@ struct LargeFileWorkload {
         let places = (0..<sizes.randomReads).map { _ in Int.random(in: 0..<pageCount, using: &numbers) }
         let buffer = ReadBuffer(Content.pageSize)
         let file = try File(path, O_RDONLY)
-        // As fio does: the kernel then asks for nothing but these pages.
+        // As fio does, so that the kernel reads only these pages.
         posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_RANDOM)
         let watch = Stopwatch()
         for place in places {
@@ -120,7 +120,7 @@ struct LargeFileWorkload {
         recorder.record("large.random-read", Double(places.count) / watch.seconds)
     }
 
-    /// Returns which pages were written anew.
+    /// Rewrites random pages, and returns their numbers.
     private func writeAtRandom(_ content: inout Content) throws -> Set<Int> {
         var numbers = RandomNumbers(seed: seed &+ 3)
         let places = (0..<sizes.randomWrites).map { _ in Int.random(in: 0..<pageCount, using: &numbers) }

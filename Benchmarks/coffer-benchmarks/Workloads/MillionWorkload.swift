@@ -1,4 +1,4 @@
-/// A million files in one vault.
+/// Measures a vault with a million files.
 struct MillionWorkload {
     let bench: Bench
     let recorder: Recorder

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How long mounting takes, with the passphrase and without it.
+/// Measures how long mounting takes, with and without the passphrase.
 struct MountWorkload {
     let bench: Bench
     let sizes: Sizes
@@ -28,13 +28,13 @@ struct MountWorkload {
             try bench.unmount()
             recorder.record(measure, seconds, round: round)
             guard let unlock else { continue }
-            // Once is enough: the passphrase costs the same, however many files there are.
+            // Recorded once, because the cost of the passphrase does not depend on the number of files.
             if measure == "mount.empty" { recorder.record("mount.unlock", unlock, round: round) }
             recorder.record(beyond, seconds - unlock, round: round)
         }
     }
 
-    /// Nil if the system has no command for that.
+    /// Measures the passphrase alone; nil if the system has no command for that.
     private func unlockSeconds() throws -> Double? {
         guard let command = bench.system.unlock?(bench.place) else { return nil }
         if PageCache.canBeDropped { try PageCache.drop() }
@@ -44,7 +44,7 @@ struct MountWorkload {
     }
 }
 
-/// Many files without content.
+/// Creates many empty files.
 struct EmptyFiles {
     let count: Int
     let directory: String

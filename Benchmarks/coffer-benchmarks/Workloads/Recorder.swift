@@ -1,13 +1,13 @@
 internal import BenchmarkReport
 
-/// Takes down figures, and shows them.
+/// Records figures, and prints them.
 final class Recorder {
     private(set) var samples: [Sample] = []
     private var system = ""
     private var round = 0
     private var line = ""
 
-    /// What is recorded next is of this system in this round.
+    /// Sets the system, round and group of the following figures.
     func begin(_ system: String, round: Int, _ group: Measure.Group) {
         self.system = system
         self.round = round
@@ -23,7 +23,7 @@ final class Recorder {
         Terminal.line("            " + Terminal.padded(known.title, 42) + text)
     }
 
-    /// Forgets a group's figures of a system that failed in it.
+    /// Removes the figures of a system that failed in a group.
     func forget(_ system: String, _ group: Measure.Group) {
         samples.removeAll { $0.system == system && $0.measure.hasPrefix(group.rawValue + ".") }
     }

@@ -1,6 +1,6 @@
-/// How much of everything.
+/// The sizes of the workloads.
 struct Sizes {
-    /// The large file, in bytes.
+    /// The size of the large file, in bytes.
     var largeFile = 512 << 20
     var randomReads = 6_000
     var randomWrites = 2_048
@@ -8,17 +8,17 @@ struct Sizes {
     var seeks = 12
     /// How long the player plays after each seek, in seconds.
     var playSeconds = 0.5
-    /// Small files, of 4 KiB.
+    /// The number of small files, of 4 KiB each.
     var smallFiles = 5_000
-    /// Files of a vault that is mounted with many.
+    /// The number of files for measuring a mount with many files.
     var mountedFiles = 100_000
-    /// Content whose room on the disk is measured, in bytes.
+    /// The size of the content whose space on disk is measured, in bytes.
     var spaceContent = 256 << 20
-    /// How often that content is written anew.
+    /// How often that content is rewritten.
     var rewritings = 4
     /// How long a store may take to settle, in seconds.
     var settling = 300.0
-    /// Whether the tree is the larger one.
+    /// Whether to use the larger source tree.
     var isTreeLarge = true
 
     static let full = Sizes()
@@ -27,9 +27,9 @@ struct Sizes {
         smallFiles: 1_500, mountedFiles: 5_000, spaceContent: 64 << 20, rewritings: 3, isTreeLarge: false)
 
     static let filesPerDirectory = 500
-    /// What a player reads at once, in bytes.
+    /// The size of a player's reads, in bytes.
     static let playedPiece = 128 << 10
-    /// What a player needs, in bytes per second: 200 Mbit/s, more than any disc has.
+    /// The rate of a player, in bytes per second: 200 Mbit/s, more than any disc has.
     static let playedRate = 25_000_000.0
 
     var texts: [String] {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Thousands of files of 4 KiB.
+/// Measures thousands of files of 4 KiB.
 struct SmallFileWorkload {
     let bench: Bench
     let sizes: Sizes
@@ -14,7 +14,7 @@ struct SmallFileWorkload {
         var content = Content(seed: seed)
         try create(&content)
         sync()
-        // Once before time is taken, so that everything is cached that can be.
+        // One walk without measuring fills the caches.
         try walk()
         recorder.record("small.walk-warm", count / (try walk()))
         try read()
@@ -66,7 +66,7 @@ struct SmallFileWorkload {
         recorder.record("small.create", count / watch.seconds)
     }
 
-    /// Seconds.
+    /// Walks through all directories; returns the seconds.
     @discardableResult
     private func walk() throws -> Double {
         let watch = Stopwatch()
@@ -78,7 +78,7 @@ struct SmallFileWorkload {
         return seconds
     }
 
-    /// Seconds.
+    /// Reads all files; returns the seconds.
     @discardableResult
     private func read() throws -> Double {
         let buffer = ReadBuffer(Content.pageSize)
@@ -109,7 +109,7 @@ struct SmallFileWorkload {
         (sizes.smallFiles + Sizes.filesPerDirectory - 1) / Sizes.filesPerDirectory
     }
 
-    /// Does something for each file, by its directory's descriptor; returns the seconds.
+    /// Calls `body` for each file with its directory's descriptor; returns the seconds.
     @discardableResult
     private func inDirectories(_ body: (_ directory: Int32, _ file: Int) throws -> Void) throws -> Double {
         let watch = Stopwatch()

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A tree of real sources, packed from what is installed here.
+/// An archive of real sources that are installed on this machine.
 struct SourceTree {
     let archive: String
     let fileCount: Int
@@ -14,8 +14,8 @@ struct SourceTree {
         let wanted = large ? ["usr/include"] + small : small
         origins = wanted.filter { access("/" + $0, R_OK) == 0 }
         if origins.isEmpty { throw Failure("none of \(wanted.joined(separator: ", ")) is here") }
-        // Bytecode is no source, and its absence makes no difference to those who run it.
-        // Everything belongs to whoever runs this, so that the tree can be compared with the archive.
+        // Bytecode is not source code. All files belong to the current user, so that the tree can be compared
+        // with the archive.
         let owner = ["--owner=+\(getuid())", "--group=+\(getgid())"]
         let arguments = ["-C", "/", "--exclude=__pycache__"] + owner + ["-cf", archive] + origins
         try Command("tar", arguments).run()

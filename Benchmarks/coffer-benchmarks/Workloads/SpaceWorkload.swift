@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// How much room content takes: after writing, and after a day in which it is written over and over.
+/// Measures the space that content takes on disk, after writing it, and after a simulated day of rewriting
+/// it.
 struct SpaceWorkload {
     let bench: Bench
     let sizes: Sizes
@@ -8,7 +9,7 @@ struct SpaceWorkload {
     let recorder: Recorder
 
     private static let fileSize = 64 << 10
-    /// How long a store must not change to be called settled, in seconds.
+    /// How long a store must not change to count as settled, in seconds.
     private static let stillness = 15.0
 
     private var largeSize: Int { sizes.spaceContent / 2 }
@@ -47,7 +48,7 @@ struct SpaceWorkload {
         }
     }
 
-    /// Overwrites pieces of 4 to 256 KiB of the large file, and puts new files in the place of old ones.
+    /// Overwrites pieces of 4 to 256 KiB of the large file, and replaces old files by new ones.
     private func rewrite(_ content: inout Content) throws {
         var numbers = RandomNumbers(seed: seed &+ 4)
         var names = Array(0..<fileCount)
@@ -72,7 +73,7 @@ struct SpaceWorkload {
                 next += 1
                 written += Self.fileSize
             }
-            // Now and then everything reaches the disk, as in a day.
+            // Everything reaches the disk from time to time, as during a day.
             if written - synced > goal / 32 {
                 try large.sync()
                 sync()
@@ -81,7 +82,7 @@ struct SpaceWorkload {
         }
     }
 
-    /// Returns the seconds until it last changed.
+    /// Waits until the store settles, and returns the seconds until its last change.
     @discardableResult
     private func settle() throws -> Double {
         try bench.settle(still: Self.stillness, limit: sizes.settling)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What developers do to a tree of sources, by their own tools.
+/// Measures common developer tools on a source tree.
 struct TreeWorkload {
     let bench: Bench
     let tree: SourceTree
@@ -11,7 +11,7 @@ struct TreeWorkload {
     func run(verifying: Bool) throws {
         try bench.mount()
         try check(mkdir(directory, 0o755), "mkdir \(directory)")
-        // The archive is in the page cache for everyone.
+        // Loads the archive into the page cache for every system.
         try Command("md5sum", [tree.archive]).run()
         try time("tree.untar", Command("tar", ["-xf", tree.archive, "-C", directory, "--no-same-owner"]))
         if verifying {
@@ -35,7 +35,7 @@ struct TreeWorkload {
             try git("status", "--porcelain").run()
         }
         let text = try time("tree.status-warm", git("status", "--porcelain"))
-        // Everything is added, and nothing has changed since.
+        // All files must be added, and unchanged since.
         guard !text.isEmpty, text.split(separator: "\n").allSatisfy({ $0.hasPrefix("A  ") }) else {
             throw Failure("\(bench.system.id): git sees changes that nobody made: \(text.prefix(300))")
         }
@@ -44,9 +44,7 @@ struct TreeWorkload {
         if bench.cpuSeconds != nil { recorder.record("tree.memory", bench.peakMemory / 1_048_576) }
     }
 
-    /// Compares with the archive.
-    ///
-    /// Times do not count: some systems do not keep them exactly.
+    /// Compares the tree with the archive, except for times, which some systems do not store exactly.
     private func verify() throws {
         let text = try Command("tar", ["-df", tree.archive, "-C", directory]).run(accepting: [0, 1])
         let wrong = text.split(separator: "\n").filter { !$0.hasSuffix(": Mod time differs") }
