@@ -121,8 +121,8 @@ extension ProfileError: CustomStringConvertible {
         case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
         case .profileExists(let path):
             """
-            There is already a profile in \(path). Use it with: coffer mount. Or choose another folder with \
-            --home.
+            There is already a profile in \(path). Choose another directory with --home, or use this profile \
+            with: coffer mount
             """
         case .notPrivate(let path):
             """
@@ -163,9 +163,9 @@ extension ProfileError: CustomStringConvertible {
             "There is not enough memory to check the passphrase. Close other programs, and try again."
         case .locked(let note):
             if let note {
-                "The profile is in use by process \(note.process)\(note.place)."
+                "The profile is in use by process \(note.process)\(note.place). Try again when it has ended."
             } else {
-                "The profile is in use by another process."
+                "The profile is in use by another process. Try again when it has ended."
             }
         case .noSuchVault(let name): "There is no vault named “\(name)”. List them with: coffer vault list"
         case .vaultExists(let name): "There is already a vault named “\(name)”. Choose another name."
@@ -181,8 +181,8 @@ extension ProfileError: CustomStringConvertible {
         case .notMounted(let path): "\(path): no vaults are mounted here."
         case .notStored(let path, let reason, false):
             """
-            \(path) stays mounted, because the latest changes cannot be stored: \(reason). Fix this \
-            and try again, or discard the changes with: coffer unmount --force
+            \(path) stays mounted, because the latest changes cannot be stored: \(reason). Fix this and try \
+            again, or discard the changes with: coffer unmount --force
             """
         case .notStored(let path, let reason, true):
             "\(path) is unmounted, but the latest changes could not be stored, and are lost: \(reason)."
@@ -273,7 +273,7 @@ extension ProfileError.MountPointProblem {
         switch self {
         case .missing:
             """
-            the mount point does not exist, and neither does its parent directory. Create one of them.
+            the mount point does not exist, and neither does its parent directory. Create the parent first.
             """
         case .notDirectory: "the mount point is not a directory. Choose a directory."
         case .notEmpty:

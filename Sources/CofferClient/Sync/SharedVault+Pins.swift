@@ -35,7 +35,7 @@ extension SharedVault {
                 case .complete(let now): change = now
                 case .failed(let error): pause = note(error)
                 }
-                // Walking a large tree takes long: spend at most a tenth of the time on it.
+                // Walking a large tree takes long, so the pause is ten times as long, up to a limit.
                 pause = max(pause, min(Self.walkPauseMax, .nanoseconds(10 * (Clock.monotonic - start))))
             }
         } onCancel: {

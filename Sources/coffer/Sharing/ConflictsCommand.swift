@@ -68,7 +68,7 @@ struct ConflictsCommand: ParsableCommand {
                     where place.hasPrefix("\(point)/\(vault)/") {
                         let found = String(place.dropFirst(point.count + vault.count + 2))
                         if !path.hasPrefix("/"), found != path, isThere("\(point)/\(vault)/\(path)") {
-                            throw ValidationError("There are two such files: say the whole path.")
+                            throw ValidationError("The path matches two files. Give the absolute path.")
                         }
                         return found
                     }

@@ -73,14 +73,14 @@ struct IdentityCommand: ParsableCommand {
             } else if let vault, let member {
                 target = .member(vault: vault, member: member)
             } else {
-                throw ValidationError("Say whose identity: VAULT MEMBER, or --card FILE.")
+                throw ValidationError("Give VAULT and MEMBER, or --card FILE.")
             }
             let response = try Requests.perform(.verify(target, words: words), profile)
             guard case .identity(let report) = response else { throw ProfileError.otherAnswer }
             if json { return try Output.json(report) }
             Output.line(Output.visible(report.name))
             Output.line(report.fingerprint)
-            if words != nil { Output.error("The words are the same.") }
+            if words != nil { Output.error("The words match.") }
         }
     }
 }
