@@ -80,8 +80,8 @@ final class OpenVaults: VaultDirectory {
 
     /// Writes all changes to disk.
     ///
-    /// A vault that has stopped, or whose index is damaged, is skipped: a retry would not help, and the
-    /// problem log has it.
+    /// Ignores errors of a vault that has stopped, or whose index is damaged: a retry would not help, and the
+    /// problem log has them.
     ///
     /// - Parameter usingReserve: Passed to `Vault.commit`; true at the end of a mount.
     /// - Throws: `.vault(.noSpace)`, after all other vaults are stored.
