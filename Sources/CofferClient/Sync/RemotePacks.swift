@@ -145,7 +145,9 @@ package final class RemotePacks: ContentSource {
     private static let firstSliceByteCount = 256 << 10
     static let leastSliceByteCount = 64 << 10
     private static let sliceByteCountMax = 1 << 30
-    /// Slices double if they arrive within `soon`, and are halved if they take longer than `late`; in nanoseconds.
+    /// Slices double if they arrive within `soon`, and are halved if they take longer than `late`.
+    ///
+    /// In nanoseconds.
     private static let soon: Int64 = 1_000_000_000, late: Int64 = 5_000_000_000
 
     package func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart {
