@@ -120,7 +120,7 @@ package struct MembersReport: Codable, Sendable {
         package let role: String
         /// The identity's id: 64 hexadecimal digits.
         package let identity: String
-        /// The words to compare.
+        /// The words to compare aloud.
         package let fingerprint: String
         /// Whether this person has compared the words.
         package let isVerified: Bool
@@ -208,7 +208,7 @@ package struct IdentityReport: Codable, Sendable {
     package let name: String
     /// The identity's id: 64 hexadecimal digits.
     package let identity: String
-    /// The words to compare.
+    /// The words to compare aloud.
     package let fingerprint: String
     /// The text of the identity card, to give to others; only for the person's own identity.
     package let card: String?

@@ -50,7 +50,8 @@ struct AttemptLimiter {
 
     /// Overwrites the file in place.
     ///
-    /// A full disk may have no room to create the file, and with copy-on-write none to overwrite it either.
+    /// A full disk may have no room to create the file, and on a copy-on-write or remote filesystem none to
+    /// overwrite it.
     ///
     /// - Returns: Whether there was room.
     @discardableResult

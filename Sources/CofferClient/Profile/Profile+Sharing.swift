@@ -156,7 +156,7 @@ extension Profile {
     }
 }
 
-// The identities whose words the person has compared.
+// The identities whose words the person has compared aloud.
 extension Profile {
     /// Whether the words of an identity were compared and matched.
     func hasVerified(_ identity: IdentityID) -> Bool {
