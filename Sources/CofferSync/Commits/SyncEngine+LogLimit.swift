@@ -26,7 +26,8 @@ extension SyncEngine {
     /// Whether a commit by another author waits for the log.
     private func isNamed(_ log: LogID, byOthersThan author: IdentityID, _ pull: Pull) -> Bool {
         if queue.isNamed(log, where: { tails[$0].map { $0.author != author } ?? false }) { return true }
-        // The queue does not keep what commits without room name, so any log that is waited for may be meant.
+        // The queue does not keep the needs of commits that it has no room for, so any log that is waited for
+        // may be among them.
         return pull.blocked.values.contains { $0.author != author }
             && (queue.isMissing(log) || pull.blocked.values.contains { $0.missing.log == log })
     }

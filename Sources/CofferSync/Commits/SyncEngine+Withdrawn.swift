@@ -2,21 +2,23 @@ internal import CofferFacts
 internal import CofferFormat
 internal import CofferTrust
 
-// What this device wrote and may not say: its user's right to write had ended before.
+// Changes that this device made after its user's right to write had ended, and that it may not send.
 extension SyncEngine {
-    /// Registers that are looked at in one call.
+    /// The number of registers read in one call.
     private static let pageCount = 4096
 
-    /// Whether there are changes here that its user, who is a member, may not send.
+    /// Whether there are unsent changes although the user, a member, may not write.
     ///
-    /// They would be shown here alone, for as long as the vault is.
+    /// They would be visible only here, for as long as the vault exists.
     func mustGiveUpUnsent() async throws(SyncError) -> Bool {
         guard let role, !role.may(.write) else { return false }
         return try await asking { () async throws(ReplicaError) in try await replica.hasUnsent() }
     }
 
-    /// Copies what goes with all facts to a place of the person's own, as this device alone has it: what only withdrawn
-    /// commits of this device say, and what is unsent where that goes, too.
+    /// Copies everything that a rebuild drops, and that only this device has, to a place of the user's own.
+    ///
+    /// That is what only withdrawn commits of this device state, and unsent changes if those are dropped,
+    /// too.
     func setAsideWhatGoes(withUnsent: Bool) async throws(SyncError) {
         let items = ownWithdrawn.isEmpty ? [] : try await shownItems(saidIn: ownWithdrawn)
         guard withUnsent || !items.isEmpty else { return }
@@ -25,7 +27,8 @@ extension SyncEngine {
         }
     }
 
-    /// Where the withdrawn commits begin in this device's logs: the present one, and one that it has just left.
+    /// Where the withdrawn commits begin in this device's logs: the current one, and one that it has just
+    /// left.
     var ownWithdrawn: [LogID: UInt64] {
         withdrawn.filter { log, _ in
             guard log != setup.log else { return true }
@@ -34,8 +37,8 @@ extension SyncEngine {
         }
     }
 
-    /// Items that are shown as commits from some on say: those that they made, and files, or copies of files, with
-    /// contents of theirs.
+    /// Items that are visible because of commits from the given ones on: items that they made, and files, or
+    /// copies of files, with contents of theirs.
     private func shownItems(saidIn withdrawn: [LogID: UInt64]) async throws(SyncError) -> [ItemID] {
         var items: Set<ItemID> = []
         var last: Register?
@@ -63,16 +66,16 @@ extension SyncEngine {
         return items.sorted()
     }
 
-    /// Begins another log where the present one has ended, with all that counts of it applied.
+    /// Begins another log if the current one has ended and everything of it that counts is applied.
     ///
-    /// So it is where facts were taken anew without it.
+    /// A rebuild without the log leads to this state.
     func beginLogIfEnded() async throws(SyncError) -> Bool {
         guard withdrawn.isEmpty, outgoing.isEmpty, hasEnded(setup.log) else { return false }
         try await beginLog()
         return true
     }
 
-    /// Begins another log, as nothing counts that follows this device's withdrawn commits.
+    /// Begins another log, because no commit after this device's withdrawn ones counts.
     func beginLog() async throws(SyncError) {
         // First: under the name of the other log they would be put as its commits.
         let rows = outgoing.keys.map { KeptChange(KeptRow.Key(.outgoing, number: $0), nil) }
@@ -94,7 +97,7 @@ extension SyncEngine {
         }
     }
 
-    /// Whether there is a commit in a log that came too late to count.
+    /// Whether a log has a commit that came too late to count.
     private func hasEnded(_ log: LogID) -> Bool {
         guard let stop = stops[log], case .right(let refusal) = stop.problem else { return false }
         return switch refusal {

@@ -1,17 +1,18 @@
 internal import CofferTrust
 
-// Whether what the remote shows can be all there is.
+// Whether the remote may be showing an old state.
 extension SyncEngine {
-    /// Whether the remote shows less than it did, but has not done so often enough to be told: another round will tell.
+    /// Whether the remote shows less than before, but not in enough rounds to be reported yet.
     package var isDoubtful: Bool { staleRounds.values.contains { $0 < setup.staleRoundsMax } }
 }
 
 extension SyncFinding {
-    /// Whether it means that the remote has less than it had, or something else than others say: who relies on what
-    /// is shown should know.
+    /// Whether the remote may be showing less than it had, or a state that other devices contradict.
+    ///
+    /// A user who relies on what is shown should know.
     package var isDoubt: Bool {
         switch self {
-        // Whose right had ended is known to have said too much.
+        // The right had ended, so these commits are known not to count.
         case .stopped(_, _, .right(.tooLate)), .stopped(_, _, .right(.notTheBound)), .withdrawn: false
         case .stopped, .intruder, .gap, .absent, .forked, .stale, .otherState, .memberLink,
             .staleMembers:

@@ -2,14 +2,14 @@ internal import CofferFormat
 package import CofferRemote
 internal import CofferTrust
 
-// Which commits are at the remote, and whether it shows less than it did.
+// Finds out which commits are at the remote, and whether it shows less than before.
 extension SyncEngine {
-    /// The most logs that are not known yet and are looked into at a time; the others have their turn later.
+    /// The most unknown logs that are examined at a time; the others get their turn later.
     private static let newLogCountMax = 1024
 
     /// The last commit of each log that the remote lists.
     ///
-    /// Asks for what stands behind the commits that are known: about one page for each log, and one more.
+    /// Asks only for names after the known commits: about one page for each log, and one more.
     func look() async throws(SyncError) -> [LogID: UInt64] {
         var shown: [LogID: UInt64] = [:]
         var (new, newBefore) = (NewLogs(), NewLogs())
@@ -18,7 +18,7 @@ extension SyncEngine {
             for name in entries.map(\.name) {
                 guard let dot = dot(of: name) else { continue }
                 if logs[dot.log] == nil {
-                    // Those that ended, or wait to be named, take no turn from others.
+                    // Logs that have ended, or that wait until others name them, take no turn from others.
                     if stops[dot.log] != nil { continue }
                     if let turn = newLogTurn, name.parent.text <= turn {
                         newBefore.add(dot, name)
@@ -36,13 +36,13 @@ extension SyncEngine {
             }
             return .behind(layout.commit(last.log, known - 1))
         }
-        // Those that are never known do not keep others from being looked into.
+        // Logs that never become known must not keep others from being examined.
         let isRoundOver = new.last == nil
         newLogTurn = isRoundOver ? newBefore.last : new.last
         return shown.merging((isRoundOver ? newBefore : new).shown) { known, _ in known }
     }
 
-    /// Logs that are not known yet, in the order of their names, as many as are looked into at a time.
+    /// Unknown logs, in the order of their names, as many as are examined at a time.
     private struct NewLogs {
         private(set) var shown: [LogID: UInt64] = [:]
         private(set) var last: String?
@@ -64,7 +64,8 @@ extension SyncEngine {
         return Dot(log: log, sequence: sequence)
     }
 
-    /// Notices logs of which the remote shows less than it did; a listing that is old is not enough for that.
+    /// Finds logs of which the remote shows less than before; asks for their last commits, as the listing may
+    /// be old.
     func noticeStale(_ shown: [LogID: UInt64]) async throws(SyncError) {
         for (log, summary) in logs {
             let head = Dot(log: log, sequence: summary.head.sequence)
@@ -86,12 +87,12 @@ extension SyncEngine {
         }
     }
 
-    /// Names of the last commits of each log that the remote must have, as far as this device knows.
+    /// The names of the last commits of each log that the remote must have, as far as this device knows.
     package func lastCommits() async throws(SyncError) -> [RemoteName] {
         try await load()
         return logs.compactMap { log, summary in
             var sequence = summary.head.sequence
-            // What is still to be sent will be.
+            // Commits that are still to be sent do not have to be there.
             if log == setup.log, let unsent = outgoing.keys.min() {
                 sequence = min(sequence, unsent - min(unsent, 1))
             }
@@ -103,9 +104,10 @@ extension SyncEngine {
         }
     }
 
-    /// Compares the last commit that is known of each log with what the remote has there; once, after a start.
+    /// Compares the last known commit of each log with the one at the remote, once after a start.
     ///
-    /// What these say of this device's commits, and this device's last one of others', is taken up on the way.
+    /// Also learns which of this device's commits the others have applied, and what this device has
+    /// acknowledged.
     func checkHeads() async throws(SyncError) {
         var dots = logs.map { Dot(log: $0.key, sequence: $0.value.head.sequence) }
         let countMax = max(1, remote.limits.concurrentCallsMax)
@@ -144,17 +146,17 @@ extension SyncEngine {
             if let fork = fork(in: other) { alarm(fork) }
             return
         }
-        // A crash may have come between applying and telling.
+        // A crash may have come between applying and acknowledging.
         let seen = other.versions
         owesAcknowledgement = logs.contains { log, summary in
             log != setup.log && summary.lastWrite?.sequence ?? 0 > seen[log]
         }
     }
 
-    /// Keeps a fork in sight.
+    /// Keeps a fork, so that it is reported.
     ///
-    /// Where somebody entitled has said that the storage was restored to before it, what the storage has now is
-    /// taken instead.
+    /// If an entitled member has said that the storage was restored to a state before the fork, the storage's
+    /// commits replace the known ones instead.
     func alarm(_ fork: ForkedLog) {
         guard let summary = logs[fork.dot.log] ?? tails[fork.dot.log] else { return }
         if chain.hasRestored(fork.dot, since: summary.head.members) {
@@ -164,16 +166,16 @@ extension SyncEngine {
         }
     }
 
-    /// Looks anew at the forks that are in sight, once more is known of the members.
+    /// Reviews the known forks once more is known of the members.
     func forgetRestoredForks() {
         let known = forks
         forks = [:]
         for fork in known.values { alarm(fork) }
     }
 
-    /// Compares the commits that a commit names with those that are known here.
+    /// Compares the commits that a commit names with those known here.
     ///
-    /// - Returns: The log of which the author has seen another history.
+    /// - Returns: A log of which the author has seen another history; nil if there is none.
     func fork(in commit: VerifiedCommit) -> ForkedLog? {
         for head in commit.body.heads.bounds {
             let dot = Dot(log: head.log, sequence: head.sequence)

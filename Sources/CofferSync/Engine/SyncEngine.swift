@@ -4,17 +4,17 @@ package import CofferTrust
 internal import CofferFacts
 internal import Synchronization
 
-/// Keeps one vault on this device and at a remote the same.
+/// Keeps a vault on this device and at a remote in sync.
 ///
-/// A round fetches links, then commits, checks and applies them, and puts what was changed here. It can be ended at
-/// any moment, by a crash too: names of objects do not depend on how often they are put, and what is to be put is
-/// saved first. What is found wrong holds up its own log only. An actor: rounds do not overlap.
+/// A round fetches links, then commits, checks and applies them, and puts local changes. It may be
+/// interrupted at any moment, even by a crash: the names of objects do not depend on how often they are put,
+/// and objects are saved before they are put. A problem holds up only its own log. Rounds never overlap.
 package actor SyncEngine {
     var setup: SyncSetup
     let remote: any RemoteBackend
     let replica: any LocalReplica
     let layout: RemoteLayout
-    /// How many rounds it takes at most until a doubt is told or gone.
+    /// The most rounds until a doubt is reported or resolved.
     package nonisolated let doubtfulRoundsMax: Int
 
     /// The vault's members, as far as they are known.
@@ -27,25 +27,25 @@ package actor SyncEngine {
 
     /// What was applied of each log.
     package internal(set) var logs: [LogID: LogSummary] = [:]
-    /// What was checked of each log; what is not applied of it waits in the queue.
+    /// What was checked of each log; checked commits that are not applied yet wait in the queue.
     var tails: [LogID: LogSummary] = [:]
     var hashes = KnownHashes()
     var queue: CausalQueue<VerifiedCommit>
     var stops: [LogID: LogStop] = [:]
-    /// How many links there were when they were last looked at.
+    /// The number of links when the stops were last reviewed.
     var stopsSince: UInt64 = 0
     var forks: [LogID: ForkedLog] = [:]
     var staleRounds: [LogID: Int] = [:]
-    /// The last one that was looked into of the logs that are not known, by its prefix at the remote.
+    /// The last unknown log that was examined, by its prefix at the remote.
     var newLogTurn: String?
     var withdrawn: [LogID: UInt64] = [:]
-    /// Commits that should be there, and were not in the last round; and not in the one before it either.
+    /// Commits that were missing in the last round, and those that were missing in the one before as well.
     var missing: Set<Dot> = [], lost: Set<Dot> = []
     /// Those of them for which no checkpoint was found.
     var uncovered: Set<Dot> = []
-    /// Which of this device's commits each author had applied, as its last commit says.
+    /// How many of this device's commits each author had applied, according to its last commit.
     var seenOfOwn: [LogID: UInt64] = [:]
-    /// Why commits could not be fetched in this round; what was to be sent is sent all the same.
+    /// Why commits could not be fetched in this round, which sends local changes nevertheless.
     var pullFailure: SyncError?
     var notes: [SyncFinding] = []
 
@@ -55,37 +55,37 @@ package actor SyncEngine {
     var owesAcknowledgement = false
     var standing: CheckpointStanding?
     var unconfirmed: [UnconfirmedCheckpoint] = []
-    /// What was saved of the two.
+    /// The rows saved for the two.
     var keptCheckpoints: [KeptRow.Key: [UInt8]] = [:]
     var isLoaded = false
-    /// Whether something failed since all was looked at: what stopped then may be forgotten here, and holds all the
-    /// same.
+    /// Whether something failed since the last full round: this process may have forgotten problems that
+    /// still exist.
     private var needsFullRound = true
     var isRebuildWanted = false
-    /// Whether the end of this device's log was seen since all facts were taken anew: a commit that is made before may take the
-    /// number of one that is there.
+    /// Whether the end of this device's log was seen since the last rebuild: before that, a new commit could
+    /// take the number of an existing one.
     var hasSeenOwnEnd = true
-    /// How many commits this device's log had before.
+    /// The length of this device's log before the rebuild.
     var ownSequenceMin: UInt64 = 0
-    /// Whether commits are made that are put only once they name nothing of a lost side of a fork.
+    /// Whether to make commits now that are put only once they name nothing on a lost side of a fork.
     var isLeavingLostSide = false
-    /// A commit without which less would be known after a rebuild than before, and that was not at the remote.
+    /// A commit missing at the remote, without which a rebuild would lose facts.
     var neededForRebuild: Dot?
     var hasCheckedHeads = false
     private(set) var isRunning = false
-    /// Who waits for the end of a round.
+    /// Callers that wait for the end of a round.
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// How sync stands; `statuses` tells of changes.
+    /// The state of sync; `statuses` reports changes.
     package internal(set) var status = SyncStatus()
-    /// The same with the members, as it was last told; to be had at any time, whatever the engine does.
+    /// The last published status, with the members; available at any time, whatever the engine does.
     package nonisolated var snapshot: SyncSnapshot? { latest.withLock { $0 } }
     let latest = Mutex<SyncSnapshot?>(nil)
     var listeners: [UInt64: AsyncStream<SyncStatus>.Continuation] = [:]
     var listenerCount: UInt64 = 0
     let wakes = Wakes()
 
-    /// An engine that has asked for nothing yet.
+    /// Makes an engine that has not accessed anything yet.
     package init(_ setup: SyncSetup, remote: any RemoteBackend, replica: any LocalReplica) {
         self.setup = setup
         self.remote = remote
@@ -96,10 +96,10 @@ package actor SyncEngine {
         queue = CausalQueue(applied: VersionVector(), byteCountMax: setup.waitingByteCountMax)
     }
 
-    /// Fetches, applies and puts what there is, once.
+    /// Fetches, applies and puts everything once.
     ///
-    /// - Parameter scope: Where to look; a round that follows one which failed, or the start, looks everywhere.
-    /// - Throws: why it did not get through; the same stands in `status` until a round does.
+    /// - Parameter scope: Where to look; the first round, and one after a failure, looks everywhere.
+    /// - Throws: why it failed; `status` shows the same until a round succeeds.
     package func round(_ scope: RoundScope = .all) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
             do throws(SyncError) {
@@ -114,9 +114,9 @@ package actor SyncEngine {
         }
     }
 
-    /// Runs something while nothing else changes what the engine knows.
+    /// Runs an operation during which no other one changes what the engine knows.
     ///
-    /// An actor lets calls in wherever one waits: rounds come one after the other.
+    /// An actor admits other calls at each suspension, so rounds have to wait for each other.
     func alone<Value: Sendable>(
         _ body: () async throws(SyncError) -> Value
     ) async throws(SyncError) -> Value {
@@ -129,7 +129,7 @@ package actor SyncEngine {
             waiting = []
         }
         do throws(SyncError) { return try await body() } catch {
-            // What is in memory may be ahead of what was saved.
+            // The state in memory may be ahead of what was saved.
             isLoaded = false
             needsFullRound = true
             throw error
@@ -150,14 +150,15 @@ package actor SyncEngine {
         if !hasCheckedHeads { try await checkHeads() }
         if scope.listsLogs, logs.isEmpty, try await takeCheckpoint() { try await load() }
         if scope.looksForCommits { try await pullLogs(scope) }
-        // What was changed here is sent first, as long as it may be: then nothing of it is only in what goes.
+        // Local changes are sent first, as long as that is allowed: then a rebuild drops nothing that only
+        // this device has.
         var failure = await failure { () async throws(SyncError) in try await push(scope) }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
             let log = setup.log
             try await rebuild()
             try await pullLogs(.all)
             try await push()
-            // It was about the log that was left.
+            // The failure concerned the log that was left.
             if setup.log != log { failure = nil }
         }
         if case .ownLogEnded = failure, try await beginLogIfEnded() {
@@ -170,7 +171,7 @@ package actor SyncEngine {
         if let pullFailure { throw pullFailure }
     }
 
-    /// Takes up what was saved.
+    /// Loads the saved state.
     func load() async throws(SyncError) {
         guard !isLoaded else { return }
         let rows = try await asking { () async throws(ReplicaError) in try await replica.rows() }
@@ -179,7 +180,7 @@ package actor SyncEngine {
         guard logs.allSatisfy({ versions[$0.key] == $0.value.head.sequence }),
             versions.sequences.count == logs.count
         else { throw .otherVersions }
-        // So it may be after a crash, too.
+        // A crash may have caused this, too.
         if logs[setup.log] == nil, !logs.isEmpty { hasSeenOwnEnd = false }
         tails = logs
         stops = stops.filter { $0.value.problem.isFinal }
@@ -188,7 +189,7 @@ package actor SyncEngine {
         isLoaded = true
     }
 
-    /// Takes up what was saved once more, where an error is passed over: what is in memory may be ahead of it.
+    /// Loads the saved state again after an error that is ignored: memory may be ahead of it.
     func reload() async throws(SyncError) {
         isLoaded = false
         needsFullRound = true
@@ -246,7 +247,7 @@ package actor SyncEngine {
     }
 }
 
-/// Where a log stops for now, or for ever.
+/// Where a log stops, for now or forever.
 struct LogStop: Equatable, Sendable {
     let dot: Dot
     let problem: CommitProblem
@@ -255,7 +256,7 @@ struct LogStop: Equatable, Sendable {
 // MARK: Errors
 
 extension SyncEngine {
-    /// Runs a call of the replica, in the words of this layer.
+    /// Runs a call of the replica, and throws this layer's errors.
     func asking<Value: Sendable>(
         _ body: () async throws(ReplicaError) -> Value
     ) async throws(SyncError) -> Value {
@@ -269,7 +270,7 @@ extension SyncEngine {
         }
     }
 
-    /// Runs a call of the remote, in the words of this layer.
+    /// Runs a call of the remote, and throws this layer's errors.
     func reaching<Value: Sendable>(
         _ body: () async throws(RemoteError) -> Value
     ) async throws(SyncError) -> Value {
@@ -278,7 +279,7 @@ extension SyncEngine {
         }
     }
 
-    /// Whether nothing would be lost with the facts that are here, but what does not count.
+    /// Whether a rebuild would drop only facts that do not count.
     private func isSafeToRebuild(_ failure: SyncError?) -> Bool {
         switch failure {
         case nil, .ownLogEnded, .ownLogForked, .tooManyLogs: true
@@ -301,10 +302,10 @@ extension SyncEngine {
         return LogAuthor(log: log, name: introduction?.name, label: introduction?.label)
     }
 
-    /// The most findings of a kind that are told.
+    /// The most findings of a kind that are reported.
     static let findingCountMax = 256
 
-    /// Keeps something to be told; each once, and the last 256.
+    /// Keeps a finding to report it; each once, and only the last 256.
     func note(_ finding: SyncFinding) {
         guard !notes.contains(finding) else { return }
         if notes.count >= Self.findingCountMax { notes.removeFirst() }

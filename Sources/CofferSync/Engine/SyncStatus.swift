@@ -3,42 +3,42 @@ package import CofferFormat
 package import CofferTrust
 internal import CofferRemote
 
-/// How sync stands, and who is a member, at one moment.
+/// The state of sync and the members, at one moment.
 package struct SyncSnapshot: Sendable {
-    /// How sync stands.
+    /// The state of sync.
     package let status: SyncStatus
     /// The members, as far as they are known.
     package let chain: MemberChain
-    /// What this user may do in the vault; nil if it is no member, or not known to be one.
+    /// This user's role in the vault; nil if the user is not a member, or not known to be one.
     package let role: Role?
 }
 
-/// How sync stands, for people and programs to see.
+/// The state of sync, for display and for programs.
 package struct SyncStatus: Equatable, Sendable {
-    /// What is done at the moment.
+    /// The current phase.
     package var phase = SyncPhase.idle
-    /// Why the last round did not end well; stays until one does.
+    /// Why the last round failed; stays until one succeeds.
     package var failure: SyncError?
-    /// What is not as it should be; each thing stays until it is well again.
+    /// Problems; each stays until it is resolved.
     package var findings: [SyncFinding] = []
     /// What was done, and what is left.
     package var progress = SyncProgress()
-    /// All devices that have written a commit, this one too, in the order of their log ids.
+    /// All devices that have written a commit, including this one, in the order of their log ids.
     package var devices: [DeviceStatus] = []
-    /// When a round last ended well, in milliseconds since 1970; nil if none did since sync began.
+    /// When a round last succeeded, in milliseconds since 1970; nil if none has since sync began.
     package var succeededAt: UInt64?
     /// Since when no round has reached the remote, in milliseconds since 1970; nil if the last one did.
     package var offlineSince: UInt64?
 
-    /// How many bytes had been put when the remote last had no room; nil if something was put since.
+    /// The number of bytes put when the remote was last full; nil if something was put since.
     private var bytesSentWhenFull: Int?
 
-    /// Before anything was done.
+    /// The state before the first round.
     package init() {}
 
-    /// Whether the remote had no room for what was put last.
+    /// Whether the remote was full at the last attempt to put something.
     ///
-    /// A round with nothing to put ends well on a full remote, too.
+    /// A round with nothing to put succeeds even on a full remote.
     package var isRemoteFull: Bool { bytesSentWhenFull != nil }
 
     mutating func succeeded(at milliseconds: UInt64) {
@@ -47,7 +47,7 @@ package struct SyncStatus: Equatable, Sendable {
     }
 
     mutating func failed(_ error: SyncError, at milliseconds: UInt64) {
-        // Whoever cancels knows; what was wrong before still is.
+        // The caller knows that it cancelled; an earlier failure still holds.
         guard error != .cancelled else { return }
         failure = error
         if error.isRemoteFull { bytesSentWhenFull = progress.bytesSent }
@@ -61,104 +61,105 @@ package struct SyncStatus: Equatable, Sendable {
 
 /// What is known of a device that writes to the vault.
 package struct DeviceStatus: Equatable, Sendable {
-    /// Whose it is, and what it is called.
+    /// The names of its user and of the device.
     package let author: LogAuthor
-    /// By which identity its commits are signed.
+    /// The identity that signs its commits.
     package let identity: IdentityID
-    /// Whether it is this one.
+    /// Whether it is this device.
     package let isThisDevice: Bool
-    /// Its last commit that was applied here.
+    /// The number of its last commit that was applied here.
     package let sequence: UInt64
-    /// When that was made by its clock, in milliseconds since 1970.
+    /// The time of that commit by the device's clock, in milliseconds since 1970.
     package let milliseconds: UInt64
-    /// Whether its user is a member now.
+    /// Whether its user is currently a member.
     package let isMembers: Bool
-    /// Whether it says to have applied all that this device has changed.
+    /// Whether it has acknowledged all changes by this device.
     package let hasAllOfThisDevice: Bool
 }
 
-/// What was done since sync began, and what is left as far as it is known.
+/// What was done since sync began, and what is left as far as that is known.
 package struct SyncProgress: Equatable, Sendable {
-    /// Commits of others that were applied, and that are known to be there and not applied.
+    /// Commits of others: the number applied, and the number known to exist and not applied yet.
     package var commitsApplied = 0, commitsLeft = 0
-    /// Commits of this device that were put.
+    /// The number of this device's commits that were put.
     package var commitsSent = 0
-    /// Bytes of commits, packs and checkpoints that were put, and that were fetched.
+    /// Bytes of commits, packs and checkpoints: the number put, and the number fetched.
     package var bytesSent = 0, bytesFetched = 0
     /// Bytes of the pack or commit that is being put.
     package var bytesToSend = 0
 
-    /// Nothing was done.
+    /// The state before anything was done.
     package init() {}
 }
 
 /// The author of a log, for messages.
 package struct LogAuthor: Hashable, Sendable, CustomStringConvertible {
-    /// The log.
+    /// The log's id.
     package let log: LogID
-    /// What the author is called; nil as long as nothing of the log was verified.
+    /// The author's name; nil as long as nothing of the log was verified.
     package let name: String?
-    /// What the device is called.
+    /// The device's name.
     package let label: String?
 
     package var description: String {
         guard let name, let label else { return "log \(log)" }
-        // Most labels say whose the device is.
+        // Most labels contain the name of the device's owner.
         return label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
     }
 }
 
-/// Something that is not as it should be; the rest of the vault goes on.
+/// A problem that does not stop the rest of the vault from syncing.
 package enum SyncFinding: Equatable, Sendable {
-    /// A commit is not applied, and so none behind it in its log.
+    /// A commit was not applied, and so none after it in its log.
     case stopped(LogAuthor, sequence: UInt64, CommitProblem)
-    /// In the place of a log's next commit is one that somebody else has signed: whoever's log it is goes on over it.
+    /// Another member has put a commit in the place of a log's next one; the log's owner overwrites it.
     case intruder(LogAuthor, sequence: UInt64, IdentityID, name: String?)
-    /// In the place of a commit of this device was something else, which somebody put there, if that is known: it was
+    /// Something else was in the place of a commit of this device, put there by this author if known; it was
     /// overwritten.
     case obstacle(sequence: UInt64, IdentityID?, name: String?)
     /// A commit waits for another one that the remote does not have.
     case gap(LogAuthor, missing: UInt64, waiting: LogAuthor, sequence: UInt64)
-    /// A commit that the remote lists, or has later ones of the same log than, could not be had twice.
+    /// A commit could not be found in two rounds, although the remote lists it, or a later one of its log.
     case absent(LogAuthor, sequence: UInt64)
     /// The author, or the storage, has two histories of a log.
     case forked(LogAuthor, ForkedLog)
-    /// The remote shows less of a log than it did.
+    /// The remote shows less of a log than before.
     case stale(LogAuthor, known: UInt64, shown: UInt64)
-    /// Somebody has more logs than are applied: so many wait.
+    /// An author has more logs than are applied; this many wait.
     case tooManyLogs(IdentityID, name: String?, waiting: Int)
-    /// Commits were applied which do not count any more, from this one on: their author was removed, and who removed
-    /// it did not have them.
+    /// Applied commits no longer count, from this one on.
+    ///
+    /// Their author's right ended, and the member that ended it did not have them.
     case withdrawn(LogAuthor, from: UInt64)
-    /// A commit says something that no device of ours says.
+    /// A commit states something that Coffer never states.
     case complaint(LogAuthor, FactComplaint)
-    /// A device that has applied the same shows something else, or did.
+    /// A device that has applied the same commits shows something else, or did so.
     case otherState(LogAuthor, sequence: UInt64)
-    /// A device's clock is ahead of this one's by more than a day: so many milliseconds.
+    /// A device's clock is ahead of this one's by more than a day, in milliseconds.
     case clockAhead(LogAuthor, milliseconds: UInt64)
-    /// The member chain does not go on.
+    /// The next link of the member chain is refused.
     case memberLink(sequence: UInt64, TrustError)
-    /// The remote shows fewer links of the member chain than it did.
+    /// The remote shows fewer links of the member chain than before.
     case staleMembers(known: UInt64)
-    /// A checkpoint is not what it should be.
+    /// A checkpoint is refused.
     case checkpoint(LogAuthor, sequence: UInt64, CheckpointProblem)
-    /// Something about members, their keys, or requests to join.
+    /// A problem with members, their keys, or requests to join.
     case membership(MembershipFinding)
 }
 
-/// Why a checkpoint is not taken.
+/// Why a checkpoint is refused.
 package enum CheckpointProblem: Error, Equatable {
-    /// Its record is not what it should be.
+    /// Its record is invalid.
     case record(CommitProblem)
     /// No commit of its log announces it.
     case notAnnounced
-    /// Its author is no admin, and nobody else has confirmed it.
+    /// Its author is not an admin, and no other author has confirmed it.
     case notConfirmed
     /// It covers commits that do not count.
     case coversWithdrawn(LogID)
-    /// A piece is not there, or not what it should be.
+    /// A piece is missing or invalid.
     case piece(Int)
-    /// Its facts show something else than it says.
+    /// Its facts do not match its state hash.
     case otherState
 }
 
@@ -167,10 +168,10 @@ extension CheckpointProblem: CustomStringConvertible {
         switch self {
         case .record(let problem): "it \(problem)"
         case .notAnnounced: "no commit of its log announces it"
-        case .notConfirmed: "its author is no admin, and nobody else has confirmed it"
+        case .notConfirmed: "its author is not an admin, and nobody else has confirmed it"
         case .coversWithdrawn(let log): "it covers commits of log \(log) that do not count"
-        case .piece(let number): "its piece \(number) is not there, or not what it should be"
-        case .otherState: "its facts show something else than it says"
+        case .piece(let number): "its piece \(number) is missing or invalid"
+        case .otherState: "its facts do not match its hash"
         }
     }
 }
@@ -180,35 +181,39 @@ extension SyncFinding: CustomStringConvertible {
         switch self {
         case .stopped(let author, let sequence, let problem): "commit \(sequence) of \(author) \(problem)"
         case .intruder(let author, let sequence, let identity, let name):
-            "in the place of commit \(sequence) of \(author) is one by \(name ?? "identity \(identity)"), which does not count"
+            "\(name ?? "identity \(identity)") has put a commit in the place of commit \(sequence) of "
+                + "\(author); it does not count"
         case .obstacle(let sequence, let identity, let name):
-            "in the place of commit \(sequence) of this device was something else"
-                + (identity.map { ", by \(name ?? "identity \($0)")" } ?? "") + ": it was overwritten"
+            "the remote had another object"
+                + (identity.map { " by \(name ?? "identity \($0)")" } ?? "")
+                + " in the place of commit \(sequence) of this device, which has overwritten it"
         case .gap(let author, let missing, let waiting, let sequence):
-            "commit \(missing) of \(author) is not at the remote, and commit \(sequence) of \(waiting) waits for it"
+            "commit \(missing) of \(author) is not at the remote, and commit \(sequence) of \(waiting) "
+                + "waits for it"
         case .absent(let author, let sequence):
             "commit \(sequence) of \(author) is not at the remote, and what follows waits for it"
         case .forked(let author, let fork):
-            "\(author) has two commits \(fork.dot.sequence): \(fork.known), which is known here, and \(fork.other)"
+            "\(author) has two commits \(fork.dot.sequence): \(fork.known) on this device, and \(fork.other)"
                 + (fork.isProven
                     ? "" : fork.witness.map { ", as commit \($0.sequence) of log \($0.log) says" } ?? "")
         case .stale(let author, let known, let shown):
-            "the remote shows commits of \(author) up to \(shown), and had shown them up to \(known)"
+            "the remote shows commits of \(author) only up to \(shown), after showing them up to \(known)"
         case .tooManyLogs(let identity, let name, let count):
-            "\(name ?? "\(identity)") has too many logs: \(count) of them are not read; remove who floods the vault"
+            "\(name ?? "identity \(identity)") has too many logs: \(count) of them are not read; remove this "
+                + "member"
         case .withdrawn(let author, let first):
-            "the commits of \(author) from \(first) on are taken back: they were not there when the "
-                + "author was removed, or lost the right to write"
+            "the commits of \(author) from \(first) on are taken back: they had not arrived when the author "
+                + "was removed, or lost the right to write"
         case .complaint(let author, let complaint): "\(author) says something odd: \(complaint.words)"
         case .otherState(let author, let sequence):
-            "\(author) shows something else than this device, as of commit \(sequence)"
+            "\(author), as of commit \(sequence), shows something else than this device"
         case .clockAhead(let author, let milliseconds):
             "the clock of \(author) is ahead by \(milliseconds / 86_400_000) days"
         case .memberLink(let sequence, let error): "link \(sequence) of the members is refused: \(error)"
         case .staleMembers(let known):
-            "the remote shows fewer than the \(known) links of the members that it had"
+            "the remote shows fewer links of the members than the \(known) that it had"
         case .checkpoint(let author, let sequence, let problem):
-            "checkpoint \(sequence) of \(author) is not taken: \(problem)"
+            "checkpoint \(sequence) of \(author) is not used: \(problem)"
         case .membership(let finding): finding.description
         }
     }
