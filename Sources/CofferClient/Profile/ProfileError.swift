@@ -127,7 +127,7 @@ extension ProfileError: CustomStringConvertible {
         case .notPrivate(let path):
             """
             \(path) is not empty, and other users can access it. Choose another folder, or make this one \
-            private with: chmod 700 \(path)
+            private with “chmod 700 \(path)”.
             """
         case .damagedProfile(let path):
             "The profile file \(path) is damaged, or is not a profile. Restore it from a backup."
@@ -197,7 +197,8 @@ extension ProfileError: CustomStringConvertible {
         case .remote(let error): "Remote error: \(error)."
         case .remoteURL(let mistake): "\(mistake)"
         case .noRemote(let vault): "“\(vault)” has no remote. Give it one with: coffer remote add"
-        case .hasRemote(let vault, let url): "“\(vault)” already has a remote: \(url)"
+        case .hasRemote(let vault, let url):
+            "“\(vault)” already has a remote, \(url). To use another one, see: coffer remote move --help"
         case .otherRemote(let vault, let url):
             """
             “\(vault)” was synced to another remote, and \(url) does not have it. To move the vault, first \
