@@ -33,6 +33,13 @@ extension TrustChain where State == MemberLedger {
         }
     }
 
+    /// The last link behind another link that bounds the logs of an identity; nil if there is none.
+    package func boundingLink(of identity: IdentityID, behind members: LinkHead) -> UInt64? {
+        state.standings[identity, default: []].last {
+            $0.sequence > members.sequence && $0.bounds != nil
+        }?.sequence
+    }
+
     /// Whether a link after `members` announces a restore to a state in which the storage has no commits of
     /// the log from this one on.
     package func hasRestored(_ dot: Dot, since members: LinkHead) -> Bool {

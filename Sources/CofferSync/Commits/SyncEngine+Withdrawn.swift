@@ -87,13 +87,19 @@ extension SyncEngine {
         setup.log = log
     }
 
-    /// Whether nothing that is added to a log counts, and its device goes on in another one.
+    /// Whether the device of a log goes on in another one.
+    ///
+    /// Either nothing that is added to it counts, or its author's right had ended since, and it did not go on while another
+    /// log of a device with the same label did: the commits that came too late may be at the remote or not.
     func isLeft(_ log: LogID) -> Bool {
-        guard log != setup.log, hasEnded(log), let summary = logs[log] else { return false }
+        guard log != setup.log, let summary = logs[log] else { return false }
+        let bounding = chain.boundingLink(of: summary.author, behind: summary.head.members)
+        let first = hasEnded(log) ? 0 : bounding
+        guard let first else { return false }
         return logs.values.contains {
             $0.log != log && $0.author == summary.author
                 && $0.introduction.label == summary.introduction.label
-                && $0.clock >= summary.clock
+                && $0.clock >= summary.clock && $0.head.members.sequence >= first
         }
     }
 

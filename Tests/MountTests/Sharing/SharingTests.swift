@@ -83,6 +83,35 @@ extension MountTests {
             }
         }
 
+        /// What a program has written, and the kernel has not handed over when the right to write ends, is set aside.
+        @Test func whatTheKernelHasIsSetAside() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                bob.profile.expectsProblems = true
+                try Files.write("one", to: alice.path("file"))
+                members.expect("one", in: "file")
+                let file = open(bob.path("file"), O_WRONLY | O_CLOEXEC)
+                try Files.check(file, bob.path("file"))
+                defer { close(file) }
+                let bytes = Array("two".utf8)
+                try Files.check(pwrite(file, bytes, bytes.count, 0), bob.path("file"))
+                try alice.coffer("member", "role", "Plans", "Bob", "reader").succeed()
+                let point = bob.profile.point
+                let isAside = Processes.waitUntil {
+                    _ = try? bob.sync()
+                    let names = (try? Files.names(point)) ?? []
+                    return names.contains {
+                        $0.hasPrefix("Plans (not sent, ") && (try? Files.text("\(point)/\($0)/file")) == "two"
+                    }
+                }
+                #expect(isAside, "\((try? Files.names(point)) ?? [])")
+                members.expect("one", in: "file")
+                #expect(try errorNumber { try Files.write("three", to: bob.path("file")) } == EROFS)
+                // One vault more is open.
+                try bob.profile.noteMounted()
+            }
+        }
+
         /// The removed keep what they have, and get nothing new; the others go on.
         @Test func theRemovedReadNothingNew() throws {
             try withMembers(["Alice", "Bob", "Carol"]) { members in
