@@ -30,7 +30,8 @@ package struct KeptRow: Equatable, Sendable {
 
         /// A device log: `LogSummary`; the id is the log's.
         package static let log = Kind(rawValue: 1)
-        /// A commit of this device that may not be at the remote yet, as it is to be stored; by its number.
+        /// A commit of this device, as it is stored, by its number: it may not be at the remote yet, or is kept in
+        /// case the remote loses it.
         package static let outgoing = Kind(rawValue: 2)
         /// A link of the member chain, by its number.
         package static let memberLink = Kind(rawValue: 3)
@@ -46,6 +47,8 @@ package struct KeptRow: Equatable, Sendable {
         package static let memberCard = Kind(rawValue: 7)
         /// A wrap set of the current epoch, as stored; the id is the first 16 bytes of its hash.
         package static let wraps = Kind(rawValue: 8)
+        /// A commit of this device that was put, by its number: its hash.
+        package static let put = Kind(rawValue: 9)
         /// The kinds that belong to sync.
         package static let sync = Kind(rawValue: 0)...Kind(rawValue: 0x7f)
 

@@ -73,6 +73,8 @@ actor MemoryReplica: LocalReplica {
 
     func rows() throws(ReplicaError) -> [KeptRow] { saved.map { KeptRow($0.key, $0.value) } }
 
+    func row(_ key: KeptRow.Key) -> [UInt8]? { saved[key] }
+
     func save(_ rows: [KeptChange]) throws(ReplicaError) {
         try step { () throws(ReplicaError) in keep(rows) }
     }
@@ -139,6 +141,11 @@ actor MemoryReplica: LocalReplica {
 
     /// The items whose content was to be re-encrypted.
     private(set) var sealedAnew: [ItemID] = []
+
+    func contentPacks() -> [PackID] { [] }
+    func putAgain(contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int) -> ContentsPutAgain {
+        ContentsPutAgain(byteCount: 0, lostByteCount: 0, isPart: false)
+    }
 
     func hasUnsent() -> Bool { !changes.isEmpty }
 

@@ -95,6 +95,10 @@ package final class VaultReplica: LocalReplica {
         }
     }
 
+    package func row(_ key: KeptRow.Key) async throws(ReplicaError) -> [UInt8]? {
+        try await call { replica throws(FileSystemError) in try replica.vault.keptRow(key) }
+    }
+
     package func save(_ rows: [KeptChange]) async throws(ReplicaError) {
         try await call { replica throws(FileSystemError) in
             try replica.vault.keep(rows)
@@ -145,6 +149,24 @@ package final class VaultReplica: LocalReplica {
 
     package func sealAnew(_ items: [ItemID]) async throws(ReplicaError) {
         try await call { replica throws(FileSystemError) in try replica.vault.sealAnew(items) }
+    }
+
+    package func contentPacks() async throws(ReplicaError) -> [PackID] {
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.remotePacks()
+        }
+    }
+
+    package func putAgain(
+        contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+    ) async throws(ReplicaError) -> ContentsPutAgain {
+        try await call { replica throws(FileSystemError) in
+            let result = try replica.vault.sendAgain(
+                from: packs, saidIn: log, byteCountMax: Int64(byteCountMax))
+            return ContentsPutAgain(
+                byteCount: Int(result.byteCount), lostByteCount: Int(result.lostByteCount),
+                isPart: result.isPart)
+        }
     }
 
     package func hasUnsent() async throws(ReplicaError) -> Bool {

@@ -69,6 +69,35 @@ package final class IndexReader {
         return packs
     }
 
+    /// The ranges of content whose extents are in a remote pack: the item, and the offset at which the range begins.
+    package func extents(in pack: PackID) throws(StoreError) -> [(item: Int64, offset: Int64)] {
+        var ranges: [(item: Int64, offset: Int64)] = []
+        try database.prepare(
+            """
+            SELECT item, "offset" FROM extents WHERE remote IN (SELECT number FROM remote_extents WHERE pack = ?1)
+            ORDER BY item, "offset"
+            """
+        ).each(
+            { $0.bind(1, pack.bytes) },
+            { row throws(StoreError) in
+                ranges.append((row.integer(0), row.integer(1)))
+                return true
+            })
+        return ranges
+    }
+
+    /// The items with content pages in a remote pack.
+    package func itemsWithPages(in pack: PackID) throws(StoreError) -> [Int64] {
+        var items: [Int64] = []
+        try database.prepare("SELECT DISTINCT item FROM remote_pages WHERE pack = ?1").each(
+            { $0.bind(1, pack.bytes) },
+            { row throws(StoreError) in
+                items.append(row.integer(0))
+                return true
+            })
+        return items
+    }
+
     /// Ranges of content that are only on a remote, after (`item`, `offset`), in order.
     package func missingRanges(
         behind item: Int64, _ offset: Int64, limit: Int

@@ -12,6 +12,7 @@ extension SyncEngine {
     /// Saves, confirms and makes checkpoints, and deletes what they cover.
     func tendCheckpoints() async throws(SyncError) {
         try await saveCheckpoints()
+        try await forgetCovered()
         guard try ownRole()?.may(.write) == true, stops[setup.log] == nil else { return }
         try await confirmCheckpoints()
         if isCheckpointDue() {
@@ -133,6 +134,7 @@ extension SyncEngine {
         {
             return true
         }
+        if needsCheckpointForLost { return true }
         let last = (unconfirmed.map(\.standing) + [standing].compactMap { $0 })
             .max { $0.covered.commitCount < $1.covered.commitCount }
         // Announcing and acknowledging a checkpoint must not make another one due, or there would be no end.

@@ -114,10 +114,11 @@ extension SyncEngine {
             try await asking { () async throws(ReplicaError) in try await replica.gather(groups) }
         }
         let summaries = checkpoint?.body.logs ?? []
+        let kept = try await keptRows(behind: checkpoint?.body.versions[setup.log] ?? 0)
         let result = RebuiltFacts(
             versions: checkpoint?.body.versions ?? VersionVector(), clock: checkpoint?.body.clock ?? 0,
             labels: Dictionary(uniqueKeysWithValues: summaries.map { ($0.log, $0.introduction.label) }),
-            rows: rebuiltRows(checkpoint), givesUpUnsent: givesUpUnsent)
+            rows: rebuiltRows(checkpoint) + kept, givesUpUnsent: givesUpUnsent)
         let state = try await asking { () async throws(ReplicaError) in
             try await replica.finishRebuild(result)
         }

@@ -70,7 +70,7 @@ extension SyncEngine {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
         }
-        guard case .bytes(let bytes) = fetched else { return nil }
+        guard case .bytes(let bytes) = fetched else { return try await keptBytes(sequence) }
         return bytes
     }
 

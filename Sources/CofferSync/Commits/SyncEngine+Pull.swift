@@ -38,6 +38,7 @@ extension SyncEngine {
         forgetStops()
         if scope.listsLogs {
             publish(.looking)
+            beginListingOwnLog(scope)
             pull.targets = try await look()
             try await noticeStale(pull.targets)
         }

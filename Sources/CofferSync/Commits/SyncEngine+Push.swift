@@ -147,14 +147,12 @@ extension SyncEngine {
     func putOutgoing() async throws(SyncError) {
         for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
             try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
-            try await asking { () async throws(ReplicaError) in
-                try await replica.save([KeptChange(KeptRow.Key(.outgoing, number: sequence), nil)])
-            }
-            outgoing[sequence] = nil
+            try await hasPut(bytes, sequence: sequence)
         }
     }
 
-    private func put(_ bytes: [UInt8], at dot: Dot) async throws(SyncError) {
+    /// Puts a commit of this device, over whatever else may be in its place.
+    func put(_ bytes: [UInt8], at dot: Dot) async throws(SyncError) {
         let name = layout.commit(dot.log, dot.sequence)
         status.progress.bytesToSend = bytes.count
         do throws(RemoteError) {

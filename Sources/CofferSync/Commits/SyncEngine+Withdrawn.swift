@@ -78,11 +78,11 @@ extension SyncEngine {
     /// Begins another log, because no commit after this device's withdrawn ones counts.
     func beginLog() async throws(SyncError) {
         // First: under the name of the other log they would be put as its commits.
-        let rows = outgoing.keys.map { KeptChange(KeptRow.Key(.outgoing, number: $0), nil) }
+        let rows = forgettingAll()
         if !rows.isEmpty {
             try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
         }
-        outgoing = [:]
+        (outgoing, ownCommits) = ([:], OwnCommits())
         guard let log = await setup.newLog() else { throw .replica("a new log could not be kept") }
         setup.log = log
     }

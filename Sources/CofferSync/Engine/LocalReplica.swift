@@ -9,6 +9,8 @@ package import CofferRemote
 package protocol LocalReplica: Sendable {
     /// All saved rows.
     func rows() async throws(ReplicaError) -> [KeptRow]
+    /// The value of one row; nil if there is none.
+    func row(_ key: KeptRow.Key) async throws(ReplicaError) -> [UInt8]?
     /// Saves changes of rows.
     func save(_ rows: [KeptChange]) async throws(ReplicaError)
     /// The commits that were applied, with the highest clock among them.
@@ -41,6 +43,19 @@ package protocol LocalReplica: Sendable {
     ///
     /// They count as changed from then on.
     func sealAnew(_ items: [ItemID]) async throws(ReplicaError)
+
+    /// Packs at the remote that contents refer to.
+    func contentPacks() async throws(ReplicaError) -> [PackID]
+    /// Has contents sent once more that the remote has lost, of files whose content a log of this device has said.
+    ///
+    /// They count as changed from then on. What others have said is for their devices.
+    ///
+    /// - Parameters:
+    ///   - packs: What the remote has lost.
+    ///   - byteCountMax: About how many bytes count as changed then.
+    func putAgain(
+        contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+    ) async throws(ReplicaError) -> ContentsPutAgain
 
     /// Whether something was changed here that no commit has.
     func hasUnsent() async throws(ReplicaError) -> Bool

@@ -14,12 +14,15 @@ extension SyncFinding {
         switch self {
         // The right had ended, so these commits are known not to count.
         case .stopped(_, _, .right(.tooLate)), .stopped(_, _, .right(.notTheBound)), .withdrawn: false
-        case .stopped, .intruder, .gap, .absent, .forked, .stale, .otherState, .memberLink,
+        case .stopped, .intruder, .gap, .absent, .ownLost, .contentsLost, .forked, .stale, .otherState,
+            .memberLink,
             .staleMembers:
             true
         case .membership(.fork), .membership(.linkMissing): true
         // What was in the way, or lost, is mended.
-        case .obstacle, .tooManyLogs, .complaint, .clockAhead, .checkpoint, .membership: false
+        case .obstacle, .putAgain, .contentsPutAgain, .tooManyLogs, .complaint, .clockAhead, .checkpoint,
+            .membership:
+            false
         }
     }
 }

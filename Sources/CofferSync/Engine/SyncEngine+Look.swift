@@ -15,7 +15,8 @@ extension SyncEngine {
         var (new, newBefore) = (NewLogs(), NewLogs())
         try await list(layout.logs) { entries in
             var last: Dot?
-            for name in entries.map(\.name) {
+            for entry in entries {
+                let name = entry.name
                 guard let dot = dot(of: name) else { continue }
                 if logs[dot.log] == nil {
                     // Logs that have ended, or that wait until others name them, take no turn from others.
@@ -29,12 +30,15 @@ extension SyncEngine {
                 }
                 last = dot
                 shown[dot.log] = max(shown[dot.log] ?? 0, dot.sequence)
+                if dot.log == setup.log { ownCommits.listing?.note(dot.sequence, entry.byteCount) }
             }
             // What was applied of this log need not be listed; its last commit should be, to see that it is there.
-            guard let last, let known = logs[last.log]?.head.sequence, known > last.sequence + 1 else {
-                return .next
-            }
-            return .behind(layout.commit(last.log, known - 1))
+            guard let last, let known = logs[last.log]?.head.sequence else { return .next }
+            // Now and then this device's log is looked at as a whole.
+            let whole = last.log == setup.log ? ownCommits.listing?.covered : nil
+            let wanted = whole.map { min($0, known) + 1 } ?? known
+            guard wanted > last.sequence + 1 else { return .next }
+            return .behind(layout.commit(last.log, wanted - 1))
         }
         // Logs that never become known must not keep others from being examined.
         let isRoundOver = new.last == nil

@@ -201,6 +201,13 @@ extension SyncEngine {
                     author(missing.log), missing: missing.sequence, waiting: author(waiting.log),
                     sequence: waiting.sequence))
         }
+        if lookedAtPacks.lostByteCount > 0 {
+            findings.append(.contentsLost(byteCount: lookedAtPacks.lostByteCount))
+        }
+        let lostOwn = lostOwnCommits
+        if let first = lostOwn.min() {
+            findings.append(.ownLost(sequence: first, others: lostOwn.count - 1))
+        }
         for dot in lost.sorted() where stops[dot.log] == nil && queue.gaps[dot] == nil {
             findings.append(.absent(author(dot.log), sequence: dot.sequence))
         }

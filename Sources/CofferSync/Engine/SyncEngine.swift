@@ -51,6 +51,9 @@ package actor SyncEngine {
 
     /// Commits of this device that may not be at the remote yet, by number.
     var outgoing: [UInt64: [UInt8]] = [:]
+    /// Those that are at the remote.
+    var ownCommits = OwnCommits()
+    var lookedAtPacks = LookedAtPacks()
     /// Whether something was applied that others are to know of.
     var owesAcknowledgement = false
     var standing: CheckpointStanding?
@@ -166,8 +169,10 @@ package actor SyncEngine {
             try await push(scope)
         }
         if let failure { throw failure }
+        try await putCommitsAgain()
         if scope.acknowledges { try await acknowledge() }
         try await tendCheckpoints()
+        try await putContentsAgain(scope)
         if let pullFailure { throw pullFailure }
     }
 
@@ -199,6 +204,7 @@ package actor SyncEngine {
     private func take(_ rows: [KeptRow]) throws(SyncError) {
         var members: [UInt64: [UInt8]] = [:]
         var links: [UserID: [UInt64: [UInt8]]] = [:]
+        var put: [UInt64: [UInt8]] = [:]
         (logs, outgoing, standing, unconfirmed, keptCheckpoints) = ([:], [:], nil, [], [:])
         (duties.pending, duties.cards, duties.keptWraps) = (nil, [:], [:])
         do throws(FormatError) {
@@ -209,6 +215,7 @@ package actor SyncEngine {
                     logs[summary.log] = summary
                     hashes.note(Dot(log: summary.log, sequence: summary.head.sequence), summary.head.hash)
                 case .outgoing: outgoing[row.key.number] = row.value
+                case .put: put[row.key.number] = row.value
                 case .memberLink: members[row.key.number] = row.value
                 case .identityLink:
                     guard let user = UserID(bytes: row.key.id) else { throw .invalid(field: "user") }
@@ -221,6 +228,7 @@ package actor SyncEngine {
         } catch {
             throw .format(error)
         }
+        takePut(put)
         let isSaved = chain.links.allSatisfy { members[$0.sequence] == $0.bytes }
         guard !isSaved || chain.links.count != members.count else { return }
         try replay(members, links)

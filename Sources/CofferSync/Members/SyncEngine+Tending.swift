@@ -44,6 +44,8 @@ extension SyncEngine {
                 if case .membership(.putAgain) = $0 { return true }
                 if case .membership(.linkMissing) = $0 { return true }
                 if case .obstacle = $0 { return true }
+                if case .putAgain = $0 { return true }
+                if case .contentsPutAgain = $0 { return true }
                 return false
             }
             try await tolerating { () async throws(SyncError) in try await lookForFork() }

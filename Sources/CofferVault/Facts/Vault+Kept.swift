@@ -26,6 +26,16 @@ extension Vault {
         }
     }
 
+    /// What sync keeps under a key; nil if that is nothing.
+    package func keptRow(_ key: KeptRow.Key) throws(FileSystemError) -> [UInt8]? {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            try reading { state throws(FileSystemError) in
+                guard state.isTracking else { return nil }
+                return try storing { () throws(StoreError) in try state.index.kept(key) }
+            }
+        }
+    }
+
     /// Changes rows; on disk when this returns.
     package func keep(_ changes: [KeptChange]) throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in

@@ -18,7 +18,7 @@ extension Vault {
         if !isReadOnly, stoppedReason == nil { try commitIndex() }
         return try storing { () throws(StoreError) in
             try state.withLock { state throws(StoreError) in try state.index.makeReader() }.remotePacks()
-        }
+        }.filter { $0 != .nowhere }
     }
 
     /// Fetches all content that is on the remote only, as if it was read.

@@ -1,0 +1,175 @@
+internal import CofferCrypto
+internal import CofferFacts
+internal import CofferFormat
+internal import CofferRemote
+internal import CofferTrust
+
+// This device's commits that the remote has lost: whoever waits for one waits for ever, unless it is put again.
+extension SyncEngine {
+    // MARK: What is kept
+
+    /// What forgets commits of this device that are kept.
+    private func forgetting(_ sequences: some Sequence<UInt64>) -> [KeptChange] {
+        sequences.flatMap { sequence in
+            [
+                KeptChange(KeptRow.Key(.outgoing, number: sequence), nil),
+                KeptChange(KeptRow.Key(.put, number: sequence), nil),
+            ]
+        }
+    }
+
+    /// Notes that a commit is at the remote; its bytes are kept, and those of the oldest ones go in turn.
+    func hasPut(_ bytes: [UInt8], sequence: UInt64) async throws(SyncError) {
+        ownCommits.kept[sequence] = nil
+        let old = ownCommits.tooMany(with: bytes.count)
+        // With its hash: a later commit of the same number, as after a restore of the storage, is another one.
+        let hash = Blake2b.hash(bytes, for: .commit)
+        let rows = forgetting(old) + [KeptChange(KeptRow.Key(.put, number: sequence), hash)]
+        try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
+        for sequence in old { ownCommits.kept[sequence] = nil }
+        ownCommits.kept[sequence] = bytes.count
+        outgoing[sequence] = nil
+    }
+
+    /// Tells the commits that were put from those that may not have been, as they were saved.
+    func takePut(_ hashes: [UInt64: [UInt8]]) {
+        ownCommits.kept = [:]
+        for (sequence, hash) in hashes {
+            guard let bytes = outgoing[sequence], Blake2b.hash(bytes, for: .commit) == hash else { continue }
+            ownCommits.kept[sequence] = bytes.count
+            outgoing[sequence] = nil
+        }
+    }
+
+    /// What forgets all commits of this device.
+    func forgettingAll() -> [KeptChange] { forgetting(Set(outgoing.keys).union(ownCommits.kept.keys)) }
+
+    /// Forgets commits that a checkpoint covers: nobody needs them any more.
+    func forgetCovered() async throws(SyncError) {
+        guard let covered = standing?.covered[setup.log] else { return }
+        let old = ownCommits.kept.keys.filter { $0 <= covered }
+        guard !old.isEmpty else { return }
+        let rows = forgetting(old)
+        try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
+        for sequence in old { ownCommits.kept[sequence] = nil }
+    }
+
+    /// The rows of commits behind one that stay when all facts are taken anew.
+    func keptRows(behind covered: UInt64) async throws(SyncError) -> [KeptChange] {
+        guard let own = logs[setup.log] else { return [] }
+        var rows: [KeptChange] = []
+        for sequence in ownCommits.kept.keys.sorted() where sequence > covered {
+            let dot = Dot(log: setup.log, sequence: sequence)
+            guard !chain.hasRestored(dot, since: own.head.members), let bytes = try await keptBytes(sequence)
+            else { continue }
+            rows.append(KeptChange(KeptRow.Key(.outgoing, number: sequence), bytes))
+            rows.append(
+                KeptChange(KeptRow.Key(.put, number: sequence), Blake2b.hash(bytes, for: .commit)))
+        }
+        return rows
+    }
+
+    /// The bytes of a commit that was put; nil if they are not kept.
+    func keptBytes(_ sequence: UInt64) async throws(SyncError) -> [UInt8]? {
+        guard ownCommits.kept[sequence] != nil else { return nil }
+        return try await asking { () async throws(ReplicaError) in
+            try await replica.row(KeptRow.Key(.outgoing, number: sequence))
+        }
+    }
+
+    // MARK: What the remote has
+
+    /// Has the next listing of all logs show the whole of this device's, if that is due.
+    func beginListingOwnLog(_ scope: RoundScope) {
+        ownCommits.listing = nil
+        guard let own = logs[setup.log] else { return }
+        let now = setup.milliseconds()
+        let isRecent = now >= ownCommits.comparedAt && now - ownCommits.comparedAt < OwnCommits.pause
+        guard scope.asksAllLogs || !isRecent else { return }
+        // What may not have been put yet is put in any case.
+        let last = outgoing.keys.min().map { $0 - min($0, 1) } ?? own.head.sequence
+        ownCommits.listing = OwnLogListing(covered: standing?.covered[setup.log] ?? 0, last: last)
+    }
+
+    /// Puts commits of this device again that the remote has lost.
+    ///
+    /// A remote that has been rolled back is left as it is: it lacks the end of the log, and more of others.
+    func putCommitsAgain() async throws(SyncError) {
+        guard let listing = ownCommits.listing, pullFailure == nil, try ownRole() != nil else { return }
+        ownCommits.listing = nil
+        let kept = ownCommits.kept
+        let missing = listing.missing(kept).filter { isExpected($0) }
+        let end = missing.filter { $0 > listing.end }
+        ownCommits.isEndLost = end.count > OwnCommits.endCountMax
+        let isOldState = isOlderState
+        let wanted = isOldState ? missing.filter { $0 <= listing.end } : missing
+        let some = wanted.sorted { (kept[$0] == nil ? 1 : 0, $0) < (kept[$1] == nil ? 1 : 0, $1) }
+            .prefix(OwnCommits.countMax)
+        // The others have their turn in the next round.
+        ownCommits.comparedAt = some.count < wanted.count ? 0 : setup.milliseconds()
+        ownCommits.lost = []
+        var restored: [UInt64] = []
+        for sequence in some {
+            publish(.sending)
+            switch try await putAgain(sequence) {
+            case .isThere: continue
+            case .wasPut: restored.append(sequence)
+            case .isLost: ownCommits.lost.append(sequence)
+            }
+        }
+        guard let first = restored.min() else { return }
+        if let head = logs[setup.log]?.head.sequence, restored.contains(head) { staleRounds[setup.log] = nil }
+        note(.putAgain(sequence: first, others: restored.count - 1))
+    }
+
+    /// Whether the remote is to have a commit of this device.
+    private func isExpected(_ sequence: UInt64) -> Bool {
+        guard let own = logs[setup.log], outgoing[sequence] == nil else { return false }
+        let dot = Dot(log: setup.log, sequence: sequence)
+        return standing?.covers(dot) != true && !chain.hasRestored(dot, since: own.head.members)
+    }
+
+    /// Whether the remote seems to be as it was some time ago: it shows less of the members, of others' logs, or much less of
+    /// this device's, than it did, or something else.
+    var isOlderState: Bool {
+        ownCommits.isEndLost || forks.values.contains(where: \.isProven)
+            || staleRounds.keys.contains { $0 != setup.log }
+            || notes.contains { if case .staleMembers = $0 { true } else { false } }
+    }
+
+    /// What became of a commit that a listing did not show.
+    private enum Restored { case isThere, wasPut, isLost }
+
+    private func putAgain(_ sequence: UInt64) async throws(SyncError) -> Restored {
+        let dot = Dot(log: setup.log, sequence: sequence)
+        let name = layout.commit(dot.log, dot.sequence)
+        let bytes = try await keptBytes(sequence)
+        // On a lost side of a fork it would be of use to nobody.
+        guard let bytes, (try? verifier().authentic(bytes, at: dot, of: ownIdentity)) != nil else {
+            let isThere = try await reaching { () async throws(RemoteError) in try await remote.has(name) }
+            return isThere ? .isThere : .isLost
+        }
+        // A listing may be old.
+        let found = try await reaching { () async throws(RemoteError) in
+            try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
+        }
+        if found == .bytes(bytes) { return .isThere }
+        try await put(bytes, at: dot)
+        return found == .absent ? .wasPut : .isThere
+    }
+
+    /// What the remote has lost for good of this device's log, as far as no checkpoint covers it.
+    var lostOwnCommits: [UInt64] {
+        ownCommits.lost.filter { standing?.covers(Dot(log: setup.log, sequence: $0)) != true }
+    }
+
+    /// Whether a checkpoint by this device would help those who wait for a commit that is lost for good.
+    var needsCheckpointForLost: Bool {
+        // One that lacks what others have would not.
+        guard missing.isEmpty, queue.missing.isEmpty else { return false }
+        return ownCommits.lost.contains { sequence in
+            let dot = Dot(log: setup.log, sequence: sequence)
+            return standing?.covers(dot) != true && !unconfirmed.contains { $0.standing.covers(dot) }
+        }
+    }
+}

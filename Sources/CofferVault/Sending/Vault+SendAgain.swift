@@ -1,0 +1,116 @@
+internal import CofferFacts
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+/// What came of sending contents again that a remote had lost.
+package struct ContentsSentAgain: Equatable, Sendable {
+    /// Bytes that are sent with the next commits.
+    package var byteCount: Int64 = 0
+    /// Bytes that are neither here nor at the remote.
+    package var lostByteCount: Int64 = 0
+    /// Whether there are more to be sent.
+    package var isPart = false
+
+    /// Nothing was sent again.
+    package init() {}
+}
+
+// Contents that are here, in packs that the remote has lost.
+extension Vault {
+    /// Has those contents sent once more that packs had which the remote has lost.
+    ///
+    /// Of files whose content this device has said, and of those that are to be sent anyway: where two devices send the same
+    /// content anew, others get a conflict copy of it. What programs see stays as it is, times included. Takes the lock
+    /// for moments, and the disk as re-encryption does.
+    ///
+    /// - Parameters:
+    ///   - packs: What the remote has lost.
+    ///   - log: This device's.
+    ///   - byteCountMax: About how many bytes count as unsent afterwards.
+    /// - Throws: `.noSpace`, `.readOnly`.
+    package func sendAgain(
+        from packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int64
+    ) throws(FileSystemError) -> ContentsSentAgain {
+        if isReadOnly { throw .readOnly }
+        try commitIndex()
+        var result = ContentsSentAgain()
+        for (number, offsets) in try references(to: packs).sorted(by: { $0.key < $1.key }) {
+            if upkeep.isStopped { break }
+            guard try isSaidHere(number, log) else { continue }
+            for offset in offsets {
+                guard let row = try row(of: number, at: offset, in: packs) else { continue }
+                if row.place == .remote {
+                    result.lostByteCount += row.length
+                } else if result.byteCount >= byteCountMax {
+                    result.isPart = true
+                } else if try rewrite([row], marking: .content) {
+                    result.byteCount += row.length
+                }
+            }
+            result.byteCount += try sendPagesAgain(of: number, in: packs)
+        }
+        try commitIndex()
+        return result
+    }
+
+    /// Items with ranges, or pages, in some packs, and where the ranges begin.
+    private func references(to packs: Set<PackID>) throws(FileSystemError) -> [Int64: [Int64]] {
+        try storing { () throws(StoreError) in
+            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+            var references: [Int64: [Int64]] = [:]
+            for pack in packs {
+                for (item, offset) in try reader.extents(in: pack) {
+                    references[item, default: []].append(offset)
+                }
+                for item in try reader.itemsWithPages(in: pack) { references[item, default: []] += [] }
+            }
+            return references
+        }
+    }
+
+    /// Whether the content of a file is by this device, or is to be sent by it.
+    private func isSaidHere(_ number: Int64, _ log: LogID) throws(FileSystemError) -> Bool {
+        try exchanging.withLock { _ throws(FileSystemError) in
+            defer { closeFacts() }
+            return try reading { state throws(FileSystemError) in
+                guard state.isTracking, let row = try state.row(number) else { return false }
+                if row.unsent.contains(.content) { return true }
+                let facts = try state.openFacts()
+                return try storing { () throws(StoreError) in
+                    try facts.values(.content(row.id)).last?.stamp.dot.log == log
+                }
+            }
+        }
+    }
+
+    /// A range of a file, if it still begins there, and is in one of some packs at the remote.
+    private func row(
+        of number: Int64, at offset: Int64, in packs: Set<PackID>
+    ) throws(FileSystemError) -> ExtentRow? {
+        try reading { state throws(FileSystemError) in
+            try storing { () throws(StoreError) in
+                let rows = try state.index.extents(of: number, overlapping: offset..<offset + 1)
+                guard let row = rows.first(where: { $0.offset == offset }), row.remote != 0 else {
+                    return nil
+                }
+                return packs.contains(try state.index.remoteExtent(row.remote).place.pack) ? row : nil
+            }
+        }
+    }
+
+    /// Has the pages of a content made and sent anew, if some of them are in packs that are lost.
+    ///
+    /// - Returns: About how many bytes that is.
+    private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int64 {
+        try changing { state throws(FileSystemError) in
+            guard try state.row(number) != nil else { return 0 }
+            let pages = try storing { () throws(StoreError) in try state.index.pages(of: number) }
+            guard pages.contains(where: { packs.contains($0.reference.place.pack) }) else { return 0 }
+            let item = try state.item(number)
+            try self.forgetPages(of: item, state)
+            state.touch(item, .content)
+            return pages.reduce(0) { $0 + Int64($1.reference.length) }
+        }
+    }
+}

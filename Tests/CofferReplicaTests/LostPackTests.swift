@@ -1,0 +1,173 @@
+import CofferFormat
+import CofferRemote
+import CofferSync
+import CofferSystem
+import CofferTestSupport
+import RemoteConformance
+import Testing
+
+@testable import CofferSync
+@testable import CofferVault
+
+/// Packs, and commits, that the storage loses after they were put.
+@Suite struct LostPackTests {
+    private struct Pair {
+        let remote = MemoryRemote()
+        let world: ReplicaWorld
+        let owner: ReplicaDevice, member: ReplicaDevice
+        /// What the owner has written.
+        let large = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
+
+        /// The owner has written a file in one piece, one in many, and a small one; the member has read none of them.
+        init() async throws {
+            world = try await ReplicaWorld.make(remote)
+            owner = try ReplicaDevice(0, in: world)
+            member = try ReplicaDevice(1, in: world)
+            try await meet()
+            let (owner, large) = (owner, large)
+            try await onThread {
+                try owner.write(large, to: "large")
+                try owner.write("small", to: "small")
+                try owner.write("", to: "pieces")
+                // More ranges than a content value has room for.
+                for piece in 0..<12 {
+                    try owner.put(Array("piece \(piece)".utf8), to: "pieces", at: Int64(piece) * 65_536)
+                    try owner.vault.commit()
+                }
+            }
+            try await meet()
+        }
+
+        func meet() async throws { try await ReplicaDevice.meet([owner, member]) }
+
+        var packs: [RemoteName] { remote.objects.keys.filter { world.layout.packs.contains($0) } }
+
+        func losesPacks() async throws {
+            for name in packs { try await remote.delete(name) }
+        }
+
+        /// Rounds after a while.
+        func meetLater() async throws {
+            for device in [owner, member] { await device.engine.lookedLongAgo() }
+            try await meet()
+        }
+
+        func expectAll(on device: ReplicaDevice) async throws {
+            let large = large
+            let (first, second) = (owner, member)
+            try await onThread {
+                #expect(try device.bytes("large") == large)
+                #expect(try device.read("small") == "small")
+                #expect(try device.bytes("pieces").count == 11 * 65_536 + 8)
+                let names = try device.names(in: "").sorted()
+                #expect(names == ["large", "pieces", "small"])
+                let (one, other) = (try first.tree(), try second.tree())
+                #expect(one == other)
+                let flaws = try first.flaws() + second.flaws()
+                #expect(flaws == [])
+            }
+        }
+    }
+
+    @Test func theAuthorSendsAgainWhatWasLost() async throws {
+        let pair = try await Pair()
+        let before = try await onThread { try pair.owner.tree(withContents: false) }
+        let lost = Set(pair.packs)
+        #expect(!lost.isEmpty)
+        try await pair.losesPacks()
+        // The device holds what it has read; it is not for it to say where that is.
+        try await pair.meetLater()
+        #expect(!pair.packs.isEmpty && lost.isDisjoint(with: pair.packs))
+        try await pair.expectAll(on: pair.member)
+        let after = try await onThread { try pair.owner.tree(withContents: false) }
+        #expect(after == before)
+        let isTold = await pair.owner.engine.status.findings.contains {
+            if case .contentsPutAgain = $0 { !$0.isDoubt } else { false }
+        }
+        #expect(isTold)
+        // There is no end to it otherwise.
+        let objects = pair.remote.objects
+        for _ in 0..<2 { try await pair.meetLater() }
+        #expect(pair.remote.objects == objects)
+    }
+
+    @Test func whatSomebodyElseWroteIsNotSent() async throws {
+        let pair = try await Pair()
+        try await pair.expectAll(on: pair.member)
+        try await pair.losesPacks()
+        await pair.member.engine.lookedLongAgo()
+        while try await pair.member.round() {}
+        #expect(pair.packs.isEmpty)
+        let unsent = try await onThread { try pair.member.vault.unsentCount() }
+        #expect(unsent == 0)
+    }
+
+    @Test func whatIsNowhereIsNamed() async throws {
+        let pair = try await Pair()
+        let owner = pair.owner
+        let left = try await onThread { try owner.vault.evict(to: 0) }
+        #expect(left == 0)
+        try await pair.losesPacks()
+        try await pair.meetLater()
+        let lost = await owner.engine.status.findings.filter(\.isDoubt)
+        guard case .contentsLost(let byteCount) = lost.first else {
+            Issue.record("\(lost)")
+            return
+        }
+        #expect(byteCount >= pair.large.count)
+        #expect(await pair.member.engine.status.findings.allSatisfy { !$0.isDoubt })
+    }
+
+    /// A storage that shows an older state is not filled up: somebody has to decide.
+    @Test func anOlderStateIsLeftAsItIs() async throws {
+        let pair = try await Pair()
+        let (owner, member) = (pair.owner, pair.member)
+        let before = pair.remote.objects
+        for number in 0..<6 {
+            try await onThread { try owner.write("\(number)", to: "later \(number)") }
+            try await pair.meet()
+        }
+        for name in pair.remote.objects.keys where before[name] == nil {
+            try await pair.remote.delete(name)
+        }
+        for device in [owner, member] { await device.engine.lookedLongAgo() }
+        for _ in 0..<4 { for device in [owner, member] { _ = try await device.round() } }
+        #expect(Set(pair.remote.objects.keys) == Set(before.keys))
+        for device in [owner, member] {
+            let isStale = await device.engine.status.findings.contains {
+                if case .stale = $0 { true } else { false }
+            }
+            #expect(isStale)
+        }
+    }
+
+    /// With the store of a real vault, over a mount that ends.
+    @Test func aLostCommitComesBackAfterAMount() async throws {
+        let pair = try await Pair()
+        let (owner, world) = (pair.owner, pair.world)
+        for number in 0..<3 {
+            try await onThread { try owner.write("\(number)", to: "later \(number)") }
+            while try await owner.round() {}
+        }
+        let log = await owner.engine.setup.log
+        let names = pair.remote.objects.keys.filter { world.layout.log(log).contains($0) }.sorted()
+        let lost = try #require(names.dropLast().last)
+        let bytes = try #require(pair.remote.objects[lost])
+        try await pair.remote.delete(lost)
+        try await onThread { try owner.vault.commit() }
+        let again = try ReplicaDevice(0, in: world, on: owner.test.on(owner.test.directory.copy()))
+        _ = try await again.round()
+        #expect(pair.remote.objects[lost] == bytes)
+        try await ReplicaDevice.meet([again, pair.member])
+        let (first, second) = try await onThread { (try again.tree(), try pair.member.tree()) }
+        #expect(first == second)
+    }
+}
+
+extension SyncEngine {
+    /// It is time to look at all that was put once more.
+    fileprivate func lookedLongAgo() {
+        ownCommits.comparedAt = 0
+        lookedAtPacks.comparedAt = 0
+    }
+}
