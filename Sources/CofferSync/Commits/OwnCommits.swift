@@ -19,12 +19,23 @@ struct OwnCommits: Sendable {
     var comparedAt: UInt64 = 0
     /// Whether more is missing at the end of the log than a storage loses by itself.
     var isEndLost = false
+    /// The last commit that was looked after, so that of many all have their turn.
+    private var turn: UInt64 = 0
     /// Commits that the remote has lost, and whose bytes are not kept any more.
     var lost: [UInt64] = []
+
+    /// The next batch of commits to look after, of some in ascending order.
+    mutating func takeTurn(_ wanted: [UInt64]) -> [UInt64] {
+        let start = wanted.firstIndex { $0 > turn } ?? 0
+        let batch = Array((wanted[start...] + wanted[..<start]).prefix(Self.countMax))
+        turn = batch.last ?? 0
+        return batch
+    }
 
     /// The oldest of those that are kept, which are too many once another one is kept, too.
     func tooMany(with byteCount: Int) -> [UInt64] {
         var sum = byteCount + kept.values.reduce(0, +)
+        guard sum > Self.byteCountMax else { return [] }
         var old: [UInt64] = []
         for (sequence, byteCount) in kept.sorted(by: { $0.key < $1.key }) where sum > Self.byteCountMax {
             old.append(sequence)

@@ -20,7 +20,9 @@ package struct ContentsPutAgain: Equatable, Sendable {
 /// What is known of the packs that contents refer to.
 struct LookedAtPacks: Sendable {
     /// How often they are looked at, in milliseconds: 10 minutes.
-    static let pause: UInt64 = 600_000
+    private static let shortestPause: UInt64 = 600_000
+    /// How often at least, in milliseconds, where the remote loses again what is sent again: once a day.
+    private static let longestPause: UInt64 = 86_400_000
     /// The most lost packs that are looked after at a time.
     static let packCountMax = 64
     /// About how many bytes are sent again at a time.
@@ -28,6 +30,10 @@ struct LookedAtPacks: Sendable {
 
     /// When that was last done, in milliseconds.
     var comparedAt: UInt64 = 0
+    /// How often in a row something had to be sent again.
+    var repairs = 0
+    /// How long it is not done again, in milliseconds.
+    var pause: UInt64 { min(Self.longestPause, Self.shortestPause << UInt64(min(repairs, 16))) }
     /// The last one of those that were missing in the listing and were asked for.
     var turn: RemoteName?
     /// Bytes that this device has written, and that are lost.
@@ -39,10 +45,13 @@ extension SyncEngine {
     /// Has contents sent again whose packs the remote has lost, if it is time to look.
     func putContentsAgain(_ scope: RoundScope) async throws(SyncError) {
         let now = setup.milliseconds()
-        let isRecent = now >= lookedAtPacks.comparedAt && now - lookedAtPacks.comparedAt < LookedAtPacks.pause
+        let isRecent = now >= lookedAtPacks.comparedAt && now - lookedAtPacks.comparedAt < lookedAtPacks.pause
         guard scope.asksAllLogs, !isRecent || lookedAtPacks.lostByteCount > 0, pullFailure == nil,
             !isOlderState, try ownRole()?.may(.write) == true
         else { return }
+        // Where a commit is missing, the content here may be older than what others have written since: sent again under a
+        // newer clock, it would take the place of theirs.
+        guard missing.isEmpty, queue.missing.isEmpty else { return }
         lookedAtPacks.comparedAt = now
         let lost = try await lostPacks()
         var result = ContentsPutAgain(byteCount: 0, lostByteCount: 0, isPart: false)
@@ -55,7 +64,9 @@ extension SyncEngine {
             }
         }
         lookedAtPacks.lostByteCount = result.lostByteCount
+        if lost.isEmpty { lookedAtPacks.repairs = 0 }
         guard result.byteCount > 0 else { return }
+        lookedAtPacks.repairs += 1
         // The rest has its turn in the next round that looks everywhere.
         if result.isPart || lost.count == LookedAtPacks.packCountMax { lookedAtPacks.comparedAt = 0 }
         note(.contentsPutAgain(byteCount: result.byteCount))

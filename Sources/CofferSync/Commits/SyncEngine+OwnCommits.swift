@@ -103,20 +103,31 @@ extension SyncEngine {
         ownCommits.isEndLost = end.count > OwnCommits.endCountMax
         let isOldState = isOlderState
         let wanted = isOldState ? missing.filter { $0 <= listing.end } : missing
-        let some = wanted.sorted { (kept[$0] == nil ? 1 : 0, $0) < (kept[$1] == nil ? 1 : 0, $1) }
-            .prefix(OwnCommits.countMax)
-        // The others have their turn in the next round.
-        ownCommits.comparedAt = some.count < wanted.count ? 0 : setup.milliseconds()
-        ownCommits.lost = []
+        let some = ownCommits.takeTurn(wanted)
+        var lost = Set(ownCommits.lost).intersection(wanted)
         var restored: [UInt64] = []
+        var failure: SyncError?
         for sequence in some {
             publish(.sending)
-            switch try await putAgain(sequence) {
-            case .isThere: continue
-            case .wasPut: restored.append(sequence)
-            case .isLost: ownCommits.lost.append(sequence)
+            do throws(SyncError) {
+                switch try await putAgain(sequence) {
+                case .isThere: lost.remove(sequence)
+                case .wasPut:
+                    lost.remove(sequence)
+                    restored.append(sequence)
+                case .isLost: lost.insert(sequence)
+                }
+            } catch {
+                // One object that cannot be read or put keeps nothing else of the round back.
+                guard case .remote = error else { throw error }
+                failure = failure ?? error
             }
         }
+        ownCommits.lost = lost.sorted()
+        // If this batch did some good, the others have their turn in the next round.
+        let hasMore = some.count < wanted.count && !restored.isEmpty
+        ownCommits.comparedAt = hasMore ? 0 : setup.milliseconds()
+        pullFailure = pullFailure ?? failure
         guard let first = restored.min() else { return }
         if let head = logs[setup.log]?.head.sequence, restored.contains(head) { staleRounds[setup.log] = nil }
         note(.putAgain(sequence: first, others: restored.count - 1))

@@ -123,7 +123,8 @@ private final class Rebuild {
         let byteCount = try findDirectories()
         try vault.changing { state throws(FileSystemError) in
             // Check this before any change: a failure half-way stops the vault.
-            try vault.ensureSpace(for: byteCount * Self.growth, state)
+            let rowByteCount = self.facts.rows.reduce(0) { $0 + ($1.value?.count ?? 0) }
+            try vault.ensureSpace(for: byteCount * Self.growth + 2 * rowByteCount, state)
             // Changes that a program made since everything was set aside have not been copied.
             if self.facts.givesUpUnsent, state.asideChanges != state.localChanges { throw .busy }
             self.hasBegun = true
