@@ -16,6 +16,12 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
+/// Debug builds of the product are optimized, too: its random tests compute much, and run several times as fast.
+/// COFFER_DEBUG=1 leaves that out, for debuggers.
+let optimization: [SwiftSetting] =
+    isFuzzing || Context.environment["COFFER_DEBUG"] != nil
+    ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 /// Tests call C freely, so they go without strict memory safety.
 let testSettings: [SwiftSetting] =
     [
@@ -31,7 +37,7 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Ta
 }
 
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
