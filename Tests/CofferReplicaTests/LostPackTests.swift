@@ -9,16 +9,17 @@ import Testing
 @testable import CofferSync
 @testable import CofferVault
 
-/// Packs, and commits, that the storage loses after they were put.
+/// Packs and commits that the storage loses after they were put.
 @Suite struct LostPackTests {
     private struct Pair {
         let remote = MemoryRemote()
         let world: ReplicaWorld
         let owner: ReplicaDevice, member: ReplicaDevice
-        /// What the owner has written.
+        /// The content that the owner writes.
         let large = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
 
-        /// The owner has written a file in one piece, one in many, and a small one; the member has read none of them.
+        /// The owner has written a file in one piece, one in many pieces, and a small one; the member has
+        /// read none of them.
         init() async throws {
             world = try await ReplicaWorld.make(remote)
             owner = try ReplicaDevice(0, in: world)
@@ -29,7 +30,7 @@ import Testing
                 try owner.write(large, to: "large")
                 try owner.write("small", to: "small")
                 try owner.write("", to: "pieces")
-                // More ranges than a content value has room for.
+                // More ranges than fit into a content value.
                 for piece in 0..<12 {
                     try owner.put(Array("piece \(piece)".utf8), to: "pieces", at: Int64(piece) * 65_536)
                     try owner.vault.commit()
@@ -46,7 +47,7 @@ import Testing
             for name in packs { try await remote.delete(name) }
         }
 
-        /// Rounds after a while.
+        /// Syncs again after a while.
         func meetLater() async throws {
             for device in [owner, member] { await device.engine.lookedLongAgo() }
             try await meet()
@@ -75,7 +76,7 @@ import Testing
         let lost = Set(pair.packs)
         #expect(!lost.isEmpty)
         try await pair.losesPacks()
-        // The device holds what it has read; it is not for it to say where that is.
+        // The member's device has what it has read, but must not state where it is stored.
         try await pair.meetLater()
         #expect(!pair.packs.isEmpty && lost.isDisjoint(with: pair.packs))
         try await pair.expectAll(on: pair.member)
@@ -85,7 +86,7 @@ import Testing
             if case .contentsPutAgain = $0 { !$0.isDoubt } else { false }
         }
         #expect(isTold)
-        // There is no end to it otherwise.
+        // Otherwise it would never end.
         let objects = pair.remote.objects
         for _ in 0..<2 { try await pair.meetLater() }
         #expect(pair.remote.objects == objects)
@@ -118,7 +119,7 @@ import Testing
         #expect(await pair.member.engine.status.findings.allSatisfy { !$0.isDoubt })
     }
 
-    /// A storage that shows an older state is not filled up: somebody has to decide.
+    /// A storage that shows an older state is not filled up: a person has to decide.
     @Test func anOlderStateIsLeftAsItIs() async throws {
         let pair = try await Pair()
         let (owner, member) = (pair.owner, pair.member)
@@ -141,7 +142,7 @@ import Testing
         }
     }
 
-    /// With the store of a real vault, over a mount that ends.
+    /// With the store of a real vault, across the end of a mount.
     @Test func aLostCommitComesBackAfterAMount() async throws {
         let pair = try await Pair()
         let (owner, world) = (pair.owner, pair.world)
@@ -165,7 +166,7 @@ import Testing
 }
 
 extension SyncEngine {
-    /// It is time to look at all that was put once more.
+    /// Makes it time to look again at everything that was put.
     fileprivate func lookedLongAgo() {
         ownCommits.comparedAt = 0
         lookedAtPacks.comparedAt = 0

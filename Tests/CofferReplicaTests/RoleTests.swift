@@ -102,7 +102,7 @@ import Testing
             try await meet()
             let text = try await onThread { try owner.read("f") }
             #expect(text == "again")
-            // A device that had to begin another log is one device all the same.
+            // A device that had to begin another log still counts as one device.
             for device in [owner, member] {
                 let labels = await device.engine.status.devices.compactMap(\.author.label).sorted()
                 #expect(labels == ["member's laptop", "owner's laptop"])

@@ -11,9 +11,9 @@ import Testing
 @testable import CofferSync
 @testable import CofferVault
 
-/// What goes wrong while unsent changes are copied to another vault: nothing goes before its copy is there.
+/// Failures while unsent changes are copied to another vault: nothing is dropped before its copy exists.
 @Suite struct SettingAsideTests {
-    /// A remote whose packs may be out of reach.
+    /// A remote whose packs can be made unreachable.
     private final class PackSwitch: RemoteBackend {
         let base = MemoryRemote()
         private let arePacksOff = Mutex(false)
@@ -51,7 +51,7 @@ import Testing
         let world: ReplicaWorld
         let owner: ReplicaDevice, member: ReplicaDevice
         let aside: OpenVault
-        /// What the owner's file has, and what the member writes.
+        /// The content of the owner's file, and what the member writes.
         let theirs = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
         let mine = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17 >> 3) }
 
@@ -73,7 +73,8 @@ import Testing
             try await owner.engine.setRole(of: identity, to: .reader)
         }
 
-        /// That the vault is as all others see it, and each file of the other one as it should be.
+        /// Checks that the member sees the vault as all others do, and that each file in the other vault is
+        /// right.
         func expect(aside texts: [String: [UInt8]]) async throws {
             let (owner, member, aside, theirs) = (owner, member, aside, theirs)
             try await onThread {
@@ -88,7 +89,7 @@ import Testing
             }
         }
 
-        /// That the vault of the member is as it was.
+        /// Checks that the member's vault is unchanged.
         func expectUntouched() async throws {
             let (member, aside) = (member, aside)
             try await onThread {
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// A part of the file was written here, the rest is at the remote alone.
+    /// A part of the file was written here; the rest is only at the remote.
     @Test func whatCannotBeReachedNowStaysUntilItCan() async throws {
         let team = try await Team()
         let member = team.member
@@ -115,7 +116,7 @@ import Testing
         try await team.expect(aside: ["f": expected])
     }
 
-    /// The rest is damaged at the remote, and mended there later.
+    /// The rest is damaged at the remote, and repaired there later.
     @Test func whatIsDamagedAtTheRemoteStaysUntilItIsMended() async throws {
         let team = try await Team()
         let (member, remote) = (team.member, team.remote.base)
@@ -135,7 +136,7 @@ import Testing
         try await team.expect(aside: ["f": expected])
     }
 
-    /// A block of what was written here is gone for good: all others are copied, and the file is named.
+    /// A block written here is gone for good: all others are copied, and the file is named.
     @Test func whatIsDamagedHereIsAHoleInTheCopy() async throws {
         let team = try await Team()
         let (member, mine) = (team.member, team.mine)
@@ -163,7 +164,7 @@ import Testing
         #expect(member.problems.all.contains { $0.text.contains("new") })
     }
 
-    /// A program writes once more after all was looked through, and before it goes.
+    /// A program writes once more after everything was examined, and before it is dropped.
     @Test func whatIsWrittenMeanwhileIsCopiedToo() async throws {
         let team = try await Team()
         let member = team.member
@@ -177,7 +178,7 @@ import Testing
                 return left == 1
             }
             guard isFirst else { return place }
-            // As a request that was under way when the role ended.
+            // Like a request that was under way when the role ended.
             member.vault.setForReading(false)
             defer { member.vault.setForReading(true) }
             guard (try? member.write("second", to: "new")) != nil,
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    /// What the kernel has of a program's writes, and has not handed over.
+    /// The kernel's pages of a program's writes that it has not handed over.
     private final class DirtyPages: ChangeSink {
         private let vault: Vault
         private let dirty: Mutex<(item: Int64, bytes: [UInt8])?>
@@ -225,7 +226,7 @@ import Testing
                 return dirty?.item == item ? dirty : nil
             }
             guard let pages else { return }
-            // Refused once the vault is for reading: then it is lost.
+            // Once the vault is read-only, the write is refused, and lost.
             try? vault.write(
                 pages.bytes.span.bytes, to: item, at: 0, touches: true, dropsPrivileges: false)
         }
@@ -246,7 +247,7 @@ import Testing
         try await team.expect(aside: ["new": Array("in memory".utf8)])
     }
 
-    /// The other vault has no room: nothing goes.
+    /// The other vault has no room, so nothing is dropped.
     @Test func withoutRoomForTheCopyAllStays() async throws {
         let team = try await Team()
         let (member, mine) = (team.member, team.mine)

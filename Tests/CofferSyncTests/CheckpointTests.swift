@@ -165,7 +165,7 @@ struct CheckpointTests {
         let name = world.layout.commit(away.log, last.sequence)
         let bytes = try #require(world.remote.objects[name])
         try await world.remote.delete(name)
-        // Else it would put its copy there again.
+        // Otherwise it would put its copy back.
         try await away.replica.save([KeptChange(KeptRow.Key(.outgoing, number: last.sequence), nil)])
         away.restart()
         for _ in 0..<3 { try await away.sync() }

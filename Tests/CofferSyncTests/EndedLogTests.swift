@@ -5,9 +5,9 @@ import Testing
 
 @testable import CofferSync
 
-/// A log in which nothing more counts, as its author's right had ended.
+/// A log to which no valid commit can be added, because its author's right has ended.
 struct EndedLogTests {
-    /// The device has none of the facts any more, and so finds no commit of its own that was withdrawn.
+    /// The device no longer has any of the facts, and so finds no withdrawn commit of its own.
     @Test func aDeviceThatTakesAllAnewBeginsAnotherLog() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
@@ -27,7 +27,7 @@ struct EndedLogTests {
         let next = LogID(low: 78, high: 78)
         again.setup.newLog = { next }
         again.restart()
-        // Identifiers that the first device did not take.
+        // Ids that the first device has not used.
         for _ in 0..<20 { _ = again.id() }
         try await again.writes("more", "3")
         for device in [again, olga, again] { try await device.sync() }
@@ -41,7 +41,7 @@ struct EndedLogTests {
         }
     }
 
-    /// No new log can be kept: nothing is sent, and that is said.
+    /// The id of a new log cannot be saved: nothing is sent, and that is reported.
     @Test func withoutAnotherLogNothingIsSent() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")

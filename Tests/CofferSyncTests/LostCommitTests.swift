@@ -12,7 +12,7 @@ struct LostCommitTests {
         let world: SyncWorld
         let olga: Device, will: Device
 
-        /// The owner has made some commits, each with a file; Will has heard of none.
+        /// Makes commits on the owner's device, each with a file; Will has seen none of them.
         init(commits count: Int) async throws {
             world = try await SyncWorld()
             olga = try world.device(world.owner, "laptop")
@@ -31,12 +31,12 @@ struct LostCommitTests {
             world.layout.commit(device.log, sequence)
         }
 
-        /// The storage loses commits.
+        /// Makes the storage lose commits.
         func loses(_ sequences: [UInt64], of device: Device) async throws {
             for sequence in sequences { try await world.remote.delete(commit(sequence, of: device)) }
         }
 
-        /// A device has no copy of some of its commits any more.
+        /// Makes a device drop its copies of some of its commits.
         func forgets(_ device: Device, _ sequences: [UInt64]) async throws {
             let rows = sequences.flatMap {
                 [
@@ -56,7 +56,7 @@ struct LostCommitTests {
         try await scene.loses(sequences, of: scene.olga)
         for _ in 0..<2 { try await scene.will.sync() }
         #expect(await scene.will.files().count < 3)
-        // Another process has the bytes, too.
+        // A new process has the bytes, too.
         scene.olga.restart()
         try await scene.olga.sync()
         for (name, bytes) in objects { #expect(scene.world.remote.objects[name] == bytes) }
@@ -66,7 +66,7 @@ struct LostCommitTests {
         try await scene.will.sync()
         #expect(await scene.will.files().count == 3)
         #expect(await scene.will.findings().isEmpty)
-        // What is there is not put again.
+        // Commits that are there are not put again.
         for _ in 0..<4 { try await scene.olga.sync() }
         #expect(await scene.olga.findings() == [note])
     }
@@ -82,7 +82,7 @@ struct LostCommitTests {
         #expect(await scene.will.files().count == 3)
     }
 
-    /// A look now and then lists the whole log, too, and a look for something else does not.
+    /// An occasional poll also lists the whole log; a round for something else does not.
     @Test func itIsFoundByALookNowAndThen() async throws {
         let scene = try await Scene(commits: 3)
         let name = scene.commit(1, of: scene.olga)
@@ -111,7 +111,7 @@ struct LostCommitTests {
         #expect(scene.world.remote.objects[scene.commit(5, of: scene.olga)] == nil)
     }
 
-    /// A writer's checkpoint needs somebody who confirms it, and so somebody who had the commit.
+    /// A writer's checkpoint has to be confirmed by another author, who must have had the commit.
     @Test func whatNobodyHasIsNamed() async throws {
         let scene = try await Scene(commits: 1)
         let will = scene.will
@@ -126,7 +126,7 @@ struct LostCommitTests {
         #expect(await will.findings().contains(lost))
         #expect(lost.isDoubt)
         #expect("\(lost)".contains("commit 2 of this device"))
-        // No checkpoint is made twice for it.
+        // No second checkpoint is made for it.
         let objects = scene.world.remote.objects.keys
         for _ in 0..<3 { for device in [will, scene.olga] { try await device.sync() } }
         #expect(scene.world.remote.objects.keys == objects)
@@ -153,7 +153,7 @@ struct LostCommitTests {
             device.restart()
             for _ in 0..<3 { try await device.sync() }
             #expect(await device.findings().isEmpty)
-            // Nor are they kept here for ever.
+            // Nor does the device keep them forever.
             let covered = try await #require(device.engine.standing).covered[device.log]
             let kept = await device.engine.ownCommits.kept.keys
             #expect(kept.allSatisfy { $0 > covered })
@@ -205,7 +205,7 @@ struct LostCommitTests {
 
     // MARK: What is kept
 
-    /// That a commit of this number was put says nothing of another one.
+    /// A record that a commit of this number was put must not apply to another commit.
     @Test func anotherCommitOfTheSameNumberIsPut() async throws {
         let scene = try await Scene(commits: 1)
         try await scene.olga.writes("later", "1")
@@ -228,6 +228,6 @@ struct LostCommitTests {
 }
 
 extension SyncEngine {
-    /// It is time to look at the whole log once more.
+    /// Makes it time to look at the whole log again.
     fileprivate func comparedLongAgo() { ownCommits.comparedAt = 0 }
 }

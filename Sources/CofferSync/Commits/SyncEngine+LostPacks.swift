@@ -2,16 +2,16 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-/// What came of sending contents again that the remote had lost.
+/// The result of sending contents again that the remote had lost.
 package struct ContentsPutAgain: Equatable, Sendable {
-    /// Bytes that are sent with the next commits.
+    /// Bytes that the next commits send.
     package let byteCount: Int
     /// Bytes that are neither on this device nor at the remote.
     package let lostByteCount: Int
-    /// Whether there are more to be sent.
+    /// Whether there are more to send.
     package let isPart: Bool
 
-    /// What a replica did.
+    /// Makes a result from what a replica did.
     package init(byteCount: Int, lostByteCount: Int, isPart: Bool) {
         (self.byteCount, self.lostByteCount, self.isPart) = (byteCount, lostByteCount, isPart)
     }
@@ -19,38 +19,38 @@ package struct ContentsPutAgain: Equatable, Sendable {
 
 /// What is known of the packs that contents refer to.
 struct LookedAtPacks: Sendable {
-    /// How often they are looked at, in milliseconds: 10 minutes.
+    /// The interval between looks at them, in milliseconds: 10 minutes.
     private static let shortestPause: UInt64 = 600_000
-    /// How often at least, in milliseconds, where the remote loses again what is sent again: once a day.
+    /// The longest interval, in milliseconds, if the remote loses the contents again each time: a day.
     private static let longestPause: UInt64 = 86_400_000
-    /// The most lost packs that are looked after at a time.
+    /// The most lost packs that are dealt with at a time.
     static let packCountMax = 64
-    /// About how many bytes are sent again at a time.
+    /// The approximate number of bytes that are sent again at a time.
     static let byteCountMax = 256 << 20
 
-    /// When that was last done, in milliseconds.
+    /// The time of the last look, in milliseconds.
     var comparedAt: UInt64 = 0
-    /// How often in a row something had to be sent again.
+    /// How many looks in a row had to send something again.
     var repairs = 0
-    /// How long it is not done again, in milliseconds.
+    /// The interval until the next look, in milliseconds.
     var pause: UInt64 { min(Self.longestPause, Self.shortestPause << UInt64(min(repairs, 16))) }
-    /// The last one of those that were missing in the listing and were asked for.
+    /// The last pack that was asked for because the listing lacked it.
     var turn: RemoteName?
     /// Bytes that this device has written, and that are lost.
     var lostByteCount = 0
 }
 
-// Packs that the remote has lost: contents of theirs which this device has written and still has are sent once more.
+// Sends contents of lost packs again, if this device has written them and still has them.
 extension SyncEngine {
-    /// Has contents sent again whose packs the remote has lost, if it is time to look.
+    /// Sends contents again whose packs the remote has lost, if it is time to look.
     func putContentsAgain(_ scope: RoundScope) async throws(SyncError) {
         let now = setup.milliseconds()
         let isRecent = now >= lookedAtPacks.comparedAt && now - lookedAtPacks.comparedAt < lookedAtPacks.pause
         guard scope.asksAllLogs, !isRecent || lookedAtPacks.lostByteCount > 0, pullFailure == nil,
             !isOlderState, try ownRole()?.may(.write) == true
         else { return }
-        // Where a commit is missing, the content here may be older than what others have written since: sent again under a
-        // newer clock, it would take the place of theirs.
+        // While a commit is missing, the content here may be older than that of a peer: sent again under a newer
+        // clock, it would replace the newer content.
         guard missing.isEmpty, queue.missing.isEmpty else { return }
         lookedAtPacks.comparedAt = now
         let lost = try await lostPacks()
@@ -67,13 +67,14 @@ extension SyncEngine {
         if lost.isEmpty { lookedAtPacks.repairs = 0 }
         guard result.byteCount > 0 else { return }
         lookedAtPacks.repairs += 1
-        // The rest has its turn in the next round that looks everywhere.
+        // The next round that looks everywhere deals with the rest.
         if result.isPart || lost.count == LookedAtPacks.packCountMax { lookedAtPacks.comparedAt = 0 }
         note(.contentsPutAgain(byteCount: result.byteCount))
         try await push(scope)
     }
 
-    /// Packs that contents refer to and that are not at the remote; of many some, so that all have their turn.
+    /// Packs that contents refer to and that the remote lacks; if there are many, some of them, so that each
+    /// gets its turn.
     private func lostPacks() async throws(SyncError) -> [PackID] {
         let packs = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
         guard !packs.isEmpty else { return [] }
@@ -87,7 +88,7 @@ extension SyncEngine {
         let start = lookedAtPacks.turn.flatMap { turn in missing.firstIndex { $0 > turn } } ?? 0
         var lost: [PackID] = []
         for name in missing[start...] + missing[..<start] where lost.count < LookedAtPacks.packCountMax {
-            // A listing may be old.
+            // The listing may be old.
             let isThere = try await reaching { () async throws(RemoteError) in try await remote.has(name) }
             if !isThere, let pack = names[name] { lost.append(pack) }
             lookedAtPacks.turn = name

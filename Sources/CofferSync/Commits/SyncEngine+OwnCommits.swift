@@ -4,11 +4,11 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// This device's commits that the remote has lost: whoever waits for one waits for ever, unless it is put again.
+// Puts back this device's commits that the remote has lost: other devices would wait for them forever.
 extension SyncEngine {
     // MARK: What is kept
 
-    /// What forgets commits of this device that are kept.
+    /// The changes that delete kept commits of this device.
     private func forgetting(_ sequences: some Sequence<UInt64>) -> [KeptChange] {
         sequences.flatMap { sequence in
             [
@@ -18,11 +18,13 @@ extension SyncEngine {
         }
     }
 
-    /// Notes that a commit is at the remote; its bytes are kept, and those of the oldest ones go in turn.
+    /// Records that a commit is at the remote; keeps its bytes, and drops the oldest ones if there are too
+    /// many.
     func hasPut(_ bytes: [UInt8], sequence: UInt64) async throws(SyncError) {
         ownCommits.kept[sequence] = nil
         let old = ownCommits.tooMany(with: bytes.count)
-        // With its hash: a later commit of the same number, as after a restore of the storage, is another one.
+        // The hash is saved because a later commit may have the same number, for example after a restore of
+        // the storage.
         let hash = Blake2b.hash(bytes, for: .commit)
         let rows = forgetting(old) + [KeptChange(KeptRow.Key(.put, number: sequence), hash)]
         try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
@@ -31,7 +33,7 @@ extension SyncEngine {
         outgoing[sequence] = nil
     }
 
-    /// Tells the commits that were put from those that may not have been, as they were saved.
+    /// Separates the saved commits that were put from those that may not have been.
     func takePut(_ hashes: [UInt64: [UInt8]]) {
         ownCommits.kept = [:]
         for (sequence, hash) in hashes {
@@ -41,10 +43,10 @@ extension SyncEngine {
         }
     }
 
-    /// What forgets all commits of this device.
+    /// The changes that delete all commits of this device.
     func forgettingAll() -> [KeptChange] { forgetting(Set(outgoing.keys).union(ownCommits.kept.keys)) }
 
-    /// Forgets commits that a checkpoint covers: nobody needs them any more.
+    /// Drops commits that a checkpoint covers: no device needs them any more.
     func forgetCovered() async throws(SyncError) {
         guard let covered = standing?.covered[setup.log] else { return }
         let old = ownCommits.kept.keys.filter { $0 <= covered }
@@ -54,7 +56,7 @@ extension SyncEngine {
         for sequence in old { ownCommits.kept[sequence] = nil }
     }
 
-    /// The rows of commits behind one that stay when all facts are taken anew.
+    /// The rows of commits after a number that survive a rebuild.
     func keptRows(behind covered: UInt64) async throws(SyncError) -> [KeptChange] {
         guard let own = logs[setup.log] else { return [] }
         var rows: [KeptChange] = []
@@ -79,21 +81,21 @@ extension SyncEngine {
 
     // MARK: What the remote has
 
-    /// Has the next listing of all logs show the whole of this device's, if that is due.
+    /// Makes the next listing of all logs show the whole of this device's log, if that is due.
     func beginListingOwnLog(_ scope: RoundScope) {
         ownCommits.listing = nil
         guard let own = logs[setup.log] else { return }
         let now = setup.milliseconds()
         let isRecent = now >= ownCommits.comparedAt && now - ownCommits.comparedAt < OwnCommits.pause
         guard scope.asksAllLogs || !isRecent else { return }
-        // What may not have been put yet is put in any case.
+        // Commits that may not have been put yet will be put anyway.
         let last = outgoing.keys.min().map { $0 - min($0, 1) } ?? own.head.sequence
         ownCommits.listing = OwnLogListing(covered: standing?.covered[setup.log] ?? 0, last: last)
     }
 
-    /// Puts commits of this device again that the remote has lost.
+    /// Puts back this device's commits that the remote has lost.
     ///
-    /// A remote that has been rolled back is left as it is: it lacks the end of the log, and more of others.
+    /// A remote that was rolled back is left as it is: it lacks the end of this log, and commits of others.
     func putCommitsAgain() async throws(SyncError) {
         guard let listing = ownCommits.listing, pullFailure == nil, try ownRole() != nil else { return }
         ownCommits.listing = nil
@@ -118,13 +120,13 @@ extension SyncEngine {
                 case .isLost: lost.insert(sequence)
                 }
             } catch {
-                // One object that cannot be read or put keeps nothing else of the round back.
+                // An object that cannot be read or put does not hold up the rest of the round.
                 guard case .remote = error else { throw error }
                 failure = failure ?? error
             }
         }
         ownCommits.lost = lost.sorted()
-        // If this batch did some good, the others have their turn in the next round.
+        // If this batch helped, the next round deals with the others.
         let hasMore = some.count < wanted.count && !restored.isEmpty
         ownCommits.comparedAt = hasMore ? 0 : setup.milliseconds()
         pullFailure = pullFailure ?? failure
@@ -133,34 +135,36 @@ extension SyncEngine {
         note(.putAgain(sequence: first, others: restored.count - 1))
     }
 
-    /// Whether the remote is to have a commit of this device.
+    /// Whether the remote should have a commit of this device.
     private func isExpected(_ sequence: UInt64) -> Bool {
         guard let own = logs[setup.log], outgoing[sequence] == nil else { return false }
         let dot = Dot(log: setup.log, sequence: sequence)
         return standing?.covers(dot) != true && !chain.hasRestored(dot, since: own.head.members)
     }
 
-    /// Whether the remote seems to be as it was some time ago: it shows less of the members, of others' logs, or much less of
-    /// this device's, than it did, or something else.
+    /// Whether the remote seems to show an old state.
+    ///
+    /// It then shows fewer links of the members, less of others' logs, much less of this device's log, or
+    /// something else than before.
     var isOlderState: Bool {
         ownCommits.isEndLost || forks.values.contains(where: \.isProven)
             || staleRounds.keys.contains { $0 != setup.log }
             || notes.contains { if case .staleMembers = $0 { true } else { false } }
     }
 
-    /// What became of a commit that a listing did not show.
+    /// What happened to a commit that a listing did not show.
     private enum Restored { case isThere, wasPut, isLost }
 
     private func putAgain(_ sequence: UInt64) async throws(SyncError) -> Restored {
         let dot = Dot(log: setup.log, sequence: sequence)
         let name = layout.commit(dot.log, dot.sequence)
         let bytes = try await keptBytes(sequence)
-        // On a lost side of a fork it would be of use to nobody.
+        // On the lost side of a fork, it would be useless.
         guard let bytes, (try? verifier().authentic(bytes, at: dot, of: ownIdentity)) != nil else {
             let isThere = try await reaching { () async throws(RemoteError) in try await remote.has(name) }
             return isThere ? .isThere : .isLost
         }
-        // A listing may be old.
+        // The listing may be old.
         let found = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
         }
@@ -169,14 +173,14 @@ extension SyncEngine {
         return found == .absent ? .wasPut : .isThere
     }
 
-    /// What the remote has lost for good of this device's log, as far as no checkpoint covers it.
+    /// This device's commits that the remote has lost for good, and that no checkpoint covers.
     var lostOwnCommits: [UInt64] {
         ownCommits.lost.filter { standing?.covers(Dot(log: setup.log, sequence: $0)) != true }
     }
 
-    /// Whether a checkpoint by this device would help those who wait for a commit that is lost for good.
+    /// Whether a checkpoint by this device would help devices that wait for a commit that is lost for good.
     var needsCheckpointForLost: Bool {
-        // One that lacks what others have would not.
+        // A checkpoint that lacks others' commits would not help.
         guard missing.isEmpty, queue.missing.isEmpty else { return false }
         return ownCommits.lost.contains { sequence in
             let dot = Dot(log: setup.log, sequence: sequence)

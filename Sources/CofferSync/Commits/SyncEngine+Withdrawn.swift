@@ -77,7 +77,7 @@ extension SyncEngine {
 
     /// Begins another log, because no commit after this device's withdrawn ones counts.
     func beginLog() async throws(SyncError) {
-        // First: under the name of the other log they would be put as its commits.
+        // Forgotten first, because they would otherwise be put as commits of the new log.
         let rows = forgettingAll()
         if !rows.isEmpty {
             try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
@@ -87,10 +87,11 @@ extension SyncEngine {
         setup.log = log
     }
 
-    /// Whether the device of a log goes on in another one.
+    /// Whether a log's device continues in another log.
     ///
-    /// Either nothing that is added to it counts, or its author's right had ended since, and it did not go on while another
-    /// log of a device with the same label did: the commits that came too late may be at the remote or not.
+    /// Either nothing added to the log counts any more, or its author's right has ended since, and a log of a
+    /// device with the same label continued while this one did not. In the second case, commits that came too
+    /// late may or may not be at the remote.
     func isLeft(_ log: LogID) -> Bool {
         guard log != setup.log, let summary = logs[log] else { return false }
         let bounding = chain.boundingLink(of: summary.author, behind: summary.head.members)

@@ -44,23 +44,22 @@ package protocol LocalReplica: Sendable {
     /// They count as changed from then on.
     func sealAnew(_ items: [ItemID]) async throws(ReplicaError)
 
-    /// Packs at the remote that contents refer to.
+    /// The packs at the remote that contents refer to.
     func contentPacks() async throws(ReplicaError) -> [PackID]
-    /// Has contents sent once more that the remote has lost, of files whose content a log of this device has said.
+    /// Resends contents that the remote has lost, of files whose content a commit in `log` states.
     ///
-    /// They count as changed from then on. What others have said is for their devices.
+    /// They count as changed from then on. Contents that others' commits state are left to their devices.
     ///
     /// - Parameters:
-    ///   - packs: What the remote has lost.
-    ///   - byteCountMax: About how many bytes count as changed then.
+    ///   - packs: The packs that the remote has lost.
+    ///   - byteCountMax: The approximate most bytes to count as changed.
     func putAgain(
         contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain
 
-    /// Whether something was changed here that no commit has.
+    /// Whether there are local changes that no commit contains.
     func hasUnsent() async throws(ReplicaError) -> Bool
-    /// Copies items that are about to be dropped from the vault to a place outside of it, for the user who
-    /// made them.
+    /// Copies items to a place outside of the vault, for the user who made them, before they are dropped.
     ///
     /// Repeating the call makes no second copies.
     ///

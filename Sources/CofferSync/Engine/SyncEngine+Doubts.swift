@@ -19,7 +19,7 @@ extension SyncFinding {
             .staleMembers:
             true
         case .membership(.fork), .membership(.linkMissing): true
-        // What was in the way, or lost, is mended.
+        // These have been repaired, or do not concern what the remote shows.
         case .obstacle, .putAgain, .contentsPutAgain, .tooManyLogs, .complaint, .clockAhead, .checkpoint,
             .membership:
             false

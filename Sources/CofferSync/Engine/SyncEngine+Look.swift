@@ -32,9 +32,9 @@ extension SyncEngine {
                 shown[dot.log] = max(shown[dot.log] ?? 0, dot.sequence)
                 if dot.log == setup.log { ownCommits.listing?.note(dot.sequence, entry.byteCount) }
             }
-            // What was applied of this log need not be listed; its last commit should be, to see that it is there.
+            // Applied commits of this log need not be listed, except the last one, to see that it is there.
             guard let last, let known = logs[last.log]?.head.sequence else { return .next }
-            // Now and then this device's log is looked at as a whole.
+            // Now and then this device's whole log is listed.
             let whole = last.log == setup.log ? ownCommits.listing?.covered : nil
             let wanted = whole.map { min($0, known) + 1 } ?? known
             guard wanted > last.sequence + 1 else { return .next }

@@ -51,10 +51,10 @@ package actor SyncEngine {
 
     /// Commits of this device that may not be at the remote yet, by number.
     var outgoing: [UInt64: [UInt8]] = [:]
-    /// Those that are at the remote.
+    /// This device's commits that are at the remote.
     var ownCommits = OwnCommits()
     var lookedAtPacks = LookedAtPacks()
-    /// Whether something was applied that others are to know of.
+    /// Whether an applied commit has to be acknowledged.
     var owesAcknowledgement = false
     var standing: CheckpointStanding?
     var unconfirmed: [UnconfirmedCheckpoint] = []

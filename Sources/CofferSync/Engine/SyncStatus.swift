@@ -121,15 +121,15 @@ package enum SyncFinding: Equatable, Sendable {
     case gap(LogAuthor, missing: UInt64, waiting: LogAuthor, sequence: UInt64)
     /// A commit could not be found in two rounds, although the remote lists it, or a later one of its log.
     case absent(LogAuthor, sequence: UInt64)
-    /// The remote had lost a commit of this device, and some others: they were put again.
+    /// The remote had lost a commit of this device, and some others; this device has put them back.
     case putAgain(sequence: UInt64, others: Int)
-    /// The remote has lost a commit of this device, and some others, and this device does not have their bytes any more.
+    /// The remote has lost a commit of this device, and some others; this device no longer has their bytes.
     case ownLost(sequence: UInt64, others: Int)
-    /// The remote had lost contents that this device has written: they are sent again.
+    /// The remote had lost contents that this device has written; they are sent again.
     case contentsPutAgain(byteCount: Int)
-    /// The remote has lost contents that this device has written, and that are not here any more.
+    /// The remote has lost contents that this device has written and no longer has.
     case contentsLost(byteCount: Int)
-    /// The author, or the storage, has two histories of a log.
+    /// A log has two histories, made by its author or by the storage.
     case forked(LogAuthor, ForkedLog)
     /// The remote shows less of a log than before.
     case stale(LogAuthor, known: UInt64, shown: UInt64)
@@ -199,17 +199,17 @@ extension SyncFinding: CustomStringConvertible {
             "commit \(missing) of \(author) is not at the remote, and commit \(sequence) of \(waiting) "
                 + "waits for it"
         case .absent(let author, let sequence):
-            "commit \(sequence) of \(author) is not at the remote, and what follows waits for it"
+            "commit \(sequence) of \(author) is not at the remote, and later ones wait for it"
         case .putAgain(let sequence, let others):
             "the remote had lost commit \(sequence) of this device\(others > 0 ? ", and \(others) more" : "")"
-                + "; this device has put what was lost again"
+                + "; this device has put back what was lost"
         case .ownLost(let sequence, let others):
-            "the remote has lost commit \(sequence) of this device\(others > 0 ? ", and \(others) more" : ""), and "
-                + "this device has no copy left; devices that lack it wait for the next checkpoint"
+            "the remote has lost commit \(sequence) of this device\(others > 0 ? ", and \(others) more" : "")"
+                + ", and this device has no copy left; devices that lack it wait for the next checkpoint"
         case .contentsPutAgain(let byteCount):
-            "the remote had lost packs with \(byteCount) bytes that this device has written; they are sent again"
+            "the remote had lost packs with \(byteCount) bytes that this device wrote; it sends them again"
         case .contentsLost(let byteCount):
-            "the remote has lost packs with \(byteCount) bytes that this device has written and does not keep; "
+            "the remote has lost packs with \(byteCount) bytes that this device wrote and no longer has; "
                 + "“coffer check” names the files"
         case .forked(let author, let fork):
             "\(author) has two commits \(fork.dot.sequence): \(fork.known) on this device, and \(fork.other)"
