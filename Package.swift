@@ -16,8 +16,10 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
-/// Debug builds of the product are optimized, too: its random tests compute much, and run several times as fast.
-/// COFFER_DEBUG=1 leaves that out, for debuggers.
+/// Debug builds of the product are optimized, too.
+///
+/// Its tests compute much (random histories, simulations, a fault at every call) and take half the CPU time so.
+/// COFFER_DEBUG=1 leaves the optimization out, for debuggers.
 let optimization: [SwiftSetting] =
     isFuzzing || Context.environment["COFFER_DEBUG"] != nil
     ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
