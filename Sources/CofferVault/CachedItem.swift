@@ -13,11 +13,16 @@ final class CachedItem {
     /// later.
     var written: Int64 = 0
 
-    /// Whether a program on this device wrote to it within the last minute, and may be about to append.
+    /// When a program on this device last appended to a content that was not empty.
+    ///
+    /// Known only while the item stays in memory.
+    var appended: Int64 = 0
+
+    /// Whether a program on this device appended to it within the last minute, and may do so again.
     ///
     /// Bytes that were added to the inode at that moment could be overwritten: both writers would write at
     /// the old end.
-    var wasWrittenLately: Bool { abs(Clock.realTime - written) < 60_000_000_000 }
+    var wasAppendedLately: Bool { abs(Clock.realTime - appended) < 60_000_000_000 }
 
     init(_ row: ItemRow, stored: RowHash?) {
         self.row = row

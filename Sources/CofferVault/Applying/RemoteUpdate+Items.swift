@@ -52,7 +52,7 @@ extension RemoteUpdate {
             vault.sink.withLock({ $0 != nil })
         {
             let names = try names(of: item, tree, state)
-            if let content = growing[id], content == shown.content, !item.wasWrittenLately {
+            if let content = growing[id], content == shown.content, !item.wasAppendedLately {
                 // Programs that have it open see the added bytes.
                 changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
             } else if names.count == Int(row.links) {

@@ -31,6 +31,7 @@ extension Vault {
             ) { row, state throws(FileSystemError) in
                 isStored = true
                 try self.keepIfOutdated(try state.item(number), state)
+                let size = try state.item(number).row.size
                 let changes = state.index.changes
                 try self.refer(to: row, state)
                 self.noteIntent(of: row, changes: state.index.changes - changes, state)
@@ -41,6 +42,7 @@ extension Vault {
                     item.row.changed = item.row.modified
                 }
                 item.written = Clock.realTime
+                if size > 0, item.row.size > size { item.appended = item.written }
                 if dropsPrivileges { try self.dropPrivileges(of: item, all: false, state) }
                 try self.dropCapability(of: item, state)
                 state.touch(item, touches ? [.content, .times] : .content)

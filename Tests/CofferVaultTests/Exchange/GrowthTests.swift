@@ -118,8 +118,8 @@ import Testing
         #expect(flaws == [])
     }
 
-    /// A program that has just written may be about to append: at that instant both would write at the old end.
-    @Test func aFileThatAProgramHereHasWrittenIsANewFile() throws {
+    /// A program that has just appended may do so again: at that moment both would write at the old end.
+    @Test func aFileThatAProgramHereAppendedToIsANewFile() throws {
         let pair = try Pair("one")
         try pair.bob.vault.put(Array("!".utf8), to: pair.number, at: 3)
         try pair.meet()
