@@ -258,7 +258,7 @@ import Testing
         let problems = ProblemLog()
         let again = try test.crashed(seed: 1).open(problems: problems)
         #expect(try again.content(of: number) == [0, 1])
-        #expect(problems.all.first?.text.contains("does not fit") == true)
+        #expect(problems.all.first?.text.contains("does not match") == true)
         #expect(problems.all.last?.text.hasPrefix("1 records") == true)
         #expect(try again.damage() == [])
     }
