@@ -331,7 +331,7 @@ import Testing
             #expect(waitUntil { (try? Data(contentsOf: URL(filePath: heard)).count) == 5 })
             let request = ControlRequest.changePassphrase(old: [1], new: [2], hint: nil, passes: 2, memory: 8)
             let error = profileError { () throws(ProfileError) in try access.perform(request) }
-            #expect("\(String(describing: error))".contains("another user"))
+            #expect("\(String(describing: error))".contains("Another user"))
             server.waitUntilExit()
             #expect(try Data(contentsOf: URL(filePath: heard)) == Data("ready".utf8))
         }

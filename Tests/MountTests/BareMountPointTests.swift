@@ -35,7 +35,7 @@ extension MountTests {
                 for round in 1...2 {
                     let mount = try profile.command("mount", profile.point).succeed()
                     try profile.noteMounted()
-                    #expect(mount.error.contains("made") == (round == 1))
+                    #expect(mount.error.contains("created") == (round == 1))
                     #expect(!mount.error.contains("chattr"))
                     try profile.unmount()
                 }

@@ -20,6 +20,8 @@ package struct SyncReport: Codable, Sendable {
     package let findings: [String]
     /// The findings by which the remote has less than before, or contradicts other devices.
     package var doubts: [String] = []
+    /// The findings by which the remote had lost something that this device has put back.
+    package var repairs: [String] = []
     /// The number of items and names with changes that the remote does not have.
     package let unsentItems: Int
     /// The number of bytes of content that the remote does not have.

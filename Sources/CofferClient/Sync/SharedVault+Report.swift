@@ -24,6 +24,7 @@ extension SharedVault {
             offlineSince: status.offlineSince.map { Int64($0 / 1000) },
             findings: status.findings.map(\.description) + renamed(status.devices),
             doubts: status.findings.filter(\.isDoubt).map(\.description),
+            repairs: status.findings.filter(\.isRepair).map(\.description),
             unsentItems: unsentItems,
             unsentBytes: unsentItems > 0 ? (try? mounted.vault.unsentByteCount()) ?? 0 : 0,
             commitsLeft: status.progress.commitsLeft,

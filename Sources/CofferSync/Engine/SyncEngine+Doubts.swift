@@ -25,4 +25,12 @@ extension SyncFinding {
             false
         }
     }
+
+    /// Whether the remote had lost something that this device has put back.
+    package var isRepair: Bool {
+        switch self {
+        case .putAgain, .contentsPutAgain: true
+        default: false
+        }
+    }
 }

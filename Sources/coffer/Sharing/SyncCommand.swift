@@ -50,7 +50,7 @@ struct SyncCommand: ParsableCommand {
     }
 
     private static func text(_ report: SyncReport) -> String {
-        let more = report.doubts + (Reports.aside(report).map { [$0] } ?? [])
+        let more = report.doubts + report.repairs + (Reports.aside(report).map { [$0] } ?? [])
         return ([line(report)] + more.map { "\(report.vault): \($0)" }).map(Output.visible)
             .joined(separator: "\n")
     }
