@@ -115,9 +115,9 @@ mkdir "$remote"
 printf '%sCoffer: a vault as a program sees it that knows the documents alone%s\n' "$bold" "$plain"
 
 heading '1. Three people share a vault'
-# Devices of one name, so that conflicts get numbers.
+# One label for all, with the name of each in it, so that conflicts get numbers.
 for name in Alice Bob Carol; do
-    holds "$name has a profile and a mount" begin_person "${name,,}" "$name" 'laptop (old)/2'
+    holds "$name has a profile and a mount" begin_person "${name,,}" "$name" 'laptop (old)/2 of Alice, Bob, Carol'
 done
 mkdir "$alice" && printf 'first' >"$alice/first.txt" || stop 'there is no vault'
 holds 'the vault is at the folder' person alice remote add Plans "file://$remote"
