@@ -144,7 +144,7 @@ actor MemoryReplica: LocalReplica {
 
     func contentPacks() -> [PackID] { [] }
     func putAgain(contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int) -> ContentsPutAgain {
-        ContentsPutAgain(byteCount: 0, lostByteCount: 0, isPart: false)
+        ContentsPutAgain()
     }
 
     func hasUnsent() -> Bool { !changes.isEmpty }

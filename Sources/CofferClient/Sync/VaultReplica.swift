@@ -161,11 +161,7 @@ package final class VaultReplica: LocalReplica {
         contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain {
         try await call { replica throws(FileSystemError) in
-            let result = try replica.vault.sendAgain(
-                from: packs, saidIn: log, byteCountMax: Int64(byteCountMax))
-            return ContentsPutAgain(
-                byteCount: Int(result.byteCount), lostByteCount: Int(result.lostByteCount),
-                isPart: result.isPart)
+            try replica.vault.sendAgain(from: packs, saidIn: log, byteCountMax: byteCountMax)
         }
     }
 

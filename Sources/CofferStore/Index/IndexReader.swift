@@ -40,27 +40,21 @@ package final class IndexReader {
 
     /// Remote packs that contents refer to, or would refer to if they were sent again.
     package func remotePacks() throws(StoreError) -> [PackID] {
-        var packs: [PackID] = []
-        try database.prepare(
-            "SELECT pack FROM remote_extents WHERE live > 0 UNION SELECT pack FROM remote_pages"
-        ).each(
-            { _ in },
-            { row throws(StoreError) in
-                if let pack = PackID(bytes: row.bytes(0)) { packs.append(pack) }
-                return true
-            })
-        return packs
+        try packs("SELECT pack FROM remote_extents WHERE live > 0 UNION SELECT pack FROM remote_pages")
     }
 
     /// The packs of content that is only on a remote; each once.
     package func missingPacks() throws(StoreError) -> [PackID] {
-        var packs: [PackID] = []
-        try database.prepare(
+        try packs(
             """
             SELECT DISTINCT remote_extents.pack FROM extents JOIN remote_extents ON remote_extents.number = extents.remote
             WHERE extents.pack = 0 AND extents.position = 0
-            """
-        ).each(
+            """)
+    }
+
+    private func packs(_ query: String) throws(StoreError) -> [PackID] {
+        var packs: [PackID] = []
+        try database.prepare(query).each(
             { _ in },
             { row throws(StoreError) in
                 if let pack = PackID(bytes: row.bytes(0)) { packs.append(pack) }
@@ -69,30 +63,35 @@ package final class IndexReader {
         return packs
     }
 
-    /// The ranges of content whose extents are in a remote pack: the item, and the offset at which the range begins.
-    package func extents(in pack: PackID) throws(StoreError) -> [(item: Int64, offset: Int64)] {
+    /// The ranges of content whose extents are in some remote packs: the item, and the offset at which the range
+    /// begins, in this order; one pass over all ranges.
+    package func extents(in packs: Set<PackID>) throws(StoreError) -> [(item: Int64, offset: Int64)] {
         var ranges: [(item: Int64, offset: Int64)] = []
         try database.prepare(
             """
-            SELECT item, "offset" FROM extents WHERE remote IN (SELECT number FROM remote_extents WHERE pack = ?1)
-            ORDER BY item, "offset"
+            SELECT extents.item, extents."offset", remote_extents.pack FROM extents
+            JOIN remote_extents ON remote_extents.number = extents.remote ORDER BY extents.item, extents."offset"
             """
         ).each(
-            { $0.bind(1, pack.bytes) },
+            { _ in },
             { row throws(StoreError) in
-                ranges.append((row.integer(0), row.integer(1)))
+                if let pack = PackID(bytes: row.bytes(2)), packs.contains(pack) {
+                    ranges.append((row.integer(0), row.integer(1)))
+                }
                 return true
             })
         return ranges
     }
 
-    /// The items with content pages in a remote pack.
-    package func itemsWithPages(in pack: PackID) throws(StoreError) -> [Int64] {
-        var items: [Int64] = []
-        try database.prepare("SELECT DISTINCT item FROM remote_pages WHERE pack = ?1").each(
-            { $0.bind(1, pack.bytes) },
+    /// The items with content pages in some remote packs.
+    package func itemsWithPages(in packs: Set<PackID>) throws(StoreError) -> Set<Int64> {
+        var items: Set<Int64> = []
+        try database.prepare("SELECT item, pack FROM remote_pages").each(
+            { _ in },
             { row throws(StoreError) in
-                items.append(row.integer(0))
+                if let pack = PackID(bytes: row.bytes(1)), packs.contains(pack) {
+                    items.insert(row.integer(0))
+                }
                 return true
             })
         return items

@@ -1,21 +1,7 @@
+internal import CofferFacts
 internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
-
-/// The result of sending contents again that the remote had lost.
-package struct ContentsPutAgain: Equatable, Sendable {
-    /// Bytes that the next commits send.
-    package let byteCount: Int
-    /// Bytes that are neither on this device nor at the remote.
-    package let lostByteCount: Int
-    /// Whether there are more to send.
-    package let isPart: Bool
-
-    /// Makes a result from what a replica did.
-    package init(byteCount: Int, lostByteCount: Int, isPart: Bool) {
-        (self.byteCount, self.lostByteCount, self.isPart) = (byteCount, lostByteCount, isPart)
-    }
-}
 
 /// What is known of the packs that contents refer to.
 struct LookedAtPacks: Sendable {
@@ -54,7 +40,7 @@ extension SyncEngine {
         guard missing.isEmpty, queue.missing.isEmpty else { return }
         lookedAtPacks.comparedAt = now
         let lost = try await lostPacks()
-        var result = ContentsPutAgain(byteCount: 0, lostByteCount: 0, isPart: false)
+        var result = ContentsPutAgain()
         if !lost.isEmpty {
             publish(.sending)
             let log = setup.log

@@ -1,20 +1,7 @@
-internal import CofferFacts
+package import CofferFacts
 package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
-
-/// What came of sending contents again that a remote had lost.
-package struct ContentsSentAgain: Equatable, Sendable {
-    /// Bytes that are sent with the next commits.
-    package var byteCount: Int64 = 0
-    /// Bytes that are neither here nor at the remote.
-    package var lostByteCount: Int64 = 0
-    /// Whether there are more to be sent.
-    package var isPart = false
-
-    /// Nothing was sent again.
-    package init() {}
-}
 
 // Contents that are here, in packs that the remote has lost.
 extension Vault {
@@ -30,22 +17,22 @@ extension Vault {
     ///   - byteCountMax: About how many bytes count as unsent afterwards.
     /// - Throws: `.noSpace`, `.readOnly`.
     package func sendAgain(
-        from packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int64
-    ) throws(FileSystemError) -> ContentsSentAgain {
+        from packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+    ) throws(FileSystemError) -> ContentsPutAgain {
         if isReadOnly { throw .readOnly }
         try commitIndex()
-        var result = ContentsSentAgain()
+        var result = ContentsPutAgain()
         for (number, offsets) in try references(to: packs).sorted(by: { $0.key < $1.key }) {
             if upkeep.isStopped { break }
             guard try isSaidHere(number, log) else { continue }
             for offset in offsets {
                 guard let row = try row(of: number, at: offset, in: packs) else { continue }
                 if row.place == .remote {
-                    result.lostByteCount += row.length
+                    result.lostByteCount += Int(row.length)
                 } else if result.byteCount >= byteCountMax {
                     result.isPart = true
                 } else if try rewrite([row], marking: .content) {
-                    result.byteCount += row.length
+                    result.byteCount += Int(row.length)
                 }
             }
             result.byteCount += try sendPagesAgain(of: number, in: packs)
@@ -59,12 +46,10 @@ extension Vault {
         try storing { () throws(StoreError) in
             let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
             var references: [Int64: [Int64]] = [:]
-            for pack in packs {
-                for (item, offset) in try reader.extents(in: pack) {
-                    references[item, default: []].append(offset)
-                }
-                for item in try reader.itemsWithPages(in: pack) { references[item, default: []] += [] }
+            for (item, offset) in try reader.extents(in: packs) {
+                references[item, default: []].append(offset)
             }
+            for item in try reader.itemsWithPages(in: packs) { references[item, default: []] += [] }
             return references
         }
     }
@@ -102,7 +87,7 @@ extension Vault {
     /// Has the pages of a content made and sent anew, if some of them are in packs that are lost.
     ///
     /// - Returns: About how many bytes that is.
-    private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int64 {
+    private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int {
         try changing { state throws(FileSystemError) in
             guard try state.row(number) != nil else { return 0 }
             let pages = try storing { () throws(StoreError) in try state.index.pages(of: number) }
@@ -110,7 +95,7 @@ extension Vault {
             let item = try state.item(number)
             try self.forgetPages(of: item, state)
             state.touch(item, .content)
-            return pages.reduce(0) { $0 + Int64($1.reference.length) }
+            return pages.reduce(0) { $0 + Int($1.reference.length) }
         }
     }
 }
