@@ -7,7 +7,8 @@ extension MountTests {
     struct TerminalTests {
         /// Runs `coffer` as a shell does, in a process group of its own at a terminal, while `script` types.
         ///
-        /// The script has `expect(text)`, `type(text)`, `press(key, result)`, `echoes()`, `go_on()` and `ended()`.
+        /// The script has `expect(text)`, `type(text)`, `press(key, result)`, `echoes()`, `go_on_to(text)` and
+        /// `ended()`.
         private func play(
             _ profile: MountedProfile, _ words: [String], _ script: String,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -56,19 +57,37 @@ extension MountTests {
             seen = {master: b"", told: b""}
             def look(seconds):
                 for end in select.select([master, told], [], [], seconds)[0]: seen[end] += os.read(end, 4096)
-            def expect(text, end=master, key=None):
-                limit = time.monotonic() + 120
-                while text.encode() not in seen[end]:
-                    if time.monotonic() > limit: sys.exit("no %r in %r" % (text, seen))
-                    if key: type(key)
-                    look(1)
+            def take(text, end):
+                if text.encode() not in seen[end]: return False
                 seen[end] = seen[end][seen[end].index(text.encode()) + len(text.encode()):]
+                return True
+            def expect(text, end=master, key=None):
+                limit, next_key = time.monotonic() + 120, 0
+                while not take(text, end):
+                    now = time.monotonic()
+                    if now > limit: sys.exit("no %r in %r" % (text, seen))
+                    if key and now >= next_key:
+                        type(key)
+                        next_key = now + 3
+                    look(1)
             def type(text): os.write(master, text.encode())
             # More than once, as a person does where nothing happens: readpassphrase(3) overlooks a signal
             # that comes between its prompt and its read(2).
             def press(key, result): expect("<%s>" % result, told, key)
             def echoes(): return bool(termios.tcgetattr(master)[3] & termios.ECHO)
             def go_on(): type("\\nfg\\n")
+            # A key that was pressed twice may stop the program again, or flush the prompt from the terminal.
+            def go_on_to(text):
+                limit, next_key = time.monotonic() + 120, time.monotonic() + 10
+                go_on()
+                while not take(text, master):
+                    now = time.monotonic()
+                    if now > limit: sys.exit("no %r in %r" % (text, seen))
+                    if take("<stopped>", told): go_on()
+                    elif now >= next_key:
+                        type("\\x1a")
+                        next_key = now + 10
+                    look(1)
             def ended(how): expect("<%s>" % how, told)
 
             """
@@ -97,8 +116,7 @@ extension MountTests {
                     type("half of it")
                     press("\\x1a", "stopped")
                     assert echoes()
-                    go_on()
-                    expect("Passphrase: ")
+                    go_on_to("Passphrase: ")
                     assert not echoes()
                     type("\(MountedProfile.passphrase)\\n")
                     expect("Personal")
