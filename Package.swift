@@ -70,11 +70,13 @@ let package = Package(
         systemLibrary("CCrypto", "libcrypto", "libssl-dev"),
         systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
         systemLibrary("CLibBSD", "libbsd", "libbsd-dev"),
+        systemLibrary("CCurl", "libcurl", "libcurl4-openssl-dev"),
         .target(name: "CCofferSystem"),
 
         module("CofferSystem", ["CCofferSystem"]),
         module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
         module("CofferFormat", ["CofferSystem"]),
+        module("CofferHTTP", ["CCurl", "CofferSystem"]),
         module("CofferTrust", ["CofferCrypto", "CofferFormat"]),
         module("CofferFacts", ["CofferSystem", "CofferCrypto", "CofferFormat"]),
         module("CofferStore", ["CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferFacts"]),
@@ -156,7 +158,13 @@ let package = Package(
             dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "RemoteConformance"],
             path: "Tests/remote-workload", swiftSettings: testSettings),
 
+        // Servers that tests start.
+        .target(
+            name: "LocalServers", path: "Tests/LocalServers", exclude: ["Scripts"],
+            swiftSettings: testSettings),
+
         tests("CofferSystemTests", ["CofferSystem"]),
+        tests("CofferHTTPTests", ["CofferSystem", "CofferHTTP", "LocalServers"]),
         tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
         tests(
             "CofferTrustTests", ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferTestSupport"],

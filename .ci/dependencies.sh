@@ -21,6 +21,7 @@ have_library libsodium || need libsodium-dev
 have_library libbsd || need libbsd-dev
 have_library sqlite3 || need libsqlite3-dev
 have_library 'libcrypto >= 3' || need libssl-dev
+have_library libcurl || need libcurl4-openssl-dev
 have_command strip || need binutils
 
 if [ "${1:-}" != build ]; then

@@ -1,0 +1,17 @@
+package import CofferSystem
+
+/// Why a request has no answer.
+package enum HTTPError: Error, Equatable {
+    /// The server could not be reached, or stopped answering; the reason names the host.
+    case unreachable(String)
+    /// The connection failed in another way: a certificate that is not trusted, an answer that is not HTTP.
+    case failed(String)
+    /// The answer is longer than the request allows, in bytes.
+    case tooLong(limit: Int)
+    /// The server asks for a password in clear text over plain http.
+    case wantsClearText
+    /// The body to send could not be read.
+    case unreadable(SystemError)
+    /// The task was cancelled.
+    case cancelled
+}

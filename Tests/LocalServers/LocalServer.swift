@@ -1,0 +1,79 @@
+internal import Foundation
+
+/// A server program on this machine that ends with the value, or with the process that holds it.
+package final class LocalServer: Sendable {
+    /// Why a server did not start.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    private let process: Process
+    private let output: URL
+
+    /// Starts a program, without waiting until it serves.
+    ///
+    /// - Parameter command: The program's name or path, and its arguments.
+    package init(_ command: [String], environment: [String: String] = [:]) throws {
+        let process = Process()
+        let output = FileManager.default.temporaryDirectory
+            .appending(path: "coffer-server-\(UInt64.random(in: 0 ... .max))")
+        _ = FileManager.default.createFile(atPath: output.path, contents: nil)
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", Self.script("supervise.py")] + command
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let handle = try FileHandle(forWritingTo: output)
+        process.standardOutput = handle
+        process.standardError = handle
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        self.process = process
+        self.output = output
+    }
+
+    deinit {
+        process.terminate()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: output)
+    }
+
+    /// The path of one of this target's scripts.
+    package static func script(_ name: String) -> String {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Scripts/\(name)").path
+    }
+
+    /// What the program has written so far.
+    package var text: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
+
+    /// Whether it still runs.
+    package var isRunning: Bool { process.isRunning }
+
+    /// Waits until the server shows that it serves.
+    ///
+    /// - Throws: What the program has written, if it ends before, or after two minutes.
+    package func wait<Value>(until isServing: (String) throws -> Value?) throws -> Value {
+        for _ in 0..<2400 {
+            if let value = try isServing(text) { return value }
+            if !process.isRunning { break }
+            usleep(50_000)
+        }
+        throw Failure(description: "the server does not serve: \(text)")
+    }
+
+    /// The port that one of the scripts here prints as its first line.
+    package func port() throws -> Int {
+        try wait { text in
+            guard let end = text.firstIndex(of: "\n") else { return nil }
+            return text[..<end].isEmpty ? nil : Int(text[..<end])
+        }
+    }
+
+    /// Whether a program can be found in PATH, or among the system's.
+    package static func has(_ program: String) -> Bool { path(of: program) != nil }
+
+    /// The path of a program.
+    package static func path(of program: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return (path.split(separator: ":") + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}
