@@ -282,6 +282,24 @@ void coffer_block_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
+ssize_t coffer_write_quietly(int descriptor, const void *bytes, size_t count) {
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ssize_t written = write(descriptor, bytes, count);
+    int error = errno;
+    // One that was pending before is somebody else's.
+    if (written == -1 && error == EPIPE && !sigismember(&pending, SIGPIPE)) {
+        struct timespec now = {0, 0};
+        while (sigtimedwait(&pipe, NULL, &now) == -1 && errno == EINTR) {}
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
+}
+
 static int local_address(const char *path, struct sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;

@@ -39,6 +39,8 @@ final class Channel {
     ///
     /// libfuse does not pass this on.
     private(set) var dropsPrivileges = false
+    /// The threads that made the latest requests.
+    private(set) var callers = RecentCallers()
     /// Whether the kernel offers FUSE_HANDLE_KILLPRIV_V2, which saves a lookup of security.capability for
     /// each write.
     ///
@@ -87,10 +89,12 @@ final class Channel {
         }
     }
 
-    /// Reads the flags of a request that libfuse does not pass on.
+    /// Notes who makes a request, and its flags that libfuse does not pass on.
     private func note(_ request: UnsafeRawBufferPointer) {
         dropsPrivileges = false
         let request = unsafe request.bytes
+        guard request.byteCount >= Wire.requestHeader else { return }
+        callers.note(request.littleEndian(at: 32, as: UInt32.self))
         guard request.byteCount >= Wire.requestHeader + 24 else { return }
         func word(_ offset: Int) -> UInt32 {
             request.littleEndian(at: Wire.requestHeader + offset, as: UInt32.self)

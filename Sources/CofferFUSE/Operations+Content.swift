@@ -82,26 +82,24 @@ extension Operations {
         }) { reply, _ in reply.written(size) }
     }
 
-    /// The number of unsynced bytes from which an fsync runs on its own thread, so that other requests do not
-    /// wait.
-    private static let longSyncByteCount = 4 << 20
-
     static func sync(
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ dataOnly: Int32,
         _ file: UnsafeMutablePointer<fuse_file_info>?
     ) {
         guard let session = unsafe session(request) else { return }
+        let fileSystem = session.fileSystem
         let node = Node(number: number)
-        if let vault = try? session.fileSystem.vault(node), vault.unsyncedByteCount >= longSyncByteCount {
-            let held = unsafe HeldRequest(request)
-            let isTaken = session.syncThread.take {
-                held.reply?.confirm { () throws(FileSystemError) in try vault.commit() }
-            }
-            if isTaken { return }
+        let vault: Vault?
+        do throws(FileSystemError) {
+            vault = node.isRoot ? nil : try fileSystem.vault(node)
+        } catch {
+            unsafe Reply(request)?.failure(error)
+            return
         }
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            if node.isRoot { return try session.fileSystem.commitAll() }
-            try session.fileSystem.vault(node).commit()
+        let held = unsafe HeldRequest(request)
+        session.syncs.perform(vault, held, severalCallers: session.severalCallers) {
+            () throws(FileSystemError) in
+            if let vault { try vault.commit() } else { try fileSystem.commitAll() }
         }
     }
 

@@ -10,9 +10,9 @@ internal import Glibc
 /// before it sleeps, since waking a thread is the largest cost of a small request. An idle mount uses no CPU.
 @safe
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`,
-// `channel`'s reads, and all that requests use belong to the serving thread. Other threads (`syncThread`,
-// `namesThread`, `seekThread`, each with its own lock around its queue, and those of `deferred`) answer held
-// requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
+// `channel`'s reads, and all that requests use belong to the serving thread. Other threads (those of
+// `syncs`, `namesThread` and `seekThread`, each with a lock around its queue, and those of `deferred`) answer
+// held requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
 // Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
     /// The maximum number of content bytes in a request.
@@ -21,7 +21,7 @@ package final class Session: @unchecked Sendable {
     let fileSystem: FileSystem
     let lookups = LookupTable()
     let notifier: Notifier
-    let syncThread = RequestThread("coffer-sync")
+    let syncs = SyncGroups()
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let deferred = DeferredReads()
@@ -119,7 +119,7 @@ package final class Session: @unchecked Sendable {
             unsafe fuse_session_process_buf(session, &request)
         }
         notifier.join()
-        syncThread.stop()
+        syncs.stop()
         namesThread.stop()
         seekThread.stop()
         deferred.end()
@@ -144,6 +144,7 @@ package final class Session: @unchecked Sendable {
     }
 
     var requestDropsPrivileges: Bool { channel.dropsPrivileges }
+    var severalCallers: Bool { channel.callers.areSeveral }
 
     func noteServing() {
         serving()

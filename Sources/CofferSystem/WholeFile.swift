@@ -1,3 +1,4 @@
+internal import CCofferSystem
 internal import Glibc
 
 /// Small files, read and replaced as a whole.
@@ -59,6 +60,8 @@ package enum WholeFile {
     }
 
     /// Writes all bytes at the current position of an open descriptor.
+    ///
+    /// - Throws: EPIPE, without the signal, for a pipe or socket that nobody reads any more.
     package static func writeAll(
         _ bytes: [UInt8], to descriptor: Int32, subject: String
     ) throws(SystemError) {
@@ -67,7 +70,8 @@ package enum WholeFile {
             done += try retryingInterrupted("write", on: subject) {
                 // SAFETY: `done` is less than the count of the array, which is borrowed for the call.
                 unsafe bytes.withUnsafeBytes { raw in
-                    unsafe write(descriptor, raw.baseAddress?.advanced(by: done), raw.count - done)
+                    unsafe coffer_write_quietly(
+                        descriptor, raw.baseAddress?.advanced(by: done), raw.count - done)
                 }
             }
         }

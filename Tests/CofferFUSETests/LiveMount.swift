@@ -107,7 +107,11 @@ struct Elsewhere {
     private static let caller = Caller(user: getuid(), group: getgid(), umask: 0)
 
     init(_ mount: LiveMount) {
-        vault = mount.vault
+        self.init(mount.vault)
+    }
+
+    init(_ vault: Vault) {
+        self.vault = vault
     }
 
     func name(_ text: String, in parent: Int64 = Vault.rootNumber) -> Vault.Name {

@@ -85,6 +85,9 @@ const char *coffer_home_directory(void);
 int coffer_wait_for_signal(void);
 /// Blocks SIGTERM, SIGINT, and SIGHUP in this thread and those that it starts; ignores SIGPIPE.
 void coffer_block_signals(void);
+/// write(2), but a pipe or socket that nobody reads any more makes it fail with EPIPE only, without SIGPIPE.
+/// Sets errno.
+ssize_t coffer_write_quietly(int descriptor, const void *bytes, size_t count);
 /// Creates a Unix socket of mode 0600, binds it, and listens; returns its descriptor, or -errno.
 int coffer_listen(const char *path);
 /// Connects to a Unix socket; returns a descriptor, or -errno.
