@@ -71,6 +71,7 @@ let package = Package(
         systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
         systemLibrary("CLibBSD", "libbsd", "libbsd-dev"),
         systemLibrary("CCurl", "libcurl", "libcurl4-openssl-dev"),
+        systemLibrary("CExpat", "expat", "libexpat1-dev"),
         .target(name: "CCofferSystem"),
 
         module("CofferSystem", ["CCofferSystem"]),
@@ -83,7 +84,7 @@ let package = Package(
         module(
             "CofferVault",
             ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore"]),
-        module("CofferRemote", ["CofferSystem", "CofferFormat"]),
+        module("CofferRemote", ["CExpat", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferHTTP"]),
         module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
         module(
             "CofferSync",
@@ -183,7 +184,10 @@ let package = Package(
             ]),
         tests(
             "CofferRemoteTests",
-            ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport", "RemoteConformance"]),
+            [
+                "CofferSystem", "CofferFormat", "CofferHTTP", "CofferRemote", "CofferTestSupport",
+                "RemoteConformance", "LocalServers",
+            ]),
         tests(
             "CofferFUSETests",
             [

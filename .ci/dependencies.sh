@@ -10,6 +10,7 @@ optional=
 want() { optional="$optional $1"; }
 
 have_command() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
+have_python_module() { python3 -c "import importlib.util as u; exit(not u.find_spec('$1'))" 2>/dev/null; }
 have_library() { have_command pkg-config && pkg-config --exists "$1"; }
 
 # What the compiler links with; Swift's toolchain brings no headers of the system.
@@ -22,6 +23,7 @@ have_library libbsd || need libbsd-dev
 have_library sqlite3 || need libsqlite3-dev
 have_library 'libcrypto >= 3' || need libssl-dev
 have_library libcurl || need libcurl4-openssl-dev
+have_library expat || need libexpat1-dev
 have_command strip || need binutils
 
 if [ "${1:-}" != build ]; then
@@ -43,6 +45,11 @@ have_command sqlite3 || need sqlite3
 # Shells whose completion is tested; bash is everywhere.
 have_command zsh || want zsh
 have_command fish || want fish
+# Servers that remotes are tested with.
+have_command apache2 || want apache2-bin
+have_python_module moto ||
+    python3 -m pip install --quiet 'moto[s3,server]' </dev/null >/dev/null 2>&1 ||
+    echo "note: not installed: moto, from PyPI. The tests of S3 are skipped." >&2
 fi
 
 if ! have_command swift; then
@@ -57,7 +64,7 @@ if [ -n "$optional" ]; then
     can_install && apt-get install -qq -y --no-install-recommends $optional </dev/null >/dev/null 2>&1 ||
         { can_install && apt-get update -qq </dev/null >/dev/null 2>&1 &&
             apt-get install -qq -y --no-install-recommends $optional </dev/null >/dev/null 2>&1; } ||
-        echo "note: not installed:$optional. The tests of completion in these shells are skipped." >&2
+        echo "note: not installed:$optional. The tests that need them are skipped." >&2
 fi
 [ -n "$missing" ] || exit 0
 

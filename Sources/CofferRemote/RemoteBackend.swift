@@ -53,6 +53,11 @@ package protocol RemoteBackend: Sendable {
     /// Empty if nothing would, or if only trying can tell. Changes nothing.
     func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String]
 
+    /// Describes, for users, what the storage lacks, although everything seems to work.
+    ///
+    /// May put an object of its own, and delete it.
+    func shortcomings() async throws(RemoteError) -> [String]
+
     /// Removes what remains below a prefix after all its objects were deleted; does nothing where a storage
     /// has only objects.
     func tidy(_ prefix: RemotePrefix) async throws(RemoteError)
@@ -76,6 +81,9 @@ extension RemoteBackend {
 
     /// Only trying can tell.
     package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] { [] }
+
+    /// The storage lacks nothing.
+    package func shortcomings() async throws(RemoteError) -> [String] { [] }
 
     /// Nothing remains.
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {}

@@ -4,12 +4,14 @@
 package enum RemoteURL: Hashable, Sendable {
     /// A folder, by its absolute path.
     case folder(path: String)
+    /// A bucket of S3.
+    case s3(S3URL)
     /// A known kind for which this version has no backend.
     case notYet(kind: Kind, text: String)
 
     /// The kinds that this version cannot open.
     package enum Kind: String, Sendable {
-        case s3, webdav, webdavs, sftp
+        case webdav, webdavs, sftp
     }
 
     /// Why a text is not the URL of a remote.
@@ -24,6 +26,10 @@ package enum RemoteURL: Hashable, Sendable {
         case hasHost
         /// The path of a file URL does not begin with "/".
         case pathIsNotAbsolute
+        /// The URL does not have the form that its scheme asks for, which is the value.
+        case badPlace(String)
+        /// A segment of the path is empty, ".", or "..".
+        case badSegment
         /// A "%" without two hexadecimal digits after it, or a decoded path that is not UTF-8 or has a NUL.
         case badEncoding
     }
@@ -40,6 +46,10 @@ package enum RemoteURL: Hashable, Sendable {
         else { throw .noScheme }
         let scheme = text[..<colon].lowercased()
         let rest = text[text.index(after: colon)...]
+        if scheme == "s3" {
+            self = .s3(try S3URL(rest))
+            return
+        }
         if let kind = Kind(rawValue: scheme) {
             guard !Self.hasCredentials(rest, of: kind) else { throw .hasCredentials }
             self = .notYet(kind: kind, text: text)
@@ -90,6 +100,7 @@ package enum RemoteURL: Hashable, Sendable {
     package var text: String {
         switch self {
         case .folder(let path): "file://\(Self.encoded(path))"
+        case .s3(let url): url.text
         case .notYet(_, let text): text
         }
     }
@@ -140,13 +151,14 @@ package enum RemoteURL: Hashable, Sendable {
 
     /// Makes the backend for the URL.
     ///
-    /// - Throws: `.unsupported`.
+    /// - Throws: `.unsupported`; `.refused` if a setting of this machine is unusable.
     package func open() throws(RemoteError) -> any RemoteBackend {
         switch self {
         case .folder(let path): FolderBackend(path: path)
+        case .s3(let url): S3Backend(try url.place(.process))
         case .notYet(let kind, _):
             throw .unsupported(
-                "this version of coffer cannot use \(kind.rawValue) remotes yet, only file: URLs")
+                "this version of coffer cannot use \(kind.rawValue) remotes yet")
         }
     }
 }
@@ -160,6 +172,8 @@ extension RemoteURL.Mistake: CustomStringConvertible {
         case .hasCredentials: "A remote's URL must not contain a password or a key; coffer asks for them."
         case .hasHost: "A file: URL has no host: write file:///path, with three slashes."
         case .pathIsNotAbsolute: "The path of a file: URL begins with a slash, as in file:///mnt/nas/coffer."
+        case .badPlace(let form): "The URL must have the form \(form)."
+        case .badSegment: "The path of the URL has an empty segment, or “.” or “..”."
         case .badEncoding: "The URL has a % that is not followed by two hexadecimal digits of UTF-8."
         }
     }

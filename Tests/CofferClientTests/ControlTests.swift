@@ -84,7 +84,9 @@ import Testing
             .sync([sync]), .sync([]), .text("coffer-invite-1:x"),
             .joined(JoinReport(vault: "v", isMember: true, role: "r")),
             .remoteTest(
-                RemoteTestReport(remote: "r", steps: [.init(name: "s", milliseconds: 0.25, failure: nil)])),
+                RemoteTestReport(
+                    remote: "r", steps: [.init(name: "s", milliseconds: 0.25, failure: nil)],
+                    shortcomings: ["x"])),
             .members(
                 MembersReport(
                     members: [member], invites: [.init(id: "00", role: "r", expires: 1)], rotationOwed: nil)),

@@ -67,6 +67,19 @@ package final class LocalServer: Sendable {
         }
     }
 
+    /// Whether a command ends with status 0.
+    package static func canRun(_ command: [String]) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
     /// Whether a program can be found in PATH, or among the system's.
     package static func has(_ program: String) -> Bool { path(of: program) != nil }
 

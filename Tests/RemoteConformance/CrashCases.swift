@@ -16,7 +16,7 @@ extension RemoteConformance {
         },
         RemoteCase("An object of 64 MiB is put and got with little memory") { place in
             guard let url = place.url else { throw SkippedCase() }
-            let program = try WorkloadProcess(["large", url, "\(place.vault.vault)"])
+            let program = try WorkloadProcess(["large", url, "\(place.vault.vault)"], place.environment)
             try expect(program.wait(), is: 0, "exit status; it said: \(program.lines)")
         },
     ]
@@ -27,7 +27,8 @@ extension RemoteConformance {
         var winners: [UInt64: UInt64] = [:]
         for round in 0..<8 {
             let writers = try (0..<2).map { writer in
-                try WorkloadProcess(["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"])
+                try WorkloadProcess(
+                    ["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"], place.environment)
             }
             // What they do meanwhile is drawn by the machine, not by the seed.
             usleep(UInt32(100_000 + random.below(300_000)))

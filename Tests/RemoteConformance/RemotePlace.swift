@@ -23,17 +23,20 @@ package struct RemotePlace: Sendable {
     package let vault: RemoteLayout
     /// By which another process opens the place; nil where none can.
     package let url: String?
+    /// What the other process needs in its environment, besides what this one has.
+    package let environment: [String: String]
     /// Takes the place away.
     package let remove: @Sendable () -> Void
 
     package init(
         remote: any RemoteBackend, other: any RemoteBackend, vault: RemoteLayout, url: String?,
-        remove: @escaping @Sendable () -> Void
+        environment: [String: String] = [:], remove: @escaping @Sendable () -> Void
     ) {
         self.remote = remote
         self.other = other
         self.vault = vault
         self.url = url
+        self.environment = environment
         self.remove = remove
     }
 
@@ -64,9 +67,11 @@ extension RemotePlaces {
     /// The place that two clients share, once the vault's format object is there.
     package func place(
         _ remote: any RemoteBackend, _ other: any RemoteBackend, vault: RemoteLayout, url: String? = nil,
-        remove: @escaping @Sendable () -> Void = {}
+        environment: [String: String] = [:], remove: @escaping @Sendable () -> Void = {}
     ) async throws -> RemotePlace {
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
-        return RemotePlace(remote: remote, other: other, vault: vault, url: url, remove: remove)
+        return RemotePlace(
+            remote: remote, other: other, vault: vault, url: url, environment: environment,
+            remove: remove)
     }
 }

@@ -6,12 +6,13 @@ final class WorkloadProcess {
     private let output: URL
 
     /// Starts it; it is found beside the tests, or by REMOTE_WORKLOAD_BINARY.
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], _ environment: [String: String]) throws {
         output = FileManager.default.temporaryDirectory
             .appending(path: "remote-workload-\(UInt64.random(in: 0 ... .max))")
         _ = FileManager.default.createFile(atPath: output.path, contents: nil)
         process.executableURL = try Self.program()
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
     }

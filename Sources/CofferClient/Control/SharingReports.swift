@@ -88,6 +88,8 @@ package struct RemoteTestReport: Codable, Sendable {
     package let remote: String
     /// The steps, in order.
     package let steps: [Step]
+    /// What the remote lacks, although all steps succeeded; sentences.
+    package let shortcomings: [String]
 
     /// One step of the test.
     package struct Step: Codable, Sendable {

@@ -87,7 +87,11 @@ struct RemoteTest {
                 try await remote.tidy(layout.prefix)
                 return true
             })
-        return RemoteTestReport(remote: remote.describe(), steps: steps)
+        // Where a step has failed, there is more to mend first.
+        let isUsable = steps.allSatisfy { $0.failure == nil }
+        let shortcomings = isUsable ? try? await remote.shortcomings() : nil
+        return RemoteTestReport(
+            remote: remote.describe(), steps: steps, shortcomings: shortcomings ?? [])
     }
 
     private func isListed(_ name: RemoteName) async throws(RemoteError) -> Bool {

@@ -80,6 +80,8 @@ package struct RetryingRemote: RemoteBackend {
         try await base.obstacles(below: prefix)
     }
 
+    package func shortcomings() async throws(RemoteError) -> [String] { try await base.shortcomings() }
+
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
 
     package func needsLooks() async -> Bool { await base.needsLooks() }

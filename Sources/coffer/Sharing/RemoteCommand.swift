@@ -115,6 +115,7 @@ struct RemoteCommand: ParsableCommand {
                 report.steps.map { step in
                     [step.name, "\(Output.figure(step.milliseconds)) ms", step.failure ?? "ok"]
                 })
+            for text in report.shortcomings { Output.line("Note: \(Output.visible(text))") }
         }
     }
 }

@@ -1,0 +1,23 @@
+internal import CofferHTTP
+
+extension HTTPResponse {
+    /// The content that an answer to a request for a range holds.
+    ///
+    /// - Throws: `.failed` if the answer does not tell the object's size, or is of another range; `.short`.
+    func content(of range: Range<Int>) throws(RemoteError) -> RemoteContent {
+        let size: Int
+        if status == 206 {
+            guard let said = contentRange, let whole = said.size, said.range?.lowerBound == range.lowerBound
+            else { throw .failed("the answer is of another range than the one that was asked for") }
+            size = whole
+        } else {
+            guard let whole = contentLength else {
+                throw .failed("the answer does not tell the object's size")
+            }
+            size = whole
+        }
+        let expected = range.clamped(to: 0..<size).count
+        guard body.count == expected else { throw .short(expected: expected, got: body.count) }
+        return RemoteContent(bytes: body, objectByteCount: size)
+    }
+}
