@@ -95,11 +95,12 @@ let package = Package(
                 "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts",
                 "CofferStore", "CofferVault", "CofferFUSE", "CofferRemote", "CofferSync",
             ]),
+        module("CofferBench", ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferClient"]),
         .executableTarget(
             name: "coffer",
             dependencies: [
                 "CLibBSD", "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferRemote",
-                "CofferClient",
+                "CofferClient", "CofferBench",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 
@@ -206,6 +207,7 @@ let package = Package(
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
                 "CofferRemote", "CofferSync", "CofferFUSE", "CofferClient",
             ]),
+        tests("CofferBenchTests", ["CofferBench"]),
         // What users of a vault do, and what comes of it, whatever their devices are made of.
         .target(
             name: "MergeCases", dependencies: ["CofferSystem"], path: "Tests/MergeCases",

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferBench
 internal import CofferClient
 internal import CofferSystem
 

@@ -1,3 +1,4 @@
+internal import CofferBench
 internal import CofferClient
 
 /// The output of `coffer bench` without `--json`.

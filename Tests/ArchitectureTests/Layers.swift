@@ -12,11 +12,12 @@ enum Layers {
         "CofferRemote": 6, "CofferFUSE": 6,
         "CofferSync": 7,
         "CofferClient": 8,
-        "coffer": 9,
+        "CofferBench": 9,
+        "coffer": 10,
         // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.
-        "CFuseCeiling": 10, "BenchmarkReport": 10,
-        "fuse-ceiling-memory": 11, "fuse-ceiling-passthrough": 11,
-        "coffer-benchmarks": 11, "coffer-microbenchmarks": 11,
+        "CFuseCeiling": 11, "BenchmarkReport": 11,
+        "fuse-ceiling-memory": 12, "fuse-ceiling-passthrough": 12,
+        "coffer-benchmarks": 12, "coffer-microbenchmarks": 12,
     ]
 
     /// Modules that only some targets import.

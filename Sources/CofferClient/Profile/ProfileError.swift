@@ -353,6 +353,8 @@ package struct LockNote: Sendable, Equatable {
 }
 
 /// Runs system calls, and wraps an error that they throw in `.system`.
-func systemCalls<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ProfileError) -> Result {
+package func systemCalls<Result: ~Copyable>(
+    _ body: () throws(SystemError) -> Result
+) throws(ProfileError) -> Result {
     do throws(SystemError) { return try body() } catch { throw .system(error) }
 }

@@ -1,3 +1,4 @@
+package import CofferClient
 internal import CofferSystem
 
 /// `coffer bench`: measures the cipher, the disk and a mount on this machine, and finds the bottlenecks.

@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc

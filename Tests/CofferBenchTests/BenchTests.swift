@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CofferClient
+@testable import CofferBench
 
 /// What `coffer bench` makes of its numbers.
 @Suite struct BenchTests {
