@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -365,16 +366,22 @@ void coffer_log_warning(const char *text) {
 
 void coffer_name_process(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-int coffer_reads_open(unsigned long *context) { return result((int)syscall(SYS_io_setup, 1, context)); }
+int coffer_reads_open(unsigned long *context, int count) {
+    return result((int)syscall(SYS_io_setup, count, context));
+}
 
 void coffer_reads_close(unsigned long context) { syscall(SYS_io_destroy, context); }
 
-int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset) {
-    struct iocb read = {.aio_lio_opcode = IOCB_CMD_PREAD,
+int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset,
+                       uint64_t number, int event) {
+    struct iocb read = {.aio_data = number,
+                        .aio_lio_opcode = IOCB_CMD_PREAD,
                         .aio_fildes = (uint32_t)descriptor,
                         .aio_buf = (uint64_t)(uintptr_t)buffer,
                         .aio_nbytes = count,
-                        .aio_offset = offset};
+                        .aio_offset = offset,
+                        .aio_flags = event < 0 ? 0 : IOCB_FLAG_RESFD,
+                        .aio_resfd = event < 0 ? 0 : (uint32_t)event};
     struct iocb *reads[] = {&read};
     long started = syscall(SYS_io_submit, context, 1, reads);
     return started == 1 ? 0 : started == -1 ? -errno : -EAGAIN;
@@ -390,4 +397,26 @@ long coffer_reads_wait(unsigned long context, int64_t spin, int *slept) {
         // The kernel owns the buffer until the event arrives, so an interrupted wait is repeated.
         if (syscall(SYS_io_getevents, context, 1L, 1L, &end, sleeps ? NULL : &now) == 1) return (long)end.res;
     }
+}
+
+int coffer_reads_next(unsigned long context, int waits, uint64_t *number, int64_t *count) {
+    struct io_event end;
+    struct timespec now = {0, 0};
+    for (;;) {
+        long ended = syscall(SYS_io_getevents, context, waits ? 1L : 0L, 1L, &end, waits ? NULL : &now);
+        if (ended == 1) {
+            *number = end.data;
+            *count = end.res;
+            return 1;
+        }
+        if (!waits) return 0;
+    }
+}
+
+int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset) {
+    struct iovec part = {buffer, count};
+    ssize_t got = preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
+    // Where the file system cannot say, or the end of the file comes first, nothing is gained by asking again.
+    if (got == -1) return errno != EAGAIN;
+    return (size_t)got == count;
 }

@@ -10,8 +10,11 @@ internal import Synchronization
 final class Channel {
     private let waking: Descriptor
     private let wakeable: Descriptor
+    /// The reads that the disk works on; they end while `read` waits for requests.
+    private let reads: ReadsInFlight
 
-    init() throws(SystemError) {
+    init(_ reads: ReadsInFlight) throws(SystemError) {
+        self.reads = reads
         let ends = try ChildProcess.makePipe()
         wakeable = Descriptor(owning: ends.reading)
         waking = Descriptor(owning: ends.writing)
@@ -33,6 +36,8 @@ final class Channel {
 
     /// How long to poll for the next request before sleeping, in nanoseconds.
     private static let spin: Int64 = 40_000
+    /// How long to poll while reads are in flight (docs/adr/0019-polled-reads.md).
+    private static let readSpin: Int64 = 100_000
 
     /// Whether the current request asks to drop the file's privileges (FUSE_WRITE_KILL_SUIDGID,
     /// FATTR_KILL_SUIDGID).
@@ -59,6 +64,8 @@ final class Channel {
     }
 
     /// Reads a request, like read(2); spins before it sleeps.
+    ///
+    /// Answers reads that have ended, before and while it waits.
     func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
         var deadline: Int64 = 0
         while true {
@@ -67,6 +74,9 @@ final class Channel {
                 errno = ENODEV
                 return -1
             }
+            if reads.count > 0 {
+                while reads.endNext() { deadline = 0 }
+            }
             let result = unsafe Glibc.read(descriptor, buffer, count)
             if result > 0 {
                 unsafe note(UnsafeRawBufferPointer(start: buffer, count: result))
@@ -74,19 +84,31 @@ final class Channel {
             }
             if result == 0 || errno != EAGAIN { return result }
             let now = Clock.monotonic
-            if deadline == 0 { deadline = now + Self.spin }
+            if deadline == 0 { deadline = now + (reads.isWorthPolling ? Self.readSpin : Self.spin) }
             if now < deadline { continue }
-            var wanted = [
-                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: wakeable.number, events: Int16(POLLIN), revents: 0),
-            ]
-            if unsafe poll(&wanted, 2, -1) < 0, errno != EINTR { return -1 }
-            // A request that arrived in the meantime is still answered.
-            if wanted[1].revents != 0, wanted[0].revents == 0 {
-                errno = ENODEV
-                return -1
-            }
+            if sleep(until: descriptor) { continue }
+            errno = ENODEV
+            return -1
         }
+    }
+
+    /// Sleeps until a request is waiting, or a read has ended; false once the mount is to end, or poll(2)
+    /// fails.
+    private func sleep(until descriptor: Int32) -> Bool {
+        var wanted = [
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeable.number, events: Int16(POLLIN), revents: 0),
+        ]
+        if reads.count > 0 {
+            reads.clearEvent()
+            // One that ended before the event was cleared makes it readable no more.
+            if reads.endNext() { return true }
+            reads.noteSleep()
+            wanted.append(pollfd(fd: reads.event, events: Int16(POLLIN), revents: 0))
+        }
+        if unsafe poll(&wanted, nfds_t(wanted.count), -1) < 0 { return errno == EINTR }
+        // A request that arrived in the meantime is still answered.
+        return wanted[1].revents == 0 || wanted[0].revents != 0
     }
 
     /// Notes who makes a request, and its flags that libfuse does not pass on.

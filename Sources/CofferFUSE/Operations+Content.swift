@@ -57,7 +57,8 @@ extension Operations {
         let count: Int?
         do throws(FileSystemError) {
             count = try session.fileSystem.vault(node).read(
-                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer
+                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer,
+                in: session.reads
             ) { unsafe session.deferred.note(HeldRequest(request)) }
         } catch {
             unsafe Reply(request)?.failure(error)

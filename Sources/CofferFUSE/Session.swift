@@ -7,10 +7,11 @@ internal import Glibc
 /// A mount: the connection to the kernel, and the loop that serves it.
 ///
 /// One thread receives and answers requests. After each, it polls for the next one for some microseconds
-/// before it sleeps, since waking a thread is the largest cost of a small request. An idle mount uses no CPU.
+/// before it sleeps, since waking a thread is the largest cost of a small request. While the disk works on
+/// scattered reads, it goes on receiving, and answers them as they end. An idle mount uses no CPU.
 @safe
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`,
-// `channel`'s reads, and all that requests use belong to the serving thread. Other threads (those of
+// `channel`'s reads, `reads`, and all that requests use belong to the serving thread. Other threads (those of
 // `syncs`, `namesThread` and `seekThread`, each with a lock around its queue, and those of `deferred`) answer
 // held requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
 // Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
@@ -25,7 +26,9 @@ package final class Session: @unchecked Sendable {
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let deferred = DeferredReads()
-    /// The buffer for the answers to reads.
+    /// The reads that the disk works on while the serving thread takes other requests.
+    let reads = ReadsInFlight()
+    /// The buffer for the answers to reads; in use only while a request is performed, or a read ends.
     let buffer = AlignedBuffer(count: requestByteCountMax)
     private let channel: Channel
     private let serving: @Sendable () -> Void
@@ -39,7 +42,7 @@ package final class Session: @unchecked Sendable {
     package init(
         root: any VaultDirectory, keepsAccessTimes: Bool, serving: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        channel = try Channel()
+        channel = try Channel(reads)
         notifier = Notifier(lookups)
         fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes)
         self.serving = serving
@@ -118,6 +121,7 @@ package final class Session: @unchecked Sendable {
             if result <= 0 { break }
             unsafe fuse_session_process_buf(session, &request)
         }
+        while reads.endNext(waits: true) {}
         notifier.join()
         syncs.stop()
         namesThread.stop()

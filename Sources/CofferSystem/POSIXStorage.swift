@@ -118,6 +118,20 @@ package final class POSIXStorageFile: StorageFile {
         return if let count { count } else { try read(into: &buffer, at: offset) }
     }
 
+    package func start(
+        _ read: any StartedRead, in flights: ReadsInFlight, into buffer: AlignedBuffer, _ range: Range<Int>,
+        at offset: Int
+    ) -> Bool {
+        flights.start(read, descriptor.number, into: buffer, range, at: offset)
+    }
+
+    package func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool {
+        let number = descriptor.number
+        return unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe coffer_is_at_hand(number, bytes.baseAddress, bytes.count, offset) != 0
+        }
+    }
+
     package func write(_ bytes: RawSpan, at offset: Int) throws(SystemError) {
         let number = descriptor.number
         let subject = subject

@@ -18,7 +18,7 @@ package final class PolledReads {
     private lazy var context: UInt = {
         var context: UInt = 0
         hasAsked = true
-        return unsafe coffer_reads_open(&context) == 0 ? context : 0
+        return unsafe coffer_reads_open(&context, 1) == 0 ? context : 0
     }()
     private var hasAsked = false
     private var rests = 0
@@ -43,7 +43,8 @@ package final class PolledReads {
         // call.
         let started = unsafe buffer.withUnsafeMutableBytes { bytes in
             guard context != 0 else { return false }
-            return unsafe coffer_reads_start(context, descriptor, bytes.baseAddress, bytes.count, offset) == 0
+            return unsafe coffer_reads_start(
+                context, descriptor, bytes.baseAddress, bytes.count, offset, 0, -1) == 0
         }
         meanwhile()
         guard started else { return nil }

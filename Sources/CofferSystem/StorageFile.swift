@@ -10,6 +10,17 @@ package protocol StorageFile: AnyObject, Sendable {
     func read(
         into buffer: inout MutableRawSpan, at offset: Int, polling reads: PolledReads, meanwhile: () -> Void
     ) throws(SystemError) -> Int
+    /// Starts a read of a file opened with `openDirect`, which ends in `flights.endNext`.
+    ///
+    /// - Parameter range: The bytes of the buffer to read into; they belong to the disk until the read ends.
+    /// - Returns: False if the caller must read the usual way.
+    func start(
+        _ read: any StartedRead, in flights: ReadsInFlight, into buffer: AlignedBuffer, _ range: Range<Int>,
+        at offset: Int
+    ) -> Bool
+    /// Whether a read of the whole buffer would not wait for the disk; true where that is unknown. Overwrites
+    /// the buffer.
+    func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool
     /// Writes all bytes at `offset`, like pwrite(2).
     func write(_ bytes: RawSpan, at offset: Int) throws(SystemError)
     /// The size, as st_size of fstat(2).
@@ -39,6 +50,15 @@ extension StorageFile {
         meanwhile()
         return try read(into: &buffer, at: offset)
     }
+
+    /// Always true, for files without a disk to wait for.
+    package func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool { true }
+
+    /// Starts nothing, for files without a disk to wait for.
+    package func start(
+        _ read: any StartedRead, in flights: ReadsInFlight, into buffer: AlignedBuffer, _ range: Range<Int>,
+        at offset: Int
+    ) -> Bool { false }
 }
 
 /// A directory of the store; names are relative to it.

@@ -32,7 +32,12 @@ package final class Vault: Sendable {
     /// Taken before `committing`.
     let exchanging = Condition(())
     let log: IndexLog
-    let buffers = BufferPool()
+    let buffers = BufferPool(
+        sealedByteCount: ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax), keeping: 4)
+    /// The buffers of reads in flight, which are small.
+    let scatteredBuffers = BufferPool(sealedByteCount: ScatteredRead.sealedByteCountMax, keeping: 32)
+    let waitingReads = WaitingReads()
+    let pace = DiskPace()
     let upkeep = Upkeep()
     let writer: PackWriter
     let readAhead = ReadAhead()

@@ -41,15 +41,24 @@ int coffer_set_direct(int descriptor, int direct);
 int coffer_set_close_on_exec(int descriptor, int close);
 /// The user at the other end of a Unix socket (SO_PEERCRED), or -errno.
 int64_t coffer_peer_user(int socket);
-/// io_setup(2) for one read at a time.
-int coffer_reads_open(unsigned long *context);
+/// io_setup(2) for `count` reads at a time.
+int coffer_reads_open(unsigned long *context, int count);
 /// io_destroy(2).
 void coffer_reads_close(unsigned long context);
-/// io_submit(2) of one read; the kernel owns the buffer until `coffer_reads_wait` returns.
-int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset);
-/// io_getevents(2): waits for the read, for the first `spin` nanoseconds without sleeping, and sets `slept`
-/// to 1 if it had to sleep; returns the bytes read, or -errno.
+/// io_submit(2) of one read; the kernel owns the buffer until `coffer_reads_wait` or `coffer_reads_next` has
+/// returned this read. `number` identifies it; its end makes `event`, an eventfd(2), readable, unless that is
+/// -1.
+int coffer_reads_start(unsigned long context, int descriptor, void *buffer, size_t count, off_t offset,
+                       uint64_t number, int event);
+/// io_getevents(2): waits for the only read, for the first `spin` nanoseconds without sleeping, and sets
+/// `slept` to 1 if it had to sleep; returns the bytes read, or -errno.
 long coffer_reads_wait(unsigned long context, int64_t spin, int *slept);
+/// io_getevents(2): sets `number` and `count` to the number of a read that has ended and the bytes read, or
+/// -errno, and returns 1; returns 0 if none has ended, unless `waits` is set.
+int coffer_reads_next(unsigned long context, int waits, uint64_t *number, int64_t *count);
+/// Whether the page cache has `count` bytes at `offset`, by preadv2(2) with RWF_NOWAIT into `buffer`; 1 where
+/// the file system does not support that.
+int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset);
 /// Maps zeroed memory that begins at a huge page (2 MiB) and uses such pages as far as it fills them; returns
 /// NULL if there is no memory. `length` is a multiple of the page size. To be freed with munmap(2).
 void *coffer_map_huge_pages(size_t length);

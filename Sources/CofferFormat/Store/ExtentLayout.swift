@@ -27,6 +27,13 @@ package enum ExtentLayout {
         number * sealedBlockByteCount
     }
 
+    /// The bytes of the sealed extent that some blocks take up, in an extent of `total` plaintext bytes.
+    @inline(__always)
+    package static func sealedRange(of blocks: Range<Int>, total: Int) -> Range<Int> {
+        let end = min(sealedOffset(ofBlock: blocks.upperBound), sealedByteCount(total))
+        return sealedOffset(ofBlock: blocks.lowerBound)..<end
+    }
+
     /// Plaintext bytes of block `number` in an extent of `total` plaintext bytes.
     @inline(__always)
     package static func byteCount(ofBlock number: Int, total: Int) -> Int {

@@ -61,6 +61,13 @@ package final class PackFile: Sendable {
         }
     }
 
+    /// Whether a read of sealed bytes would not wait for the disk.
+    ///
+    /// - Parameter buffer: Gets arbitrary bytes; has space for `count`.
+    package func isAtHand(_ buffer: AlignedBuffer, from position: Int, count: Int) -> Bool {
+        buffer.withMutableBytes(0..<count) { file.isAtHand(&$0, at: position) }
+    }
+
     /// Reads a few sealed bytes past the page cache, which costs scattered reads more than it saves.
     ///
     /// - Parameters:
@@ -80,6 +87,32 @@ package final class PackFile: Sendable {
             bytes, start throws(SystemError) in
             try file.read(into: &bytes, at: start, polling: reads, meanwhile: meanwhile)
         }
+    }
+
+    /// Whether reads can go past the page cache.
+    package var isDirect: Bool { directFile() != nil }
+
+    /// Starts a read of the whole pages that contain a few sealed bytes, past the page cache.
+    ///
+    /// - Parameters:
+    ///   - read: Gets the number of bytes read, or the error, from `flights`.
+    ///   - buffer: Must have space for two pages more than `count` bytes.
+    /// - Returns: The offset of the sealed bytes in the buffer; nil if the caller must read the usual way.
+    package func start(
+        _ read: any StartedRead, in flights: ReadsInFlight, into buffer: AlignedBuffer, from position: Int,
+        count: Int
+    ) -> Int? {
+        guard let file = directFile() else { return nil }
+        let start = position / Self.pageByteCount * Self.pageByteCount
+        let end = Self.wholePages(position + count)
+        guard file.start(read, in: flights, into: buffer, 0..<end - start, at: start) else { return nil }
+        return position - start
+    }
+
+    /// Uses the page cache from now on if the result of a read says that the file system cannot do without:
+    /// one with larger pages finds out only then.
+    package func noteResult(_ result: Int) {
+        if result == -Int(Self.invalidArgument) { direct.withLock { $0 = .missing } }
     }
 
     /// Reads the whole pages that contain `count` bytes.

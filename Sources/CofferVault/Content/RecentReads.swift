@@ -4,7 +4,7 @@ struct RecentReads {
     private static let reach: Int64 = 1 << 20
     private static let slotCount = 16
     /// The largest read that counts as scattered if it is away from the last one, in bytes.
-    private static let scatteredByteCountMax = 64 << 10
+    static let scatteredByteCountMax = 64 << 10
     /// The number of consecutive bytes after which a reader counts as sequential.
     private static let runByteCountMin: Int64 = 128 << 10
 

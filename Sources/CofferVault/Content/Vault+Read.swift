@@ -16,13 +16,16 @@ extension Vault {
     ///
     /// Behaves like pread(2).
     ///
-    /// - Parameter request: Creates the request, which is then answered, if the answer comes from another
-    ///   place or later.
+    /// - Parameters:
+    ///   - flights: Where a scattered read may wait for the disk while the caller does something else; the
+    ///     caller keeps `buffer` free for `flights.endNext`.
+    ///   - request: Creates the request, which is then answered, if the answer comes from another place or
+    ///     later.
     /// - Returns: The number of bytes read; nil if the request was or will be answered.
     /// - Throws: The errors of `read(_:at:count:into:)`.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer,
-        or request: () -> any ReadRequest
+        in flights: ReadsInFlight? = nil, or request: () -> any ReadRequest
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let range = offset..<offset + Int64(count)
@@ -35,7 +38,7 @@ extension Vault {
         }
         return try read(
             number, at: offset, count: count, into: buffer, isScattered: pattern == .scattered,
-            later: request)
+            in: flights, later: request)
     }
 
     /// Reads into `buffer`.
@@ -60,10 +63,12 @@ extension Vault {
 
     /// Reads into `buffer`, or hands a request that must wait for the remote to threads that may wait.
     ///
-    /// - Parameter request: Creates the request if it must wait; returns nil if the caller may wait.
+    /// - Parameters:
+    ///   - flights: Where a scattered read may wait for the disk, if the caller need not wait for it.
+    ///   - request: Creates the request if it must wait; returns nil if the caller may wait.
     func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
-        isScattered: Bool, later request: () -> (any ReadRequest)?
+        isScattered: Bool, in flights: ReadsInFlight? = nil, later request: () -> (any ReadRequest)?
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let wanted = offset..<offset + Int64(count)
@@ -82,8 +87,17 @@ extension Vault {
                 return nil
             }
             let range = wanted.clamped(to: 0..<size)
+            if let flights,
+                isScattered
+                    && start(range, of: number, id, from: extents, in: flights, into: buffer, for: request)
+                    || leave(range, of: number, from: extents, for: request)
+            {
+                return nil
+            }
             do throws(FileSystemError) {
+                let began = flights == nil ? 0 : Clock.monotonic
                 try fill(buffer, at: place, with: range, of: id, from: extents)
+                if began != 0 { pace.note(since: began) }
                 return range.count
             } catch {
                 // A range that was replaced in the meantime may have lost its bytes to compaction: look

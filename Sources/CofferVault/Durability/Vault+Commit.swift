@@ -286,6 +286,7 @@ extension Vault {
         remoteReads.stop()
         packFillers.stop()
         readAhead.stop()
+        waitingReads.stop()
         upkeep.stop()
         defer { writer.stop() }
         if isReadOnly {

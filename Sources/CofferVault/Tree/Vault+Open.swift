@@ -80,20 +80,39 @@ extension Vault {
         _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
         into buffer: AlignedBuffer, at place: Int, choice: Int = 0
     ) throws(FileSystemError) {
+        let blocks = try blocks(of: extent, wanted)
+        guard keys.has(extent.row.epoch) else { throw .keyMissing(extent.row.epoch) }
+        let sealed = try bring(extent, blocks, buffers) { begin(extent, id, buffers, choice: choice) }
+        try open(blocks, of: extent, id, wanted, buffers, from: sealed, into: buffer, at: place)
+    }
+
+    /// The blocks of an extent that `wanted` (offsets in the item) touches.
+    func blocks(of extent: SealedExtent, _ wanted: Range<Int64>) throws(FileSystemError) -> Range<Int> {
         let row = extent.row
-        let total = Int(row.total)
-        guard total > 0, total <= ExtentLayout.byteCountMax, row.base <= row.offset,
+        guard row.total > 0, row.total <= ExtentLayout.byteCountMax, row.base <= row.offset,
             row.end - row.base <= row.total
         else { throw .damaged(place: "the reference to an extent") }
-        let keys = keys
-        guard keys.has(row.epoch) else { throw .keyMissing(row.epoch) }
+        let end = ExtentLayout.blockCount(Int(wanted.upperBound - row.base))
+        return Int(wanted.lowerBound - row.base) / ExtentLayout.blockByteCount..<end
+    }
+
+    /// Gives the cipher of `buffers` the key of an extent.
+    func begin(_ extent: SealedExtent, _ id: ItemID, _ buffers: ContentBuffers, choice: Int = 0) {
+        _ = keys.derive(&buffers.itemKey, for: id, extent.row.epoch, choice: choice)
+        buffers.cipher.begin(buffers.itemKey, extent.row.prefix)
+    }
+
+    /// Decrypts blocks with the key that the cipher of `buffers` has.
+    ///
+    /// - Parameter sealed: A buffer, and the position of the sealed blocks in it.
+    func open(
+        _ blocks: Range<Int>, of extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>,
+        _ buffers: ContentBuffers, from sealed: (buffer: AlignedBuffer, start: Int),
+        into buffer: AlignedBuffer, at place: Int
+    ) throws(FileSystemError) {
+        let row = extent.row
+        let total = Int(row.total)
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
-        let blocks =
-            inside.lowerBound / ExtentLayout.blockByteCount..<ExtentLayout.blockCount(inside.upperBound)
-        let (source, sealedStart) = try bring(extent, blocks, total, buffers) {
-            _ = keys.derive(&buffers.itemKey, for: id, row.epoch, choice: choice)
-            buffers.cipher.begin(buffers.itemKey, row.prefix)
-        }
         var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
         for block in blocks {
@@ -102,8 +121,8 @@ extension Vault {
             let whole = start..<start + ExtentLayout.byteCount(ofBlock: block, total: total)
             let part = whole.clamped(to: inside)
             let target = place + part.lowerBound - inside.lowerBound
-            let sealed = sealedStart + (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
-            let opened = source.withBytes(sealed..<sealed + whole.count + ExtentLayout.tagByteCount) {
+            let from = sealed.start + (block - blocks.lowerBound) * ExtentLayout.sealedBlockByteCount
+            let opened = sealed.buffer.withBytes(from..<from + whole.count + ExtentLayout.tagByteCount) {
                 bytes in
                 if part == whole {
                     return buffer.withMutableBytes(target..<target + whole.count) {
@@ -141,12 +160,10 @@ extension Vault {
     /// - Parameter meanwhile: Runs once; while the disk works, if there is time.
     /// - Returns: The buffer that contains them, and their position in it.
     private func bring(
-        _ extent: SealedExtent, _ blocks: Range<Int>, _ total: Int, _ buffers: ContentBuffers,
-        meanwhile: () -> Void
-    ) throws(FileSystemError) -> (AlignedBuffer, Int) {
-        let start = ExtentLayout.sealedOffset(ofBlock: blocks.lowerBound)
-        let end = min(
-            ExtentLayout.sealedOffset(ofBlock: blocks.upperBound), ExtentLayout.sealedByteCount(total))
+        _ extent: SealedExtent, _ blocks: Range<Int>, _ buffers: ContentBuffers, meanwhile: () -> Void
+    ) throws(FileSystemError) -> (buffer: AlignedBuffer, start: Int) {
+        let range = ExtentLayout.sealedRange(of: blocks, total: Int(extent.row.total))
+        let (start, end) = (range.lowerBound, range.upperBound)
         switch extent.source {
         case .buffer(let buffer, let place, let from):
             meanwhile()
