@@ -72,6 +72,9 @@ final class Bench {
         if let daemon { peakMemory = max(peakMemory, daemon.statistics.peakMemory) }
     }
 
+    /// The daemon's process; nil without a daemon.
+    var process: pid_t? { daemon?.id }
+
     /// The CPU seconds of the daemon since its start; nil without a daemon.
     var cpuSeconds: Double? { daemon?.statistics.cpuSeconds }
 

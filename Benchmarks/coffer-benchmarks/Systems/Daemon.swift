@@ -31,6 +31,8 @@ final class Daemon {
         mountSeconds = watch.seconds
     }
 
+    var id: pid_t { process.id }
+
     var statistics: ProcessStatistics { ProcessStatistics(process.id) }
 
     /// Excludes the memory that only the passphrase needed from the peak.

@@ -10,6 +10,10 @@ struct LargeFileWorkload {
     private var path: String { bench.work + "/large" }
     private var pageCount: Int { sizes.largeFile / Content.pageSize }
 
+    private var several: SeveralProgramsWorkload {
+        SeveralProgramsWorkload(bench: bench, sizes: sizes, seed: seed &+ 4, recorder: recorder, path: path)
+    }
+
     func run(verifying: Bool) throws {
         try bench.mount()
         var content = Content(seed: seed)
@@ -18,9 +22,12 @@ struct LargeFileWorkload {
         if PageCache.canBeDropped {
             try play()
             try readAtRandom()
+            try several.readAtRandom()
+            try several.renameOnSlowDisk()
         }
         let generations = try writeAtRandom(&content)
         try append(&content)
+        try several.append()
         if verifying { try verify(&content, generations) }
         bench.noteMemory()
         if bench.cpuSeconds != nil { recorder.record("large.memory", bench.peakMemory / 1_048_576) }
