@@ -80,6 +80,7 @@ final class Hurts: Sendable {
         var failing: Set<Int> = []
         var places: [(name: String, range: Range<Int>)] = []
         var isSlow = false
+        var hasHoles = true
     }
 
     private let state = Condition(State())
@@ -96,6 +97,12 @@ final class Hurts: Sendable {
     var isSlow: Bool {
         get { state.withLock { $0.isSlow } }
         set { state.withLock { $0.isSlow = newValue } }
+    }
+
+    /// Whether dead bytes can be given back to the disk.
+    var hasHoles: Bool {
+        get { state.withLock { $0.hasHoles } }
+        set { state.withLock { $0.hasHoles = newValue } }
     }
 
     fileprivate func noteStart(_ name: String, _ range: Range<Int>) -> Bool {
@@ -175,6 +182,7 @@ private final class HurtFile: StorageFile {
     func dataSync() throws(SystemError) { try file.dataSync() }
     func startWriteback(at offset: Int, count: Int) { file.startWriteback(at: offset, count: count) }
     func punchHole(at offset: Int, count: Int) throws(SystemError) {
+        guard hurts.hasHoles else { throw SystemError("fallocate", code: EOPNOTSUPP, on: name) }
         try file.punchHole(at: offset, count: count)
     }
     func preallocate(at offset: Int, count: Int) throws(SystemError) {
