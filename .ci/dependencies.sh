@@ -47,6 +47,7 @@ have_command zsh || want zsh
 have_command fish || want fish
 # Servers that remotes are tested with.
 have_command apache2 || want apache2-bin
+have_command openssl || want openssl
 have_python_module moto ||
     python3 -m pip install --quiet 'moto[s3,server]' </dev/null >/dev/null 2>&1 ||
     echo "note: not installed: moto, from PyPI. The tests of S3 are skipped." >&2

@@ -4,6 +4,8 @@ package import CofferSystem
 package enum HTTPError: Error, Equatable {
     /// The server could not be reached, or stopped answering; the reason names the host.
     case unreachable(String)
+    /// The server ended the connection before its answer was whole.
+    case cutShort(String)
     /// The connection failed in another way: a certificate that is not trusted, an answer that is not HTTP.
     case failed(String)
     /// The answer is longer than the request allows, in bytes.

@@ -85,10 +85,14 @@ final class HTTPTransfer {
         if text.isEmpty { text = unsafe String(cString: curl_easy_strerror(result)) }
         let silent = [
             CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
-            CURLE_OPERATION_TIMEDOUT, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
-            CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+            CURLE_OPERATION_TIMEDOUT,
         ]
-        return silent.contains(result) ? .unreachable(text) : .failed(text)
+        let cut = [
+            CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2,
+            CURLE_HTTP2_STREAM,
+        ]
+        if silent.contains(result) { return .unreachable(text) }
+        return cut.contains(result) ? .cutShort(text) : .failed(text)
     }
 
     // MARK: Headers

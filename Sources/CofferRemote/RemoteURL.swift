@@ -6,12 +6,14 @@ package enum RemoteURL: Hashable, Sendable {
     case folder(path: String)
     /// A bucket of S3.
     case s3(S3URL)
+    /// A collection of a WebDAV server.
+    case webdav(WebDAVURL)
     /// A known kind for which this version has no backend.
     case notYet(kind: Kind, text: String)
 
     /// The kinds that this version cannot open.
     package enum Kind: String, Sendable {
-        case webdav, webdavs, sftp
+        case sftp
     }
 
     /// Why a text is not the URL of a remote.
@@ -48,6 +50,10 @@ package enum RemoteURL: Hashable, Sendable {
         let rest = text[text.index(after: colon)...]
         if scheme == "s3" {
             self = .s3(try S3URL(rest))
+            return
+        }
+        if scheme == "webdav" || scheme == "webdavs" {
+            self = .webdav(try WebDAVURL(rest, isSecure: scheme == "webdavs"))
             return
         }
         if let kind = Kind(rawValue: scheme) {
@@ -101,6 +107,7 @@ package enum RemoteURL: Hashable, Sendable {
         switch self {
         case .folder(let path): "file://\(Self.encoded(path))"
         case .s3(let url): url.text
+        case .webdav(let url): url.text
         case .notYet(_, let text): text
         }
     }
@@ -156,6 +163,7 @@ package enum RemoteURL: Hashable, Sendable {
         switch self {
         case .folder(let path): FolderBackend(path: path)
         case .s3(let url): S3Backend(try url.place(.process))
+        case .webdav(let url): WebDAVBackend(url)
         case .notYet(let kind, _):
             throw .unsupported(
                 "this version of coffer cannot use \(kind.rawValue) remotes yet")

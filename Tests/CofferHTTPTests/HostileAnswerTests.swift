@@ -28,7 +28,7 @@ import Testing
 
     @Test func aCutBodyIsNoAnswer() async throws {
         let error = try await failure("cut", client)
-        guard case .unreachable = error else { return #expect(error == .unreachable("")) }
+        guard case .cutShort = error else { return #expect(error == .cutShort("")) }
     }
 
     @Test func aServerThatIsNotThereIsUnreachable() async throws {

@@ -9,18 +9,31 @@ package final class LocalServer: Sendable {
 
     private let process: Process
     private let output: URL
+    /// A directory for files of the server, which goes away with it.
+    private let directory: URL
 
     /// Starts a program, without waiting until it serves.
     ///
     /// - Parameter command: The program's name or path, and its arguments.
-    package init(_ command: [String], environment: [String: String] = [:]) throws {
-        let process = Process()
-        let output = FileManager.default.temporaryDirectory
+    package convenience init(_ command: [String]) throws {
+        try self.init(command, in: try Self.makeDirectory())
+    }
+
+    /// Makes a directory for files of a server.
+    package static func makeDirectory() throws -> String {
+        let directory = FileManager.default.temporaryDirectory
             .appending(path: "coffer-server-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        return directory.path
+    }
+
+    /// Starts a program, without waiting until it serves; its directory goes away with it.
+    package init(_ command: [String], in directory: String) throws {
+        let process = Process()
+        let output = URL(filePath: directory).appending(path: "output")
         _ = FileManager.default.createFile(atPath: output.path, contents: nil)
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", Self.script("supervise.py")] + command
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.arguments = ["python3", Self.script("supervise.py"), directory] + command
         let handle = try FileHandle(forWritingTo: output)
         process.standardOutput = handle
         process.standardError = handle
@@ -28,12 +41,13 @@ package final class LocalServer: Sendable {
         try process.run()
         self.process = process
         self.output = output
+        self.directory = URL(filePath: directory)
     }
 
     deinit {
         process.terminate()
         process.waitUntilExit()
-        try? FileManager.default.removeItem(at: output)
+        try? FileManager.default.removeItem(at: directory)
     }
 
     /// The path of one of this target's scripts.

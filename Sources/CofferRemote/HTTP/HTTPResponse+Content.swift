@@ -1,6 +1,13 @@
 internal import CofferHTTP
 
 extension HTTPResponse {
+    /// What changes when the resource does: its ETag, or else the time of its change; nil if it has neither.
+    ///
+    /// An ETag is weak (W/) for as long as the file is new.
+    var version: String? {
+        self["etag"].map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } ?? self["last-modified"]
+    }
+
     /// The content that an answer to a request for a range holds.
     ///
     /// - Throws: `.failed` if the answer does not tell the object's size, or is of another range; `.short`.

@@ -44,7 +44,7 @@ enum PercentEncoding {
         }
     }
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"): true

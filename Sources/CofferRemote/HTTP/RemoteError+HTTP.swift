@@ -5,7 +5,7 @@ extension RemoteError {
     init(_ error: HTTPError) {
         self =
             switch error {
-            case .unreachable(let reason): .unreachable(reason)
+            case .unreachable(let reason), .cutShort(let reason): .unreachable(reason)
             case .failed(let reason): .failed(reason)
             case .tooLong(let limit): .failed("its answer has more than \(limit) bytes")
             case .wantsClearText:

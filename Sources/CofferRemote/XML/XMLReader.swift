@@ -13,11 +13,12 @@ final class XMLReader {
     private var root: XMLElement?
     private var elementCount = 0
     private var isRefused = false
-
+    private let takeChild: ((XMLElement) -> Void)?
     private let parser: XML_Parser
 
     /// Makes a reader; nil if there is no memory.
-    private init?() {
+    private init?(_ takeChild: ((XMLElement) -> Void)?) {
+        self.takeChild = takeChild
         guard let parser = unsafe XML_ParserCreateNS("UTF-8", CChar(UInt8(ascii: "|"))) else { return nil }
         unsafe self.parser = unsafe parser
     }
@@ -25,8 +26,11 @@ final class XMLReader {
     deinit { unsafe XML_ParserFree(parser) }
 
     /// The root of a document; nil if it is not well-formed, or exceeds the limits.
-    static func read(_ bytes: [UInt8]) -> XMLElement? {
-        guard let reader = XMLReader() else { return nil }
+    ///
+    /// - Parameter takeChild: Gets each child of the root as soon as it is read; the root keeps none then, and
+    ///   the number of elements is limited for each child.
+    static func read(_ bytes: [UInt8], takeChild: ((XMLElement) -> Void)? = nil) -> XMLElement? {
+        guard let reader = XMLReader(takeChild) else { return nil }
         return withExtendedLifetime(reader) { reader.parse(bytes) }
     }
 
@@ -59,14 +63,16 @@ final class XMLReader {
             return refuse()
         }
         let element = unsafe XMLElement(String(cString: name))
-        open.last?.append(element)
+        if takeChild == nil || open.count > 1 { open.last?.append(element) }
         if open.isEmpty { root = element }
         open.append(element)
     }
 
     private func end() {
         // Elements that were refused have no entry, but nothing is read after them either.
-        if !isRefused { open.removeLast() }
+        guard !isRefused, let element = open.popLast(), open.count == 1, let takeChild else { return }
+        elementCount = 0
+        takeChild(element)
     }
 
     private func add(_ text: UnsafeBufferPointer<CChar>) {

@@ -1,16 +1,17 @@
 """Runs a command until it ends, this script is told to end, or the process that started it is gone.
 
-supervise.py COMMAND ARGUMENT...
+supervise.py PATH COMMAND ARGUMENT...: removes the file or directory PATH in the end.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 parent = os.getppid()
-child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def end(*_):
@@ -18,6 +19,8 @@ def end(*_):
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+    child.wait()
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
     sys.exit(0)
 
 

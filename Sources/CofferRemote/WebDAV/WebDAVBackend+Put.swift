@@ -1,0 +1,114 @@
+internal import CofferHTTP
+internal import CofferSystem
+
+extension WebDAVBackend {
+    /// The collection of temporary names in each vault's; the same as in a folder.
+    static let incoming = ".incoming"
+
+    /// Puts an object.
+    ///
+    /// One that may replace another is sent to its name: servers replace a file by a rename when all of it is
+    /// there. MOVE would be no better, as it deletes what it replaces first (RFC 4918, section 9.9.3).
+    package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
+        try limits.check(object: bytes.byteCount)
+        guard ifAbsent else { return try await send(bytes, to: name.text, for: name) }
+        if try await isThere(name) { throw .exists }
+        var claim = WebDAVClaim(on: name, in: Self.temporaryDirectory(of: name), client)
+        do throws(RemoteError) {
+            try await makeCollections(claim.own, for: name)
+            try await send(bytes, to: claim.source, for: name)
+            try await claim.take { () async throws(RemoteError) in try await isThere(name) }
+            if try await isThere(name) { throw .exists }
+            try await move(claim.held, to: name, bytes)
+        } catch {
+            await claim.remove()
+            throw error
+        }
+        await claim.remove()
+        await cleaning.cleanNowAndThen(Self.temporaryDirectory(of: name), client)
+    }
+
+    /// The collection for temporary names: in the vault's own one.
+    private static func temporaryDirectory(of name: RemoteName) -> String {
+        let segments = name.segments
+        guard segments.count > 2 else { return incoming }
+        return "\(segments[0])/\(segments[1])/\(incoming)"
+    }
+
+    private func send(
+        _ bytes: RemoteBytes, to path: String, for name: RemoteName
+    ) async throws(RemoteError) {
+        var request = client.request("PUT", path)
+        request.body = bytes
+        var answer = try await client.send(request)
+        if [404, 409].contains(answer.status) {
+            try await makeCollections(Self.parent(of: path), for: name)
+            answer = try await client.send(request)
+        }
+        guard answer.isSuccess else { throw WebDAVClient.error(ofChange: answer) }
+    }
+
+    private func move(
+        _ source: String, to name: RemoteName, _ bytes: RemoteBytes
+    ) async throws(RemoteError) {
+        let request = client.move(source, to: name.text)
+        var answer = try await client.send(request)
+        // Apache answers 500 where RFC 4918 has 409: a collection above the object is missing.
+        if [409, 500].contains(answer.status) {
+            try await makeCollections(Self.parent(of: name.text), for: name)
+            answer = try await client.send(request)
+        }
+        if answer.isSuccess { return }
+        if answer.status == 412 { throw .exists }
+        // libcurl repeats a request over a new connection if the old one ended before an answer. So the
+        // object may have been moved by this very call.
+        if answer.status == 404, try await isThere(name, bytes) { return }
+        throw WebDAVClient.error(ofChange: answer)
+    }
+
+    /// Whether an object has exactly these bytes.
+    private func isThere(_ name: RemoteName, _ bytes: RemoteBytes) async throws(RemoteError) -> Bool {
+        let step = 1 << 20
+        var offset = 0
+        repeat {
+            let content: RemoteContent
+            do throws(RemoteError) { content = try await get(name, offset..<offset + step) } catch {
+                if error == .absent { return false }
+                throw error
+            }
+            guard content.objectByteCount == bytes.byteCount, try bytes.matches(content.bytes, at: offset)
+            else { return false }
+            offset += step
+        } while offset < bytes.byteCount
+        return true
+    }
+
+    private static func parent(of path: String) -> String {
+        path.split(separator: "/").dropLast().joined(separator: "/")
+    }
+
+    /// Makes a collection, and those above it that are missing, but for the one of the client; those of a vault
+    /// that is not there only for its format object.
+    private func makeCollections(_ path: String, for name: RemoteName) async throws(RemoteError) {
+        if try await make(path) { return }
+        try await check(name.vaultFormat, besides: name)
+        var collection = ""
+        for segment in path.split(separator: "/") {
+            collection += collection.isEmpty ? "\(segment)" : "/\(segment)"
+            if try await !make(collection) {
+                throw .unreachable("there is no collection \(client.url.text)")
+            }
+        }
+    }
+
+    /// Makes a collection if it is missing; returns false if the one above it is missing.
+    private func make(_ path: String) async throws(RemoteError) -> Bool {
+        let answer = try await client.send(client.request("MKCOL", path + "/"))
+        // 405: it exists.
+        if answer.isSuccess || answer.status == 405 { return true }
+        if [404, 409].contains(answer.status) { return false }
+        // Apache answers 403 if another client made it at the same time.
+        if answer.status == 403, try await WebDAVDirectory.read(path, client) != nil { return true }
+        throw WebDAVClient.error(ofChange: answer)
+    }
+}

@@ -1,0 +1,23 @@
+import CofferRemote
+import LocalServers
+import RemoteConformance
+import Testing
+
+/// WebDAV gives what docs/protocol.md promises.
+@Suite(.serialized, .enabled(if: ApacheServer.isThere, "apache2 is not installed"))
+struct WebDAVConformanceTests {
+    @Test("A collection", arguments: RemoteConformance.cases)
+    func collection(_ item: RemoteCase) async throws {
+        _ = try await RemoteConformance.run(item, at: WebDAVPlaces())
+    }
+
+    @Test("A collection with Digest authentication", arguments: RemoteConformance.cases)
+    func digest(_ item: RemoteCase) async throws {
+        _ = try await RemoteConformance.run(item, at: WebDAVPlaces(way: "digest"))
+    }
+
+    @Test("A collection over TLS, with Basic authentication", arguments: RemoteConformance.cases)
+    func secure(_ item: RemoteCase) async throws {
+        _ = try await RemoteConformance.run(item, at: WebDAVPlaces(way: "basic", isSecure: true))
+    }
+}
