@@ -11,8 +11,14 @@ struct RemoteCommand: ParsableCommand {
             encrypted. A remote is a folder, given by its path, or a URL without a password. The folder may have a \
             different path on each device.
 
+            The keys of S3 are those of Amazon's tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+            ~/.aws/credentials. The password for WebDAV is that of ~/.netrc, or of COFFER_WEBDAV_PASSWORD.
+
             Examples:
               coffer remote add Personal /mnt/nas/coffer
+              coffer remote add Personal s3://bucket/prefix
+              coffer remote add Personal s3:https://minio.example:9000/bucket
+              coffer remote add Personal webdavs://me@dav.example/coffer
               coffer remote test /mnt/nas/coffer
             """,
         subcommands: [Add.self, List.self, Move.self, Remove.self, Test.self])
@@ -126,7 +132,8 @@ struct VaultAndPlace: ParsableArguments {
     var vault: String
 
     @Argument(
-        help: ArgumentHelp("The remote, for example /mnt/nas/coffer.", valueName: "path or url"),
+        help: ArgumentHelp(
+            "The remote, for example /mnt/nas/coffer or s3://bucket/prefix.", valueName: "path or url"),
         completion: .directory)
     var place: RemoteArgument
 }
