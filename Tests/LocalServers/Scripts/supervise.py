@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+# Threads of the tests block signals, and what they start would, too.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 parent = os.getppid()
 child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
 
