@@ -85,7 +85,7 @@ let package = Package(
             "CofferVault",
             ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferStore"]),
         module("CofferRemote", ["CExpat", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferHTTP"]),
-        module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferVault"]),
+        module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferFormat", "CofferVault"]),
         module(
             "CofferSync",
             ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote"]),

@@ -1,3 +1,4 @@
+internal import CofferFormat
 internal import CofferSystem
 internal import CofferVault
 internal import Glibc

@@ -1,4 +1,4 @@
-package import CofferVault
+internal import CofferFormat
 internal import Glibc
 
 extension FileSystemError {
@@ -28,11 +28,10 @@ extension FileSystemError {
         case .notSupported: EOPNOTSUPP
         case .beyondEnd: ENXIO
         case .stale: ESTALE
-        case .damaged: EIO
+        case .damaged, .format, .system, .index, .stopped: EIO
         case .unreachable, .notArrived: EIO
         case .timedOut: ETIMEDOUT
         case .keyMissing, .notSealed: EIO
-        case .store: EIO
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CFuse3
+internal import CofferFormat
 internal import CofferVault
 internal import Glibc
 

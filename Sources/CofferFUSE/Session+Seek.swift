@@ -1,3 +1,4 @@
+internal import CofferFormat
 internal import CofferVault
 
 // Seeks data and holes in files of which the kernel has unwritten pages.

@@ -1,3 +1,4 @@
+package import CofferFormat
 package import CofferVault
 
 /// A vault at its place in the mount.

@@ -88,3 +88,8 @@ package typealias PackID = Identifier<PackKind>
 package typealias DeviceID = Identifier<DeviceKind>
 /// Identifies a directory entry, wherever it is moved.
 package typealias EntryID = Identifier<EntryKind>
+
+extension PackID {
+    /// The pack of extents of which nothing is known.
+    package static var nowhere: PackID { PackID(low: 0, high: 0) }
+}

@@ -22,6 +22,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         return "\(subject): \(message)"
     }
 
+    /// Whether the disk, or the user's quota, is full.
+    package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
+
     /// The error of a call that has just returned -1.
     static func last(_ call: String, on subject: String? = nil) -> SystemError {
         SystemError(call, code: errno, on: subject)

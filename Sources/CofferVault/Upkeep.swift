@@ -1,4 +1,4 @@
-internal import CofferStore
+package import CofferFormat
 internal import CofferSystem
 
 /// The work of a vault's two background threads.
@@ -78,16 +78,14 @@ extension Vault {
         reserveNumbers()
         let reaped = Array(state.withLock { $0.orphans })
         upkeep.work.withLock { $0.released = reaped }
-        try storing { () throws(StoreError) in
-            do throws(SystemError) {
-                let threads = [
-                    try Thread.start("coffer-commit") { [self] in commitEachSecond() },
-                    try Thread.start("coffer-upkeep") { [self] in tidyUp() },
-                ]
-                upkeep.work.withLock { $0.threads = threads }
-            } catch {
-                throw StoreError.system(error)
-            }
+        do throws(SystemError) {
+            let threads = [
+                try Thread.start("coffer-commit") { [self] in commitEachSecond() },
+                try Thread.start("coffer-upkeep") { [self] in tidyUp() },
+            ]
+            upkeep.work.withLock { $0.threads = threads }
+        } catch {
+            throw .system(error)
         }
     }
 

@@ -1,6 +1,6 @@
 package import CofferCrypto
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 package import CofferSystem
 internal import Synchronization
 
@@ -68,11 +68,11 @@ package final class Vault: Sendable {
     package static func create(
         in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
         owner: Caller
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         do throws(SystemError) {
             _ = try directory.subdirectory("packs")
         } catch {
-            throw StoreError.system(error)
+            throw .system(error)
         }
         try Index.create(in: directory, vault: id, key: store)
         let index = try Index(in: directory, vault: id, key: store)
@@ -95,7 +95,7 @@ package final class Vault: Sendable {
     package init(
         in directory: any StorageDirectory, id: VaultID, store: borrowing SymmetricKey<StoreRole>,
         keys: ContentKeys, problems: ProblemLog, isReadOnly: Bool = false
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         self.id = id
         self.directory = directory
         adopted = AdoptedKeys(keys)
@@ -106,7 +106,7 @@ package final class Vault: Sendable {
         do throws(SystemError) {
             packDirectory = try directory.subdirectory("packs")
         } catch {
-            throw StoreError.system(error)
+            throw .system(error)
         }
         let packs = try PackStore(
             in: packDirectory, vault: id, rows: index.packs(), isReadOnly: isReadOnly,
@@ -125,7 +125,7 @@ package final class Vault: Sendable {
                 are lost. Packs that only they refer to are kept until the next mount.
                 """)
         }
-        try committing.withLock { intents throws(StoreError) in try replay(intents) }
+        try committing.withLock { intents throws(FileSystemError) in try replay(intents) }
     }
 
     /// Runs an operation that changes nothing.
@@ -264,7 +264,7 @@ package final class Vault: Sendable {
     private func report(_ error: FileSystemError) {
         switch error {
         case .damaged(let place): problems.add("\(place) is damaged; its contents cannot be read.")
-        case .store: break
+        case .system, .format, .index, .stopped: break
         default: return
         }
         if let reason = stoppedReason {

@@ -99,13 +99,13 @@ final class VaultState {
     /// The current state of an item; nil if there is no such item.
     func row(_ number: Int64) throws(FileSystemError) -> ItemRow? {
         if let cached = items[number] { return cached.row }
-        return try storing { () throws(StoreError) in try index.item(number) }
+        return try index.item(number)
     }
 
     /// An item that will be read often, or changed; stays in memory.
     func item(_ number: Int64) throws(FileSystemError) -> CachedItem {
         if let cached = items[number] { return cached }
-        guard let row = try storing({ () throws(StoreError) in try index.item(number) }) else { throw .stale }
+        guard let row = try index.item(number) else { throw .stale }
         let item = CachedItem(row, stored: index.hash(of: row))
         item.isMarked = journal != nil && !row.unsent.isDisjoint(with: .sent)
         items[number] = item
@@ -142,10 +142,8 @@ final class VaultState {
         let number = item.row.number
         removes = true
         if let stored = item.stored {
-            try storing { () throws(StoreError) in
-                try index.removeItem(number, stored)
-                if journal != nil { try index.removeUnsent(number) }
-            }
+            try index.removeItem(number, stored)
+            if journal != nil { try index.removeUnsent(number) }
         }
         items[number] = nil
         dirtyItems.remove(number)
@@ -176,11 +174,9 @@ final class VaultState {
     func storeItems() throws(FileSystemError) {
         for number in dirtyItems {
             guard let item = items[number] else {
-                throw .store(.stopped(reason: "item \(number) was changed but is not in memory"))
+                throw .stopped(reason: "item \(number) was changed but is not in memory")
             }
-            item.stored = try storing { () throws(StoreError) in
-                try index.put(item.row, replacing: item.stored)
-            }
+            item.stored = try index.put(item.row, replacing: item.stored)
             try mark(item)
         }
         try storeJournal()
@@ -188,10 +184,10 @@ final class VaultState {
         forgetCleanItems()
         guard orphans != storedOrphans else { return }
         for number in orphans.subtracting(storedOrphans) {
-            try storing { () throws(StoreError) in try index.insertOrphan(number) }
+            try index.insertOrphan(number)
         }
         for number in storedOrphans.subtracting(orphans) {
-            try storing { () throws(StoreError) in try index.removeOrphan(number) }
+            try index.removeOrphan(number)
         }
         storedOrphans = orphans
     }

@@ -127,7 +127,6 @@ extension ProfileError {
         case .notPrivate: "notPrivate"
         case .notStored: "notStored"
         case .system: "system"
-        case .store: "store"
         case .vault: "vault"
         case .control: "control"
         case .trust: "trust"

@@ -1,4 +1,5 @@
 import CofferFUSE
+import CofferFormat
 import CofferSystem
 import CofferVault
 import Foundation

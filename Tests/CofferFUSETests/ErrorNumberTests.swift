@@ -1,7 +1,5 @@
 import CofferFUSE
-import CofferFacts
 import CofferFormat
-import CofferStore
 import CofferSystem
 import CofferVault
 import Glibc
@@ -16,9 +14,9 @@ import Testing
         (.busy, EBUSY), (.noSpace, ENOSPC), (.fileTooLarge, EFBIG), (.tooManyLinks, EMLINK),
         (.attributeNotFound, ENODATA), (.attributeTooLarge, E2BIG), (.bufferTooSmall, ERANGE),
         (.notSupported, EOPNOTSUPP), (.beyondEnd, ENXIO), (.stale, ESTALE), (.damaged(place: "a page"), EIO),
-        (.store(.system(SystemError("read", code: EACCES))), EIO), (.store(.damaged(place: "a page")), EIO),
-        (.store(.format(.truncated, place: "a pack")), EIO), (.store(.index(code: 11, message: "")), EIO),
-        (.store(.stopped(reason: "")), EIO), (.unreachable(reason: "no remote"), EIO), (.timedOut, ETIMEDOUT),
+        (.system(SystemError("read", code: EACCES)), EIO), (.format(.truncated, place: "a pack"), EIO),
+        (.index(code: 11, message: "broken"), EIO), (.stopped(reason: "broken"), EIO),
+        (.unreachable(reason: "no remote"), EIO), (.timedOut, ETIMEDOUT),
         (.keyMissing(Epoch(2)), EIO), (.notArrived(PackID(low: 1, high: 2)), EIO),
         (.notSealed(.otherVersions), EIO),
     ]
@@ -36,12 +34,15 @@ import Testing
         case .keyMissing: "keyMissing"
         case .notArrived: "notArrived"
         case .notSealed: "notSealed"
-        case .store: "store"
+        case .format: "format"
+        case .system: "system"
+        case .index: "index"
+        case .stopped: "stopped"
         }
     }
 
     /// Cases of `FileSystemError`; to be raised with each that `name` gets.
-    private static let caseCount = 28
+    private static let caseCount = 31
 
     @Test func everyCase() {
         for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }

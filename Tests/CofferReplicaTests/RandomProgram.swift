@@ -21,7 +21,7 @@ struct RandomProgram {
             try attempt()
         } catch let error as FileSystemError {
             switch error {
-            case .damaged, .store, .readOnly, .busy: throw error
+            case .damaged, .format, .system, .index, .stopped, .readOnly, .busy: throw error
             default: return
             }
         }

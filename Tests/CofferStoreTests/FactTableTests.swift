@@ -59,14 +59,14 @@ import Testing
         let (test, index) = try open()
         try index.commit()
         try index.database.execute("PRAGMA user_version = 1; COMMIT")
-        #expect(throws: StoreError.self) { try test.open() }
+        #expect(throws: FileSystemError.self) { try test.open() }
     }
 
     @Test func aNewerIndexIsRefused() throws {
         let (test, index) = try open()
         try index.commit()
         try index.database.execute("PRAGMA user_version = 3; COMMIT")
-        let error = #expect(throws: StoreError.self) { try test.open() }
+        let error = #expect(throws: FileSystemError.self) { try test.open() }
         guard case .format(.newerVersion(found: 3, supported: 2), _) = error else {
             Issue.record("\(String(describing: error))")
             return

@@ -115,7 +115,7 @@ import Testing
     @Test func aMissingDatabaseIsNoticed() throws {
         let (test, _) = try makeIndex(seed: 5)
         test.directory.destroy(TestIndex.database)
-        #expect(throws: StoreError.self) { _ = try test.open() }
+        #expect(throws: FileSystemError.self) { _ = try test.open() }
         #expect(test.directory.bytes(of: TestIndex.database).isEmpty)
     }
 

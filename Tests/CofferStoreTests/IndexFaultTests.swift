@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferSystem
 import CofferTestSupport
 import Testing
@@ -76,7 +77,7 @@ import Testing
             history.states.append(rows.model)
             try opened.close()
             history.synced = history.states.count - 1
-        } catch is StoreError {}
+        } catch is FileSystemError {}
         let left = cutsPower ? test.directory.crash(seed: seed) : test.directory
         withExtendedLifetime((index, log)) {}
         return (history, left)

@@ -97,7 +97,7 @@ import Testing
             guard let found = try? index.item(number) else { continue }
             #expect(found == row)
         }
-        #expect(throws: StoreError.self) { _ = try index.makeReader().size() }
+        #expect(throws: FileSystemError.self) { _ = try index.makeReader().size() }
     }
 
     /// A header with valid checksums that tells other things than Coffer's is damage, and ends no process.
@@ -139,10 +139,10 @@ import Testing
                 name == TestIndex.log
                 ? IndexLogFile(opened, of: files) : IndexDatabaseFile(opened, of: files)
             var bytes = [UInt8](repeating: 0, count: 8192)
-            #expect(throws: StoreError.self) {
+            #expect(throws: FileSystemError.self) {
                 try bytes.withMutableRawSpan { _ = try file.read(&$0, at: 4000) }
             }
-            #expect(throws: StoreError.self) { try file.write(bytes.span.bytes, at: 4000) }
+            #expect(throws: FileSystemError.self) { try file.write(bytes.span.bytes, at: 4000) }
         }
     }
 }

@@ -202,7 +202,7 @@ import Testing
             try body()
             return false
         } catch {
-            guard case .noSpace? = error as? StoreError else { return false }
+            guard case .noSpace? = error as? FileSystemError else { return false }
             return true
         }
     }

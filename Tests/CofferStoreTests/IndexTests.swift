@@ -118,7 +118,7 @@ import Testing
         #expect {
             try test.open()
         } throws: {
-            guard case .format(.newerVersion(found: 3, supported: 2), _)? = $0 as? StoreError else {
+            guard case .format(.newerVersion(found: 3, supported: 2), _)? = $0 as? FileSystemError else {
                 return false
             }
             return true
@@ -127,10 +127,10 @@ import Testing
 
     @Test func anotherKeyOpensNothing() throws {
         let test = try TestIndex.create()
-        #expect(throws: StoreError.self) {
+        #expect(throws: FileSystemError.self) {
             _ = try Index(in: test.directory, vault: test.vault, key: .random())
         }
-        #expect(throws: StoreError.self) {
+        #expect(throws: FileSystemError.self) {
             _ = try Index(in: test.directory, vault: VaultID(low: 1, high: 2), key: test.key)
         }
     }

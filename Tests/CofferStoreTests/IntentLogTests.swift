@@ -166,7 +166,7 @@ import Testing
         let log = open()
         log.begin(on: base)
         directory.fail(StorageFault([call], path: "intents", code: ErrorNumber.inputOutput))
-        #expect(throws: StoreError.self) { try append([1], to: log) }
+        #expect(throws: FileSystemError.self) { try append([1], to: log) }
         directory.heal()
         #expect(!log.isReady)
     }
@@ -174,7 +174,7 @@ import Testing
     @Test func anUnreadableLogIsAnError() throws {
         _ = try fill()
         directory.fail(StorageFault([.read], path: "intents", code: ErrorNumber.inputOutput))
-        #expect(throws: StoreError.self) { try read(open()) }
+        #expect(throws: FileSystemError.self) { try read(open()) }
     }
 
     @Test func onceTheFileIsLongARecordIsOneWriteAndOneFlush() throws {
@@ -198,7 +198,7 @@ import Testing
             #expect(try read(open(left)).rows.count == number + 1)
         }
         directory.fail(StorageFault([.dataSync], path: "intents", code: ErrorNumber.inputOutput))
-        #expect(throws: StoreError.self) { try append(Pattern.bytes(9000), to: log) }
+        #expect(throws: FileSystemError.self) { try append(Pattern.bytes(9000), to: log) }
         let left = try read(open(directory.crash(seed: seed)))
         #expect([10, 11].contains(left.rows.count))
         #expect(left.rest == 0)

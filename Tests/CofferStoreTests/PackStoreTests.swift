@@ -35,7 +35,7 @@ import Testing
         if let bytes = store.unwrittenBytes(pack, at: position, count: count) { return bytes }
         var bytes = [UInt8](repeating: 0, count: count)
         let file = try store.openFile(pack)
-        let done = try bytes.withMutableRawSpan { span throws(StoreError) in
+        let done = try bytes.withMutableRawSpan { span throws(FileSystemError) in
             try file.read(into: &span, at: position)
         }
         return Array(bytes[..<done])
@@ -125,7 +125,7 @@ import Testing
         try store.writer.finish()
         let file = try store.openFile(large.pack)
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = try bytes.withMutableRawSpan { span throws(StoreError) in
+        let count = try bytes.withMutableRawSpan { span throws(FileSystemError) in
             try file.read(into: &span, at: large.position)
         }
         #expect(count == 4096)
@@ -164,7 +164,7 @@ import Testing
         try store.writer.finish()
         directory.limit(to: 0)
         var places: [(pack: Int64, position: Int)] = []
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: FileSystemError.self) {
             while places.count < 20 { places.append(try store.writeLarge(9000, newPack: newPack)) }
         }
         guard case .noSpace? = error else {
@@ -172,7 +172,7 @@ import Testing
             return
         }
         #expect(places.count > 0)
-        #expect(throws: StoreError.self) { try store.writer.finish() }
+        #expect(throws: FileSystemError.self) { try store.writer.finish() }
         for place in places {
             #expect(store.unwrittenBytes(place.pack, at: place.position, count: 9000)?.first == 7)
         }
@@ -189,8 +189,8 @@ import Testing
         try store.writer.finish()
         directory.fail(StorageFault([.write], code: ErrorNumber.inputOutput))
         _ = try store.writeLarge(9000, newPack: newPack)
-        for _ in 0..<2 { #expect(throws: StoreError.self) { try store.writer.finish() } }
-        #expect(throws: StoreError.self) { _ = try store.writer.take() }
+        for _ in 0..<2 { #expect(throws: FileSystemError.self) { try store.writer.finish() } }
+        #expect(throws: FileSystemError.self) { _ = try store.writer.take() }
     }
 
     @Test func syncingTakesEveryFileAndTheirNamesOnce() throws {
@@ -218,7 +218,7 @@ import Testing
         #expect {
             try store.takeDirtyFiles().sync()
         } throws: {
-            guard case .stopped? = $0 as? StoreError else { return false }
+            guard case .stopped? = $0 as? FileSystemError else { return false }
             return true
         }
     }
@@ -230,7 +230,7 @@ import Testing
         let place = try append(bytes, to: store)
         directory.limit(to: directory.usedByteCount + 8192)
         try store.writeTail()
-        #expect(throws: StoreError.self) { try store.writer.finish() }
+        #expect(throws: FileSystemError.self) { try store.writer.finish() }
         #expect(try read(store, place.pack, at: place.position, count: bytes.count) == bytes)
         directory.limit(to: nil)
         try store.writer.finish()

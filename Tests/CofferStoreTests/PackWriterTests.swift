@@ -19,7 +19,7 @@ import Testing
             try body()
             return false
         } catch {
-            guard case StoreError.noSpace = error else { return false }
+            guard case FileSystemError.noSpace = error else { return false }
             return true
         }
     }
@@ -65,7 +65,7 @@ import Testing
                         if random.oneIn(5) || step == 24 {
                             try writer.finish()
                             var read = [UInt8](repeating: 0, count: bytes.count)
-                            let count = try read.withMutableRawSpan { span throws(StoreError) in
+                            let count = try read.withMutableRawSpan { span throws(FileSystemError) in
                                 try pack.read(into: &span, at: number * slot)
                             }
                             if count != bytes.count || read != bytes {
@@ -190,9 +190,9 @@ import Testing
         let pack = try file("pack")
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.inputOutput))
         try write(1, to: pack, at: 0)
-        #expect(throws: StoreError.self) { try writer.finish() }
-        #expect(throws: StoreError.self) { try writer.finish() }
-        #expect(throws: StoreError.self) { _ = try writer.take() }
+        #expect(throws: FileSystemError.self) { try writer.finish() }
+        #expect(throws: FileSystemError.self) { try writer.finish() }
+        #expect(throws: FileSystemError.self) { _ = try writer.take() }
         writer.stop()
     }
 

@@ -1,3 +1,4 @@
+internal import CofferFormat
 internal import CofferSystem
 package import CofferVault
 package import MergeCases

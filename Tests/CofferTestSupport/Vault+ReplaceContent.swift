@@ -1,6 +1,6 @@
 // Release builds have no access to what is internal, and no tests that need it.
 #if DEBUG
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 @testable package import CofferVault
 
@@ -32,7 +32,7 @@ extension Vault {
             } else {
                 try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
                     let item = try self.supersede(number, by: version, names, state)
-                    try storing { () throws(StoreError) in try state.index.insert(row) }
+                    try state.index.insert(row)
                     item.row.size = row.length
                     item.row.allocated = row.length
                     item.row.modified = modified

@@ -112,7 +112,7 @@ import Testing
         #expect {
             _ = try newer.open()
         } throws: {
-            guard case StoreError.format(.newerVersion, _) = $0 else { return false }
+            guard case FileSystemError.format(.newerVersion, _) = $0 else { return false }
             return true
         }
         #expect(newer.directory.statistics.count(StorageCall.changes) == 0)

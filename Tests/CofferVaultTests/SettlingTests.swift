@@ -31,10 +31,8 @@ import Testing
             let item = try state.item(b)
             let facts = try state.openFacts()
             let id = item.row.id
-            try storing { () throws(StoreError) in
-                try facts.setNumber(b, of: id)
-                try facts.flush()
-            }
+            try facts.setNumber(b, of: id)
+            try facts.flush()
             let content = Fact.Content(bytes: told, size: UInt64(size), origin: origin)
             try old.apply(content, to: ContentTarget(item: item, state: state, vault: devices.b, other: nil))
         }
@@ -88,7 +86,7 @@ import Testing
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try devices.b.changing { state throws(FileSystemError) in
             let key = RemoteContents.key(of: try state.peek(b).id)
-            try storing { () throws(StoreError) in try state.index.removeKept(key) }
+            try state.index.removeKept(key)
         }
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
     }
@@ -207,7 +205,7 @@ import Testing
         try devices.b.changing { state throws(FileSystemError) in
             let id = try state.peek(b).id
             let key = KeptRow.Key(.owed, id: id.bytes)
-            let kept = try storing { () throws(StoreError) in try state.index.kept(key) }
+            let kept = try state.index.kept(key)
             #expect(kept == value)
             try state.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
         }

@@ -1,5 +1,6 @@
 internal import CofferFUSE
 internal import CofferFacts
+internal import CofferFormat
 internal import CofferVault
 
 // Requests about conflicts.

@@ -1,4 +1,5 @@
 internal import CofferFUSE
+internal import CofferFormat
 internal import CofferVault
 
 // Requests to pin and evict content.

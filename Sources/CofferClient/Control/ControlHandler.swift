@@ -2,7 +2,6 @@ internal import CofferCrypto
 internal import CofferFUSE
 internal import CofferFacts
 internal import CofferFormat
-internal import CofferStore
 internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust

@@ -1,6 +1,6 @@
 internal import CofferFUSE
+internal import CofferFormat
 internal import CofferTrust
-internal import CofferStore
 internal import CofferSystem
 internal import CofferVault
 
@@ -49,12 +49,12 @@ final class OpenVaults: VaultDirectory {
         let path = profile.directory(of: record)
         let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
         let vault: Vault
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             vault = try Vault(
                 in: directory, id: record.id, store: record.store, keys: keys, problems: problems,
                 isReadOnly: isReadOnly)
         } catch {
-            throw .store(error)
+            throw .vault(error)
         }
         vault.setReserve(profile.reserve)
         // The settings apply before the vault is visible, and before its members are read.
@@ -169,10 +169,8 @@ final class OpenVaults: VaultDirectory {
         case .vaultExists: .alreadyExists
         case .noSuchVault: .notFound
         case .invalidVaultName: .invalidArgument
-        case .system(let error) where error.isNoSpace: .noSpace
-        case .store(.noSpace): .noSpace
-        case .store(let error): .store(error)
-        case .system(let error): .store(.system(error))
+        case .vault(let error): error
+        case .system(let error): FileSystemError(error)
         default: .notPermitted
         }
     }

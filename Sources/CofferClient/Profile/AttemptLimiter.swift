@@ -1,4 +1,3 @@
-internal import CofferStore
 internal import CofferSystem
 internal import Glibc
 

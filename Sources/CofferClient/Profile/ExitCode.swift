@@ -1,4 +1,4 @@
-internal import CofferStore
+internal import CofferFormat
 internal import CofferSync
 internal import CofferTrust
 internal import CofferVault
@@ -33,8 +33,8 @@ extension ProfileError {
         case .mountPoint, .notMounted: 72  // EX_OSFILE
         case .noFUSE: 69  // EX_UNAVAILABLE
         case .noMemory: 71  // EX_OSERR
-        case .store(.damaged), .store(.format), .vault(.damaged): 65  // EX_DATAERR
-        case .system, .store, .vault, .notStored: 74  // EX_IOERR
+        case .vault(.damaged), .vault(.format): 65  // EX_DATAERR
+        case .system, .vault, .notStored: 74  // EX_IOERR
         case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
         case .sync(_, .membership(.refused)), .sync(_, .membership(.removed)), .sync(_, .membership(.left)),
             .sync(_, .membership(.revoked)), .sync(_, .notMember):

@@ -1,6 +1,5 @@
 package import CofferCrypto
 internal import CofferFormat
-internal import CofferStore
 internal import CofferTrust
 package import CofferSystem
 internal import CofferVault
@@ -380,10 +379,10 @@ package final class Profile: Sendable {
             try Directory.make(path)
             return try POSIXStorageDirectory(path: path)
         }
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             try Vault.create(in: directory, id: vault.id, store: vault.store, owner: owner)
         } catch {
-            throw .store(error)
+            throw .vault(error)
         }
         try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: location.vaults, followsLink: true).sync()

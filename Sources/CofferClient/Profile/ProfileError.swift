@@ -1,9 +1,8 @@
+package import CofferFormat
 package import CofferRemote
-package import CofferStore
 package import CofferSync
 package import CofferSystem
 package import CofferTrust
-package import CofferVault
 
 /// A failure of a command or of the mount; its description tells a user what happened and what to do next.
 package enum ProfileError: Error {
@@ -36,7 +35,6 @@ package enum ProfileError: Error {
     /// Changes that programs take for done are not on disk.
     case notStored(path: String, reason: String, isUnmounted: Bool)
     case system(SystemError)
-    case store(StoreError)
     case vault(FileSystemError)
     /// A key or a change of members is not trusted or not allowed.
     case trust(TrustError)
@@ -187,7 +185,6 @@ extension ProfileError: CustomStringConvertible {
         case .notStored(let path, let reason, true):
             "\(path) is unmounted, but the latest changes could not be stored, and are lost: \(reason)."
         case .system(let error): "\(error)."
-        case .store(let error): "\(error)."
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
         case .control(let text): text

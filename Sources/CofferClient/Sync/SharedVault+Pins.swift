@@ -1,4 +1,5 @@
 internal import CofferFUSE
+internal import CofferFormat
 internal import CofferSync
 internal import CofferSystem
 internal import CofferVault

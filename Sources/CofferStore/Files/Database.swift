@@ -10,7 +10,7 @@ final class Database {
     private let fileSystem: IndexFileSystem
 
     /// Opens the index of `fileSystem`.
-    init(_ fileSystem: IndexFileSystem, create: Bool) throws(StoreError) {
+    init(_ fileSystem: IndexFileSystem, create: Bool) throws(FileSystemError) {
         self.fileSystem = fileSystem
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0)
@@ -44,12 +44,12 @@ final class Database {
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs SQL that returns nothing.
-    func execute(_ sql: String) throws(StoreError) {
+    func execute(_ sql: String) throws(FileSystemError) {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
     /// Prepares a statement for repeated use.
-    func prepare(_ sql: String) throws(StoreError) -> Statement {
+    func prepare(_ sql: String) throws(FileSystemError) -> Statement {
         var statement: OpaquePointer?
         try check(
             unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
@@ -64,14 +64,14 @@ final class Database {
     var changedRowCount: Int { Int(unsafe sqlite3_changes64(handle)) }
 
     /// Makes SQLite reserve `count` bytes at the end of each page of a new database for Coffer's use.
-    func reserve(bytesPerPage count: Int) throws(StoreError) {
+    func reserve(bytesPerPage count: Int) throws(FileSystemError) {
         var count = Int32(count)
         try check(unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
     }
 
     /// Whether closing the connection leaves the log unchanged, instead of moving it into the database and
     /// removing it.
-    func leaveLogOnClose(_ leaves: Bool = true) throws(StoreError) {
+    func leaveLogOnClose(_ leaves: Bool = true) throws(FileSystemError) {
         try check(
             unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves ? 1 : 0))
     }
@@ -81,7 +81,7 @@ final class Database {
     /// - Parameter emptying: Whether to empty the log if all of it is moved and there are no readers.
     /// - Returns: The number of frames in the log, and of those that are moved; both are 0 for an emptied
     ///   log.
-    func checkpoint(emptying: Bool = false) throws(StoreError) -> (frames: Int, moved: Int) {
+    func checkpoint(emptying: Bool = false) throws(FileSystemError) -> (frames: Int, moved: Int) {
         var frames: Int32 = 0
         var moved: Int32 = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(
@@ -92,7 +92,7 @@ final class Database {
     }
 
     /// Throws the error that a result code stands for.
-    func check(_ code: Int32) throws(StoreError) {
+    func check(_ code: Int32) throws(FileSystemError) {
         switch code & 0xff {
         case SQLITE_OK, SQLITE_ROW, SQLITE_DONE: return
         case SQLITE_FULL: throw .noSpace
@@ -123,7 +123,7 @@ final class Statement {
     }
 
     /// Runs the statement for its effect.
-    func run(_ bind: (Statement) -> Void) throws(StoreError) {
+    func run(_ bind: (Statement) -> Void) throws(FileSystemError) {
         bind(self)
         let code = unsafe sqlite3_step(handle)
         unsafe sqlite3_reset(handle)
@@ -131,7 +131,7 @@ final class Statement {
     }
 
     /// The first row, if there is one.
-    func first<Row>(_ bind: (Statement) -> Void, _ read: (Statement) -> Row) throws(StoreError) -> Row? {
+    func first<Row>(_ bind: (Statement) -> Void, _ read: (Statement) -> Row) throws(FileSystemError) -> Row? {
         bind(self)
         defer { unsafe sqlite3_reset(handle) }
         let code = unsafe sqlite3_step(handle)
@@ -141,7 +141,8 @@ final class Statement {
     }
 
     /// Passes each row to `read`, until it returns false.
-    func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(StoreError) -> Bool) throws(StoreError)
+    func each(_ bind: (Statement) -> Void, _ read: (Statement) throws(FileSystemError) -> Bool)
+        throws(FileSystemError)
     {
         bind(self)
         defer { unsafe sqlite3_reset(handle) }

@@ -7,11 +7,11 @@ protocol IndexFile: AnyObject {
     /// Reads bytes; stops at the end of the file.
     ///
     /// - Returns: The number of bytes read.
-    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int
-    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError)
-    func truncate(to size: Int) throws(StoreError)
-    func sync() throws(StoreError)
-    func size() throws(StoreError) -> Int
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(FileSystemError) -> Int
+    func write(_ bytes: RawSpan, at offset: Int) throws(FileSystemError)
+    func truncate(to size: Int) throws(FileSystemError)
+    func sync() throws(FileSystemError)
+    func size() throws(FileSystemError) -> Int
 }
 
 /// The database itself: a sequence of sealed pages.
@@ -27,12 +27,12 @@ final class IndexDatabaseFile: IndexFile {
         sealer = files.makeSealer()
     }
 
-    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(FileSystemError) -> Int {
         let start = offset / IndexPageLayout.pageByteCount * IndexPageLayout.pageByteCount
         guard offset + buffer.byteCount <= start + IndexPageLayout.pageByteCount else {
             throw .damaged(place: "the page size of the index")
         }
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             guard try readPage(at: start) else { return 0 }
         } catch {
             // When SQLite opens the database, it reads the file's header before the log. If a power cut tore
@@ -47,7 +47,7 @@ final class IndexDatabaseFile: IndexFile {
     }
 
     /// Fills `page`; false at the end of the file.
-    private func readPage(at start: Int) throws(StoreError) -> Bool {
+    private func readPage(at start: Int) throws(FileSystemError) -> Bool {
         let file = file
         let count: Int
         do throws(SystemError) {
@@ -55,7 +55,7 @@ final class IndexDatabaseFile: IndexFile {
                 try file.read(into: &bytes, at: start)
             }
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         if count == 0 { return false }
         do throws(CryptoError) {
@@ -69,26 +69,26 @@ final class IndexDatabaseFile: IndexFile {
         return true
     }
 
-    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
+    func write(_ bytes: RawSpan, at offset: Int) throws(FileSystemError) {
         guard offset % IndexPageLayout.pageByteCount == 0, bytes.byteCount == page.count else {
             throw .damaged(place: "the page size of the index")
         }
         page.withMutableRawSpan { sealer.seal(bytes, into: &$0, in: .database, at: offset) }
         let page = page
         do throws(SystemError) { try unsafe file.write(page.span.bytes, at: offset) } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
-    func truncate(to size: Int) throws(StoreError) {
-        do throws(SystemError) { try file.truncate(to: size) } catch { throw StoreError(error) }
+    func truncate(to size: Int) throws(FileSystemError) {
+        do throws(SystemError) { try file.truncate(to: size) } catch { throw FileSystemError(error) }
     }
 
-    func sync() throws(StoreError) {
-        do throws(SystemError) { try file.dataSync() } catch { throw StoreError(error) }
+    func sync() throws(FileSystemError) {
+        do throws(SystemError) { try file.dataSync() } catch { throw FileSystemError(error) }
     }
 
-    func size() throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
+    func size() throws(FileSystemError) -> Int {
+        do throws(SystemError) { return try file.size() } catch { throw FileSystemError(error) }
     }
 }

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import CofferFormat
 internal import CofferSystem
 internal import Synchronization
 
@@ -39,11 +40,11 @@ private func opened(_ file: File?) -> OpenIndexFile? {
 ///
 /// Damage is SQLITE_CORRUPT. SQLITE_IOERR would make SQLite roll back the transaction, even if only a reader
 /// found the damage.
-private func code(_ error: StoreError) -> Int32 {
+private func code(_ error: FileSystemError) -> Int32 {
     switch error {
     case .noSpace: SQLITE_FULL
     case .damaged, .format: SQLITE_CORRUPT
-    case .system, .index, .stopped: SQLITE_IOERR
+    default: SQLITE_IOERR
     }
 }
 
@@ -59,7 +60,7 @@ private func read(file: File?, buffer: UnsafeMutableRawPointer?, count: Int32, o
     guard let open = unsafe opened(file), let buffer = unsafe buffer else { return SQLITE_IOERR }
     // SAFETY: SQLite lends `count` bytes at `buffer` for this call.
     let bytes = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: Int(count))
-    do throws(StoreError) {
+    do throws(FileSystemError) {
         var span = unsafe bytes.mutableBytes
         let done = try open.file.read(&span, at: Int(offset))
         if done == Int(count) { return SQLITE_OK }
@@ -75,26 +76,26 @@ private func write(file: File?, buffer: UnsafeRawPointer?, count: Int32, offset:
     guard let open = unsafe opened(file), let buffer = unsafe buffer else { return SQLITE_IOERR }
     // SAFETY: SQLite lends `count` bytes at `buffer` for this call.
     let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: Int(count))
-    return attempt { () throws(StoreError) in try unsafe open.file.write(bytes.bytes, at: Int(offset)) }
+    return attempt { () throws(FileSystemError) in try unsafe open.file.write(bytes.bytes, at: Int(offset)) }
 }
 
 private func truncate(file: File?, size: Int64) -> Int32 {
     guard let open = unsafe opened(file) else { return SQLITE_IOERR }
-    return attempt { () throws(StoreError) in try open.file.truncate(to: Int(size)) }
+    return attempt { () throws(FileSystemError) in try open.file.truncate(to: Int(size)) }
 }
 
 private func sync(file: File?, flags: Int32) -> Int32 {
     guard let open = unsafe opened(file) else { return SQLITE_IOERR }
-    return attempt { () throws(StoreError) in try open.file.sync() }
+    return attempt { () throws(FileSystemError) in try open.file.sync() }
 }
 
 private func fileSize(file: File?, size: UnsafeMutablePointer<Int64>?) -> Int32 {
     guard let open = unsafe opened(file), let size = unsafe size else { return SQLITE_IOERR }
-    return attempt { () throws(StoreError) in unsafe size.pointee = Int64(try open.file.size()) }
+    return attempt { () throws(FileSystemError) in unsafe size.pointee = Int64(try open.file.size()) }
 }
 
-private func attempt(_ body: () throws(StoreError) -> Void) -> Int32 {
-    do throws(StoreError) {
+private func attempt(_ body: () throws(FileSystemError) -> Void) -> Int32 {
+    do throws(FileSystemError) {
         try body()
         return SQLITE_OK
     } catch {

@@ -37,7 +37,7 @@ final class IndexLogFile: IndexFile {
             + Layout.logHeaderByteCount
     }
 
-    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+    func read(_ buffer: inout MutableRawSpan, at offset: Int) throws(FileSystemError) -> Int {
         try writeRest()
         if offset < Layout.logHeaderByteCount { return try readHeader(&buffer, at: offset) }
         let start = Self.frameStart(offset)
@@ -55,7 +55,7 @@ final class IndexLogFile: IndexFile {
         return buffer.byteCount
     }
 
-    private func readHeader(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+    private func readHeader(_ buffer: inout MutableRawSpan, at offset: Int) throws(FileSystemError) -> Int {
         let count = try readRaw(&buffer, at: offset)
         guard offset == 0, buffer.byteCount == Layout.logHeaderByteCount else {
             throw .damaged(place: "the header of the index's log")
@@ -64,7 +64,7 @@ final class IndexLogFile: IndexFile {
         return count
     }
 
-    private func readRaw(_ buffer: inout MutableRawSpan, at offset: Int) throws(StoreError) -> Int {
+    private func readRaw(_ buffer: inout MutableRawSpan, at offset: Int) throws(FileSystemError) -> Int {
         if let bytes = files.unwrittenLog(at: offset), bytes.count >= buffer.byteCount {
             unsafe buffer.copyBytes(from: bytes.span.bytes.extracting(0..<buffer.byteCount))
             return buffer.byteCount
@@ -72,7 +72,7 @@ final class IndexLogFile: IndexFile {
         do throws(SystemError) {
             return try file.read(into: &buffer, at: offset)
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -82,7 +82,7 @@ final class IndexLogFile: IndexFile {
     ///
     /// When SQLite looks for the end of the log, it reads whole frames, and takes zeros for the end; so a log
     /// torn by a crash ends there. When SQLite wants the page of a frame that it knows, damage is an error.
-    private func readFrame(at start: Int) throws(StoreError) -> FrameState {
+    private func readFrame(at start: Int) throws(FileSystemError) -> FrameState {
         let count = try readRawFrame(at: start)
         guard count == frame.count else { return .missing }
         do throws(CryptoError) {
@@ -94,9 +94,9 @@ final class IndexLogFile: IndexFile {
         }
     }
 
-    private func readRawFrame(at start: Int) throws(StoreError) -> Int {
+    private func readRawFrame(at start: Int) throws(FileSystemError) -> Int {
         var raw = [UInt8](repeating: 0, count: Layout.frameByteCount)
-        let count = try raw.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(StoreError) in
+        let count = try raw.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(FileSystemError) in
             try readRaw(&bytes, at: start)
         }
         frame = raw
@@ -107,7 +107,7 @@ final class IndexLogFile: IndexFile {
         "frame \((start - Layout.logHeaderByteCount) / Layout.frameByteCount + 1) of the index's log"
     }
 
-    func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
+    func write(_ bytes: RawSpan, at offset: Int) throws(FileSystemError) {
         if offset < Layout.logHeaderByteCount {
             guard offset == 0, bytes.byteCount == Layout.logHeaderByteCount else {
                 throw .damaged(place: "the header of the index's log")
@@ -142,7 +142,7 @@ final class IndexLogFile: IndexFile {
     }
 
     /// Seals `frame`; writes it together with the gathered ones if it is the last of a commit.
-    private func gather(_ start: Int, isLast: Bool) throws(StoreError) {
+    private func gather(_ start: Int, isLast: Bool) throws(FileSystemError) {
         if gatheredStart + gathered.count != start { try writeGathered() }
         if gathered.isEmpty { gatheredStart = start }
         let place = gathered.count
@@ -155,7 +155,7 @@ final class IndexLogFile: IndexFile {
         if isLast || gathered.count >= Self.gatheredByteCountMax { try writeGathered() }
     }
 
-    private func writeGathered() throws(StoreError) {
+    private func writeGathered() throws(FileSystemError) {
         guard !gathered.isEmpty else { return }
         defer { gathered.removeAll(keepingCapacity: true) }
         try writeRaw(gathered, at: gatheredStart)
@@ -164,35 +164,35 @@ final class IndexLogFile: IndexFile {
     /// Writes the deferred frames.
     ///
     /// A header without a page replaces the header of a frame that was written before.
-    private func writeRest() throws(StoreError) {
+    private func writeRest() throws(FileSystemError) {
         try writeGathered()
         guard let header = waiting else { return }
         waiting = nil
         try unsafe replace(header.header.span.bytes, at: 0, inFrameAt: header.offset)
     }
 
-    private func replace(_ bytes: RawSpan, at place: Int, inFrameAt start: Int) throws(StoreError) {
+    private func replace(_ bytes: RawSpan, at place: Int, inFrameAt start: Int) throws(FileSystemError) {
         guard case .authentic = try readFrame(at: start) else { throw .damaged(place: Self.describe(start)) }
         frame.withMutableRawSpan { $0.copyBytes(from: bytes, at: place) }
         try gather(start, isLast: true)
     }
 
-    private func writeRaw(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
+    private func writeRaw(_ bytes: [UInt8], at offset: Int) throws(FileSystemError) {
         do throws(SystemError) {
             try files.writeLog(bytes, to: file, at: offset)
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
-    func truncate(to size: Int) throws(StoreError) {
+    func truncate(to size: Int) throws(FileSystemError) {
         waiting = nil
         gathered = []
         files.truncateUnwritten(to: size)
-        do throws(SystemError) { try file.truncate(to: size) } catch { throw StoreError(error) }
+        do throws(SystemError) { try file.truncate(to: size) } catch { throw FileSystemError(error) }
     }
 
-    func sync() throws(StoreError) {
+    func sync() throws(FileSystemError) {
         try writeRest()
         do throws(SystemError) {
             try files.writeUnwritten(to: file)
@@ -200,14 +200,14 @@ final class IndexLogFile: IndexFile {
         } catch {
             // SQLite syncs the header of a new log in the middle of a commit, and would roll the commit back.
             if error.isNoSpace, let freshHeader { return files.keepHeader(freshHeader) }
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
-    func size() throws(StoreError) -> Int {
+    func size() throws(FileSystemError) -> Int {
         try writeRest()
         do throws(SystemError) { return max(try file.size(), files.unwrittenEnd) } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 }

@@ -15,7 +15,7 @@ enum IndexLogHeader {
     ///
     /// - Throws: `.damaged`. Without this check, SQLite would take a wrong checksum for the end of the log,
     ///   and accept another page size.
-    static func check(_ header: [UInt8]) throws(StoreError) {
+    static func check(_ header: [UInt8]) throws(FileSystemError) {
         if header.allSatisfy({ $0 == 0 }) { return }
         let magic = word(header, at: 0)
         let sums = checksum(header, isBigEndian: magic & 1 == 1)

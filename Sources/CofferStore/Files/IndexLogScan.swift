@@ -15,7 +15,7 @@ enum IndexLogScan {
     /// Counts the frames after the first damaged one that belong to the same log.
     ///
     /// - Throws: `.damaged` for a header that no log of an index has.
-    static func countDroppedFrames(_ files: IndexFiles) throws(StoreError) -> Int {
+    static func countDroppedFrames(_ files: IndexFiles) throws(FileSystemError) -> Int {
         let file: any StorageFile
         var header = [UInt8](repeating: 0, count: Layout.logHeaderByteCount)
         do throws(SystemError) {
@@ -26,13 +26,13 @@ enum IndexLogScan {
             }
             guard read == header.count else { return 0 }
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         try IndexLogHeader.check(header)
         do throws(SystemError) {
             return try count(file, salts: Array(header[saltRange]), files.makeSealer())
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 

@@ -69,7 +69,7 @@ package final class IntentLog {
     ///
     /// - Returns: False if there is no space for it, and the caller has to commit instead.
     /// - Throws: `.stopped` if the disk failed.
-    package func append(_ writer: consuming IntentWriter) throws(StoreError) -> Bool {
+    package func append(_ writer: consuming IntentWriter) throws(FileSystemError) -> Bool {
         guard var associated else { return false }
         // Set again on success: a record that failed is not written a second time.
         self.associated = nil
@@ -144,7 +144,7 @@ package final class IntentLog {
     // MARK: Reading
 
     /// The records that build on a commit, as a crash left them.
-    package func records(on base: IndexBase) throws(StoreError) -> Records {
+    package func records(on base: IndexBase) throws(FileSystemError) -> Records {
         do throws(SystemError) {
             let isThere = try directory.contains(Self.name)
             let file = isThere ? try directory.open(Self.name, create: false) : nil
@@ -152,7 +152,7 @@ package final class IntentLog {
                 file: file, byteCount: min(try file?.size() ?? 0, Self.byteCountMax), key: key.duplicate(),
                 associated: IntentAssociatedData(vault: vault, commits: base.commits, digests: base.digests))
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -176,14 +176,14 @@ package final class IntentLog {
         }
 
         /// The body of the next record; nil at the end, which is the first record that fails to open.
-        package mutating func next() throws(StoreError) -> [UInt8]? {
+        package mutating func next() throws(FileSystemError) -> [UInt8]? {
             guard let (body, count) = try open(at: offset) else { return nil }
             offset += count
             return body
         }
 
         /// The number of valid records after the end; if there are any, something before them is damaged.
-        package mutating func countRest() throws(StoreError) -> Int {
+        package mutating func countRest() throws(FileSystemError) -> Int {
             var count = 0
             while offset < byteCount {
                 if let (_, byteCount) = try open(at: offset) {
@@ -196,7 +196,7 @@ package final class IntentLog {
             return count
         }
 
-        private mutating func open(at offset: Int) throws(StoreError) -> (body: [UInt8], count: Int)? {
+        private mutating func open(at offset: Int) throws(FileSystemError) -> (body: [UInt8], count: Int)? {
             let head = try read(IntentLayout.nonceOffset, at: offset)
             guard let count = unsafe IntentLayout.recordByteCount(head.span.bytes, room: byteCount - offset)
             else { return nil }
@@ -219,7 +219,7 @@ package final class IntentLog {
             }
         }
 
-        private func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
+        private func read(_ count: Int, at offset: Int) throws(FileSystemError) -> [UInt8] {
             guard let file, offset < byteCount else { return [] }
             var bytes = [UInt8](repeating: 0, count: count)
             do throws(SystemError) {
@@ -228,7 +228,7 @@ package final class IntentLog {
                 }
                 return Array(bytes[..<got])
             } catch {
-                throw StoreError(error)
+                throw FileSystemError(error)
             }
         }
     }

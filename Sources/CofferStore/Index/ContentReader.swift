@@ -7,7 +7,7 @@ package final class ContentReader {
     private let database: Database
     private let item: Statement, extents: Statement, last: Statement, content: Statement, pages: Statement
 
-    init(_ fileSystem: IndexFileSystem) throws(StoreError) {
+    init(_ fileSystem: IndexFileSystem) throws(FileSystemError) {
         database = try Database(fileSystem, create: false)
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
@@ -28,7 +28,7 @@ package final class ContentReader {
     }
 
     /// An item; nil if there is none with this number.
-    package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
+    package func item(_ number: Int64) throws(FileSystemError) -> ItemRow? {
         let row = try item.first({ $0.bind(1, number) }, { ItemRow($0) })
         if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
         return row
@@ -40,7 +40,7 @@ package final class ContentReader {
     /// Up to `limit` ranges of an item after `offset`, in order.
     package func extents(
         of item: Int64, after offset: Int64, limit: Int
-    ) throws(StoreError) -> [PlacedExtent] {
+    ) throws(FileSystemError) -> [PlacedExtent] {
         var rows: [PlacedExtent] = []
         try extents.each(
             {
@@ -48,7 +48,7 @@ package final class ContentReader {
                 $0.bind(2, offset)
                 $0.bind(3, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let extent = ExtentRow(row)
                 guard extent.isPossible else {
                     throw .damaged(place: "the reference to content of item \(item) in the index")
@@ -68,7 +68,7 @@ package final class ContentReader {
     }
 
     /// The offset of the last range of an item that begins before `end`.
-    package func lastOffset(of item: Int64, before end: Int64) throws(StoreError) -> Int64 {
+    package func lastOffset(of item: Int64, before end: Int64) throws(FileSystemError) -> Int64 {
         try last.first(
             {
                 $0.bind(1, item)
@@ -77,10 +77,10 @@ package final class ContentReader {
     }
 
     /// The bytes of all ranges, by the epoch that they are sealed under.
-    package func byteCountsByEpoch() throws(StoreError) -> [Epoch: Int64] {
+    package func byteCountsByEpoch() throws(FileSystemError) -> [Epoch: Int64] {
         var counts: [Epoch: Int64] = [:]
         let sums = try database.prepare("SELECT epoch, sum(length) FROM extents GROUP BY epoch")
-        try sums.each({ _ in }) { row throws(StoreError) in
+        try sums.each({ _ in }) { row throws(FileSystemError) in
             counts[Epoch(UInt32(truncatingIfNeeded: row.integer(0)))] = row.integer(1)
             return true
         }
@@ -88,14 +88,14 @@ package final class ContentReader {
     }
 
     /// The sealed extent in a row; nil if there is no such row.
-    package func content(_ number: Int64) throws(StoreError) -> [UInt8]? {
+    package func content(_ number: Int64) throws(FileSystemError) -> [UInt8]? {
         try content.first({ $0.bind(1, number) }, { $0.bytes(0) })
     }
 
     /// The pages of an item's content that are on a remote.
-    package func pages(of item: Int64) throws(StoreError) -> [RemotePageRow] {
+    package func pages(of item: Int64) throws(FileSystemError) -> [RemotePageRow] {
         var rows: [RemotePageRow] = []
-        try pages.each({ $0.bind(1, item) }) { row throws(StoreError) in
+        try pages.each({ $0.bind(1, item) }) { row throws(FileSystemError) in
             rows.append(try RemotePageRow.checked(row))
             return true
         }

@@ -1,3 +1,5 @@
+internal import CofferFormat
+
 /// All queries on the tables of facts, and all changes of them.
 ///
 /// None reads a whole table, except `logs`, which has a row for each device.
@@ -110,7 +112,7 @@ final class FactStatements {
     }
 
     subscript(_ query: FactQuery) -> Statement {
-        get throws(StoreError) {
+        get throws(FileSystemError) {
             if let statement = statements[query.rawValue] { return statement }
             let statement = try database.prepare(query.sql)
             statements[query.rawValue] = statement

@@ -1,10 +1,12 @@
 internal import CSQLite
-internal import CofferFormat
+package import CofferFormat
 
 // Extents, small contents, and packs.
 extension Index {
     /// The ranges of an item that overlap `range`, in order.
-    package func extents(of item: Int64, overlapping range: Range<Int64>) throws(StoreError) -> [ExtentRow] {
+    package func extents(of item: Int64, overlapping range: Range<Int64>) throws(FileSystemError)
+        -> [ExtentRow]
+    {
         var rows: [ExtentRow] = []
         try statements.extents.each(
             {
@@ -12,7 +14,7 @@ extension Index {
                 $0.bind(2, range.lowerBound)
                 $0.bind(3, range.upperBound)
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let extent = try Self.checked(ExtentRow(row))
                 if extent.end > range.lowerBound { rows.append(extent) }
                 return true
@@ -21,7 +23,9 @@ extension Index {
     }
 
     /// Ranges of any item after (`item`, `offset`), in the order of items and offsets.
-    package func extents(after item: Int64, _ offset: Int64, limit: Int) throws(StoreError) -> [ExtentRow] {
+    package func extents(after item: Int64, _ offset: Int64, limit: Int) throws(FileSystemError)
+        -> [ExtentRow]
+    {
         var rows: [ExtentRow] = []
         try statements.extentsAfter.each(
             {
@@ -29,7 +33,7 @@ extension Index {
                 $0.bind(2, offset)
                 $0.bind(3, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 rows.append(try Self.checked(ExtentRow(row)))
                 return true
             })
@@ -37,7 +41,7 @@ extension Index {
     }
 
     @inline(__always)
-    private static func checked(_ row: ExtentRow) throws(StoreError) -> ExtentRow {
+    private static func checked(_ row: ExtentRow) throws(FileSystemError) -> ExtentRow {
         guard row.isPossible else {
             throw .damaged(place: "the reference to content of item \(row.item) in the index")
         }
@@ -45,14 +49,14 @@ extension Index {
     }
 
     /// Stores a range, which must not overlap another.
-    package func insert(_ row: ExtentRow) throws(StoreError) {
+    package func insert(_ row: ExtentRow) throws(FileSystemError) {
         try statements.putExtent.run { row.bind(to: $0) }
         digest.add(.extents, digest.hash(.extents) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes a range, which must equal the stored one.
-    package func remove(_ row: ExtentRow) throws(StoreError) {
+    package func remove(_ row: ExtentRow) throws(FileSystemError) {
         try statements.removeExtent.run {
             $0.bind(1, row.item)
             $0.bind(2, row.offset)
@@ -65,7 +69,7 @@ extension Index {
     ///
     /// - Parameter live: The number of its plaintext bytes that ranges refer to.
     /// - Returns: The row's number.
-    package func insertContent(_ sealed: [UInt8], live: Int64) throws(StoreError) -> Int64 {
+    package func insertContent(_ sealed: [UInt8], live: Int64) throws(FileSystemError) -> Int64 {
         try statements.insertContent.run {
             $0.bind(1, live)
             $0.bind(2, sealed)
@@ -77,12 +81,12 @@ extension Index {
     }
 
     /// The sealed extent in a row; nil if there is no such row.
-    package func content(_ number: Int64) throws(StoreError) -> [UInt8]? {
+    package func content(_ number: Int64) throws(FileSystemError) -> [UInt8]? {
         try statements.content.first({ $0.bind(1, number) }, { $0.bytes(0) })
     }
 
     /// Changes the number of live bytes of a row; removes the row if none are left.
-    package func addLive(_ difference: Int64, toContent number: Int64) throws(StoreError) {
+    package func addLive(_ difference: Int64, toContent number: Int64) throws(FileSystemError) {
         guard let old = try statements.contentLive.first({ $0.bind(1, number) }, { $0.integer(0) }) else {
             throw .damaged(place: "row \(number) of the index's contents")
         }
@@ -102,11 +106,11 @@ extension Index {
     }
 
     /// All packs.
-    package func packs() throws(StoreError) -> [PackRow] {
+    package func packs() throws(FileSystemError) -> [PackRow] {
         var rows: [PackRow] = []
         try statements.packs.each(
             { _ in },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let pack = PackRow(row)
                 guard pack.isPossible else {
                     throw .damaged(place: "the row of pack \(pack.number) in the index")
@@ -124,7 +128,7 @@ extension Index {
     }
 
     /// Stores a pack, replacing `old`.
-    package func put(_ row: PackRow, replacing old: PackRow?) throws(StoreError) {
+    package func put(_ row: PackRow, replacing old: PackRow?) throws(FileSystemError) {
         try statements.putPack.run { row.bind(to: $0) }
         if let old { digest.subtract(.packs, digest.hash(.packs) { old.digest(into: &$0) }) }
         digest.add(.packs, digest.hash(.packs) { row.digest(into: &$0) })
@@ -132,7 +136,7 @@ extension Index {
     }
 
     /// Removes a pack, which must equal the stored one.
-    package func remove(_ row: PackRow) throws(StoreError) {
+    package func remove(_ row: PackRow) throws(FileSystemError) {
         try statements.removePack.run { $0.bind(1, row.number) }
         digest.subtract(.packs, digest.hash(.packs) { row.digest(into: &$0) })
         changes += 1

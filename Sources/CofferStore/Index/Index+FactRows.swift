@@ -16,7 +16,7 @@ extension Index {
     package var hasFacts: Bool { digest.hasFacts }
 
     /// Makes the tables of facts, in the open transaction, unless they are there.
-    package func addFacts() throws(StoreError) {
+    package func addFacts() throws(FileSystemError) {
         guard !hasFacts else { return }
         try database.execute(FactSchema.create)
         digest.addFacts()
@@ -35,7 +35,7 @@ extension Index {
     func put(
         _ table: RowDigest.Table, _ statement: Statement, replacing old: RowHash?,
         _ write: (inout HashedColumns) -> Void, _ bind: (inout BoundColumns) -> Void
-    ) throws(StoreError) -> RowHash {
+    ) throws(FileSystemError) -> RowHash {
         let hash = hash(table, write)
         try statement.run { statement in
             var columns = BoundColumns(statement)
@@ -48,7 +48,7 @@ extension Index {
     }
 
     /// An item as facts have it.
-    package func factItem(_ id: ItemID) throws(StoreError) -> StoredFacts<FactItemRow>? {
+    package func factItem(_ id: ItemID) throws(FileSystemError) -> StoredFacts<FactItemRow>? {
         let found = try factStatements[.item].first({ $0.bind(1, id) }) { row in
             FactItemRow(row).map {
                 StoredFacts(row: $0, hash: hash(of: row, in: .factItems), byteCount: row.byteCount(12))
@@ -64,21 +64,21 @@ extension Index {
     /// Stores an item as facts have it.
     ///
     /// - Parameter old: The hash of the row that is replaced; nil if there is none.
-    package func put(_ row: FactItemRow, replacing old: RowHash?) throws(StoreError) -> RowHash {
+    package func put(_ row: FactItemRow, replacing old: RowHash?) throws(FileSystemError) -> RowHash {
         try put(
             .factItems, factStatements[old == nil ? .insertItem : .putItem], replacing: old,
             { row.write(to: &$0) }, { row.write(to: &$0) })
     }
 
     /// Removes an item as facts have it.
-    package func removeFactItem(_ id: ItemID, _ hash: RowHash) throws(StoreError) {
+    package func removeFactItem(_ id: ItemID, _ hash: RowHash) throws(FileSystemError) {
         try factStatements[.removeItem].run { $0.bind(1, id) }
         digest.subtract(.factItems, hash.sum)
         changes += 1
     }
 
     /// An entry as facts have it.
-    package func factEntry(_ id: EntryID) throws(StoreError) -> StoredFacts<FactEntryRow>? {
+    package func factEntry(_ id: EntryID) throws(FileSystemError) -> StoredFacts<FactEntryRow>? {
         let found = try factStatements[.entry].first({ $0.bind(1, id) }) { row in
             FactEntryRow(row).map {
                 StoredFacts(row: $0, hash: hash(of: row, in: .factEntries), byteCount: row.byteCount(19))
@@ -99,21 +99,21 @@ extension Index {
     /// Stores an entry as facts have it.
     ///
     /// - Parameter old: The hash of the row that is replaced; nil if there is none.
-    package func put(_ row: FactEntryRow, replacing old: RowHash?) throws(StoreError) -> RowHash {
+    package func put(_ row: FactEntryRow, replacing old: RowHash?) throws(FileSystemError) -> RowHash {
         try put(
             .factEntries, factStatements[old == nil ? .insertEntry : .putEntry], replacing: old,
             { row.write(to: &$0) }, { row.write(to: &$0) })
     }
 
     /// Removes an entry as facts have it.
-    package func removeFactEntry(_ id: EntryID, _ hash: RowHash) throws(StoreError) {
+    package func removeFactEntry(_ id: EntryID, _ hash: RowHash) throws(FileSystemError) {
         try factStatements[.removeEntry].run { $0.bind(1, id) }
         digest.subtract(.factEntries, hash.sum)
         changes += 1
     }
 
     /// The values of the register of an extended attribute, as a `RegisterRecord`; nil if it has none.
-    package func attributeFacts(_ name: [UInt8], of item: ItemID) throws(StoreError) -> [UInt8]? {
+    package func attributeFacts(_ name: [UInt8], of item: ItemID) throws(FileSystemError) -> [UInt8]? {
         try factStatements[.attribute].first(
             {
                 $0.bind(1, item)
@@ -124,7 +124,7 @@ extension Index {
     /// Stores the values of the register of an extended attribute, replacing `old`.
     package func setAttributeFacts(
         _ name: [UInt8], of item: ItemID, to facts: [UInt8], replacing old: [UInt8]?
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         func write(_ facts: [UInt8], to columns: inout some ColumnSink) {
             columns.identifier(item)
             columns.bytes(name)
@@ -139,7 +139,7 @@ extension Index {
     /// Removes the register of an extended attribute with its present values.
     package func removeAttributeFacts(
         _ name: [UInt8], of item: ItemID, facts: [UInt8]
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         try factStatements[.removeAttribute].run {
             $0.bind(1, item)
             $0.bind(2, name)

@@ -41,9 +41,9 @@ package struct FactStateRow: Equatable, Sendable {
 
 extension Index {
     /// All logs.
-    package func logs() throws(StoreError) -> [LogRow] {
+    package func logs() throws(FileSystemError) -> [LogRow] {
         var rows: [LogRow] = []
-        try factStatements[.logs].each({ _ in }) { row throws(StoreError) in
+        try factStatements[.logs].each({ _ in }) { row throws(FileSystemError) in
             guard let id = row.identifier(0, LogID.self) else { throw .damaged(place: "a log in the index") }
             let label = row.isNull(2) ? nil : row.text(2)
             rows.append(LogRow(id: id, sequence: UInt64(bitPattern: row.integer(1)), label: label))
@@ -53,14 +53,14 @@ extension Index {
     }
 
     /// Stores a log, replacing `old`.
-    package func put(_ row: LogRow, replacing old: LogRow?) throws(StoreError) {
+    package func put(_ row: LogRow, replacing old: LogRow?) throws(FileSystemError) {
         let before = old.map { old in hash(.logs) { old.write(to: &$0) } }
         _ = try put(
             .logs, factStatements[.putLog], replacing: before, { row.write(to: &$0) }, { row.write(to: &$0) })
     }
 
     /// What there is once for all facts.
-    package func factState() throws(StoreError) -> FactStateRow {
+    package func factState() throws(FileSystemError) -> FactStateRow {
         let row = try factStatements[.state].first({ $0.bind(1, 1) }) { row in
             StateHash(bytes: row.bytes(2)).map {
                 FactStateRow(clock: UInt64(bitPattern: row.integer(1)), hash: $0, journal: row.integer(3))
@@ -73,13 +73,13 @@ extension Index {
     }
 
     /// Stores what there is once for all facts, but for the journal, which keeps its number by itself.
-    package func put(clock: UInt64, stateHash hash: StateHash) throws(StoreError) {
+    package func put(clock: UInt64, stateHash hash: StateHash) throws(FileSystemError) {
         let old = try factState()
         try putFactState(FactStateRow(clock: clock, hash: hash, journal: old.journal), replacing: old)
     }
 
     /// Removes all facts, and all that follows from them; the journal, and what sync keeps, stay.
-    package func removeFacts() throws(StoreError) {
+    package func removeFacts() throws(FileSystemError) {
         try factStatements[.removeItems].run { _ in }
         try factStatements[.removeEntries].run { _ in }
         try factStatements[.removeAttributes].run { _ in }
@@ -91,7 +91,7 @@ extension Index {
         try put(clock: 0, stateHash: FactStateRow().hash)
     }
 
-    func putFactState(_ row: FactStateRow, replacing old: FactStateRow?) throws(StoreError) {
+    func putFactState(_ row: FactStateRow, replacing old: FactStateRow?) throws(FileSystemError) {
         let before = old.map { old in hash(.factState) { old.write(to: &$0) } }
         _ = try put(
             .factState, factStatements[.putState], replacing: before, { row.write(to: &$0) },

@@ -1,3 +1,5 @@
+package import CofferFormat
+
 /// A record of the journal: a change of the tree that has not become facts yet.
 package struct JournalRow: Equatable, Sendable {
     /// Its place in the order of the changes; from 1 on, and never reused.
@@ -22,7 +24,7 @@ extension Index {
     ///
     /// - Returns: The record's number.
     @discardableResult
-    package func appendToJournal(_ record: [UInt8]) throws(StoreError) -> Int64 {
+    package func appendToJournal(_ record: [UInt8]) throws(FileSystemError) -> Int64 {
         let number = if let next = nextJournalNumber { next } else { try readNextJournalNumber() }
         nextJournalNumber = number + 1
         let row = JournalRow(number: number, record: record)
@@ -31,7 +33,7 @@ extension Index {
         return number
     }
 
-    private func readNextJournalNumber() throws(StoreError) -> Int64 {
+    private func readNextJournalNumber() throws(FileSystemError) -> Int64 {
         let last = try factStatements[.lastOfJournal].first({ _ in }, { $0.integer(0) }) ?? 0
         let next = max(last, try factState().journal)
         guard (0..<Int64.max - 1).contains(next) else { throw .damaged(place: "the journal in the index") }
@@ -39,14 +41,14 @@ extension Index {
     }
 
     /// Records of the journal after `number`, in order.
-    package func journal(after number: Int64, limit: Int) throws(StoreError) -> [JournalRow] {
+    package func journal(after number: Int64, limit: Int) throws(FileSystemError) -> [JournalRow] {
         var rows: [JournalRow] = []
         try factStatements[.journal].each(
             {
                 $0.bind(1, number)
                 $0.bind(2, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 rows.append(JournalRow(number: row.integer(0), record: row.bytes(1)))
                 return true
             })
@@ -54,7 +56,7 @@ extension Index {
     }
 
     /// Removes the records of the journal up to and including `number`.
-    package func removeJournal(upTo number: Int64) throws(StoreError) {
+    package func removeJournal(upTo number: Int64) throws(FileSystemError) {
         var last: Int64 = .min
         var removed: Int64 = 0
         while true {
@@ -75,7 +77,7 @@ extension Index {
     }
 
     /// Marks an item as having changes that are not in facts yet; has no effect the second time.
-    package func noteUnsent(_ item: Int64) throws(StoreError) {
+    package func noteUnsent(_ item: Int64) throws(FileSystemError) {
         try factStatements[.insertUnsent].run { $0.bind(1, item) }
         guard database.changedRowCount > 0 else { return }
         digest.add(.unsent, hash(.unsent) { $0.integer(item) }.sum)
@@ -83,14 +85,14 @@ extension Index {
     }
 
     /// Numbers of the items marked by `noteUnsent`, after `item`, ascending.
-    package func unsentItems(after item: Int64, limit: Int) throws(StoreError) -> [Int64] {
+    package func unsentItems(after item: Int64, limit: Int) throws(FileSystemError) -> [Int64] {
         var items: [Int64] = []
         try factStatements[.unsent].each(
             {
                 $0.bind(1, item)
                 $0.bind(2, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 items.append(row.integer(0))
                 return true
             })
@@ -98,7 +100,7 @@ extension Index {
     }
 
     /// Removes the mark of an item, if it has one.
-    package func removeUnsent(_ item: Int64) throws(StoreError) {
+    package func removeUnsent(_ item: Int64) throws(FileSystemError) {
         try factStatements[.removeUnsent].run { $0.bind(1, item) }
         guard database.changedRowCount > 0 else { return }
         digest.subtract(.unsent, hash(.unsent) { $0.integer(item) }.sum)
@@ -106,7 +108,7 @@ extension Index {
     }
 
     /// Removes the marks of all items up to and including `item`.
-    package func removeUnsent(upTo item: Int64) throws(StoreError) {
+    package func removeUnsent(upTo item: Int64) throws(FileSystemError) {
         while true {
             let page = try unsentItems(after: .min, limit: 256).filter { $0 <= item }
             if page.isEmpty { return }

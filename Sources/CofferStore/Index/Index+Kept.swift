@@ -18,14 +18,14 @@ extension KeptRow {
 // Rows beside the facts, in indexes that have the tables of facts.
 extension Index {
     /// Keeps a row, in the place of what has its key.
-    package func keep(_ row: KeptRow) throws(StoreError) {
+    package func keep(_ row: KeptRow) throws(FileSystemError) {
         let old = try kept(row.key).map { old in hash(.kept) { KeptRow(row.key, old).write(to: &$0) } }
         _ = try put(
             .kept, factStatements[.putKept], replacing: old, { row.write(to: &$0) }, { row.write(to: &$0) })
     }
 
     /// What is kept under a key; nil if nothing is.
-    package func kept(_ key: KeptRow.Key) throws(StoreError) -> [UInt8]? {
+    package func kept(_ key: KeptRow.Key) throws(FileSystemError) -> [UInt8]? {
         try factStatements[.kept].first(
             { statement in
                 var columns = BoundColumns(statement)
@@ -34,7 +34,7 @@ extension Index {
     }
 
     /// Removes what is kept under a key, if anything is.
-    package func removeKept(_ key: KeptRow.Key) throws(StoreError) {
+    package func removeKept(_ key: KeptRow.Key) throws(FileSystemError) {
         guard let old = try kept(key) else { return }
         try factStatements[.removeKept].run { statement in
             var columns = BoundColumns(statement)
@@ -47,7 +47,7 @@ extension Index {
     /// Up to `limit` rows of some kinds, in the order of their keys, from the first behind `last` on.
     package func keptRows(
         _ kinds: ClosedRange<KeptRow.Kind>, after last: KeptRow.Key?, limit: Int
-    ) throws(StoreError) -> [KeptRow] {
+    ) throws(FileSystemError) -> [KeptRow] {
         var rows: [KeptRow] = []
         try factStatements[.keptRows].each(
             { statement in
@@ -62,7 +62,7 @@ extension Index {
                 columns.integer(Int64(kinds.upperBound.rawValue))
                 columns.integer(Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 guard let kind = UInt8(exactly: row.integer(0)) else {
                     throw .damaged(place: "what sync keeps in the index")
                 }
@@ -76,7 +76,7 @@ extension Index {
     }
 
     /// Removes all rows of some kinds.
-    package func removeKept(_ kinds: ClosedRange<KeptRow.Kind>) throws(StoreError) {
+    package func removeKept(_ kinds: ClosedRange<KeptRow.Kind>) throws(FileSystemError) {
         while true {
             let page = try keptRows(kinds, after: nil, limit: 16)
             if page.isEmpty { return }

@@ -6,7 +6,7 @@ extension Index {
     ///
     /// - Parameter live: The bytes of ranges that refer to it.
     /// - Returns: The number of its row.
-    package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(StoreError) -> Int64 {
+    package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(FileSystemError) -> Int64 {
         try statements.insertRemoteExtent.run {
             $0.bind(1, place.pack.bytes)
             $0.bind(2, Int64(place.position))
@@ -20,7 +20,7 @@ extension Index {
     }
 
     /// The place of a sealed extent on a remote.
-    package func remoteExtent(_ number: Int64) throws(StoreError) -> RemoteExtentRow {
+    package func remoteExtent(_ number: Int64) throws(FileSystemError) -> RemoteExtentRow {
         guard
             let row = try statements.remoteExtent.first(
                 { $0.bind(1, number) }, { RemoteExtentRow($0) }),
@@ -34,7 +34,7 @@ extension Index {
     ///
     /// - Returns: The new number.
     @discardableResult
-    package func addLive(_ difference: Int64, toRemote number: Int64) throws(StoreError) -> Int64 {
+    package func addLive(_ difference: Int64, toRemote number: Int64) throws(FileSystemError) -> Int64 {
         let old = try remoteExtent(number)
         let (live, overflows) = old.live.addingReportingOverflow(difference)
         if overflows { throw .damaged(place: "row \(number) of the index's extents on remotes") }
@@ -54,7 +54,7 @@ extension Index {
     }
 
     /// Records a new place of a sealed extent, which must have the same hash.
-    package func moveRemoteExtent(_ number: Int64, to place: SealedPlace) throws(StoreError) {
+    package func moveRemoteExtent(_ number: Int64, to place: SealedPlace) throws(FileSystemError) {
         let old = try remoteExtent(number)
         precondition(place.hash == old.place.hash)
         try statements.moveRemoteExtent.run {
@@ -72,9 +72,9 @@ extension Index {
     }
 
     /// The pages of an item's content that are on a remote.
-    package func pages(of item: Int64) throws(StoreError) -> [RemotePageRow] {
+    package func pages(of item: Int64) throws(FileSystemError) -> [RemotePageRow] {
         var rows: [RemotePageRow] = []
-        try statements.pages.each({ $0.bind(1, item) }) { row throws(StoreError) in
+        try statements.pages.each({ $0.bind(1, item) }) { row throws(FileSystemError) in
             rows.append(try RemotePageRow.checked(row))
             return true
         }
@@ -82,7 +82,7 @@ extension Index {
     }
 
     /// The recorded page of a node of an item's content; nil if there is none.
-    package func page(_ node: ContentNode, of item: Int64) throws(StoreError) -> RemotePageRow? {
+    package func page(_ node: ContentNode, of item: Int64) throws(FileSystemError) -> RemotePageRow? {
         try statements.page.first(
             {
                 $0.bind(1, item)
@@ -92,14 +92,14 @@ extension Index {
     }
 
     /// Records a page of a node that has none yet.
-    package func insert(_ row: RemotePageRow) throws(StoreError) {
+    package func insert(_ row: RemotePageRow) throws(FileSystemError) {
         try statements.putPage.run { row.bind(to: $0) }
         digest.add(.remotePages, digest.hash(.remotePages) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes a page, which must equal the stored one.
-    package func remove(_ row: RemotePageRow) throws(StoreError) {
+    package func remove(_ row: RemotePageRow) throws(FileSystemError) {
         try statements.removePage.run {
             $0.bind(1, row.item)
             $0.bind(2, Int64(row.node.level))
@@ -111,7 +111,7 @@ extension Index {
 }
 
 extension RemotePageRow {
-    static func checked(_ statement: Statement) throws(StoreError) -> RemotePageRow {
+    static func checked(_ statement: Statement) throws(FileSystemError) -> RemotePageRow {
         let row = RemotePageRow(statement)
         guard row.isPossible else {
             throw .damaged(place: "a page of item \(row.item)'s content in the index")

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 
 /// The hash of a row, kept by the caller that may change the row, so that it need not be read again.
 package struct RowHash: Equatable, Sendable {
@@ -8,7 +8,7 @@ package struct RowHash: Equatable, Sendable {
 // Items and names.
 extension Index {
     /// An item; nil if there is none with this number.
-    package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
+    package func item(_ number: Int64) throws(FileSystemError) -> ItemRow? {
         let row = try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
         if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
         return row
@@ -22,7 +22,7 @@ extension Index {
     /// Stores an item.
     ///
     /// - Parameter old: The hash of the row that is replaced; nil if the item is new.
-    package func put(_ row: ItemRow, replacing old: RowHash?) throws(StoreError) -> RowHash {
+    package func put(_ row: ItemRow, replacing old: RowHash?) throws(FileSystemError) -> RowHash {
         let hash = hash(of: row)
         try (old == nil ? statements.insertItem : statements.putItem).run { row.bind(to: $0) }
         if let old { digest.subtract(.items, old.sum) }
@@ -32,14 +32,14 @@ extension Index {
     }
 
     /// Removes an item.
-    package func removeItem(_ number: Int64, _ hash: RowHash) throws(StoreError) {
+    package func removeItem(_ number: Int64, _ hash: RowHash) throws(FileSystemError) {
         try statements.removeItem.run { $0.bind(1, number) }
         digest.subtract(.items, hash.sum)
         changes += 1
     }
 
     /// The entry with a name in a directory; nil if there is none.
-    package func entry(_ name: [UInt8], in parent: Int64) throws(StoreError) -> EntryRow? {
+    package func entry(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> EntryRow? {
         let row = try statements.entry.first(
             {
                 $0.bind(1, parent)
@@ -49,21 +49,21 @@ extension Index {
         return row
     }
 
-    private static func check(_ row: EntryRow) throws(StoreError) {
+    private static func check(_ row: EntryRow) throws(FileSystemError) {
         guard row.isPossible else {
             throw .damaged(place: "a name in item \(row.parent) in the index")
         }
     }
 
     /// Stores an entry whose name is free.
-    package func insert(_ row: EntryRow) throws(StoreError) {
+    package func insert(_ row: EntryRow) throws(FileSystemError) {
         try statements.putEntry.run { row.bind(to: $0) }
         digest.add(.entries, digest.hash(.entries) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes an entry, which must equal the stored one.
-    package func remove(_ row: EntryRow) throws(StoreError) {
+    package func remove(_ row: EntryRow) throws(FileSystemError) {
         try statements.removeEntry.run {
             $0.bind(1, row.parent)
             $0.bind(2, row.name)
@@ -73,7 +73,9 @@ extension Index {
     }
 
     /// Entries of a directory after `cookie`, in the order of their cookies; does not read their `unsent`.
-    package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(StoreError) -> [EntryRow] {
+    package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(FileSystemError)
+        -> [EntryRow]
+    {
         var rows: [EntryRow] = []
         try statements.entriesAfter.each(
             {
@@ -81,7 +83,7 @@ extension Index {
                 $0.bind(2, cookie)
                 $0.bind(3, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let entry = EntryRow(row)
                 try Self.check(entry)
                 rows.append(entry)
@@ -91,7 +93,7 @@ extension Index {
     }
 
     /// Whether a directory has no entries.
-    package func isEmpty(_ parent: Int64) throws(StoreError) -> Bool {
+    package func isEmpty(_ parent: Int64) throws(FileSystemError) -> Bool {
         try statements.anyEntry.first({ $0.bind(1, parent) }, { _ in true }) == nil
     }
 }
@@ -99,7 +101,7 @@ extension Index {
 // Extended attributes.
 extension Index {
     /// The value of an attribute; nil if the item does not have it.
-    package func attribute(_ name: [UInt8], of item: Int64) throws(StoreError) -> [UInt8]? {
+    package func attribute(_ name: [UInt8], of item: Int64) throws(FileSystemError) -> [UInt8]? {
         try statements.attribute.first(
             {
                 $0.bind(1, item)
@@ -110,7 +112,7 @@ extension Index {
     /// Stores an attribute, replacing `old`.
     package func setAttribute(
         _ name: [UInt8], of item: Int64, to value: [UInt8], replacing old: [UInt8]?
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         try statements.putAttribute.run {
             $0.bind(1, item)
             $0.bind(2, name)
@@ -122,7 +124,7 @@ extension Index {
     }
 
     /// Removes an attribute, whose value must equal the stored one.
-    package func removeAttribute(_ name: [UInt8], of item: Int64, value: [UInt8]) throws(StoreError) {
+    package func removeAttribute(_ name: [UInt8], of item: Int64, value: [UInt8]) throws(FileSystemError) {
         try statements.removeAttribute.run {
             $0.bind(1, item)
             $0.bind(2, name)
@@ -132,11 +134,11 @@ extension Index {
     }
 
     /// All attributes of an item, by name.
-    package func attributes(of item: Int64) throws(StoreError) -> [(name: [UInt8], value: [UInt8])] {
+    package func attributes(of item: Int64) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
         var result: [(name: [UInt8], value: [UInt8])] = []
         try statements.attributes.each(
             { $0.bind(1, item) },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 result.append((row.bytes(0), row.bytes(1)))
                 return true
             })
@@ -144,11 +146,11 @@ extension Index {
     }
 
     /// Whether an item has any attribute.
-    package func hasAttributes(of item: Int64) throws(StoreError) -> Bool {
+    package func hasAttributes(of item: Int64) throws(FileSystemError) -> Bool {
         var isFound = false
         try statements.attributes.each(
             { $0.bind(1, item) },
-            { _ throws(StoreError) in
+            { _ throws(FileSystemError) in
                 isFound = true
                 return false
             })
@@ -159,11 +161,11 @@ extension Index {
 // Items without a name that are still in use.
 extension Index {
     /// The items without a name.
-    package func orphans() throws(StoreError) -> [Int64] {
+    package func orphans() throws(FileSystemError) -> [Int64] {
         var result: [Int64] = []
         try statements.orphans.each(
             { _ in },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 result.append(row.integer(0))
                 return true
             })
@@ -171,14 +173,14 @@ extension Index {
     }
 
     /// Records that an item has no name any more.
-    package func insertOrphan(_ item: Int64) throws(StoreError) {
+    package func insertOrphan(_ item: Int64) throws(FileSystemError) {
         try statements.insertOrphan.run { $0.bind(1, item) }
         digest.add(.orphans, digest.orphan(item))
         changes += 1
     }
 
     /// Records that an item without a name was removed, or has a name again.
-    package func removeOrphan(_ item: Int64) throws(StoreError) {
+    package func removeOrphan(_ item: Int64) throws(FileSystemError) {
         try statements.removeOrphan.run { $0.bind(1, item) }
         digest.subtract(.orphans, digest.orphan(item))
         changes += 1

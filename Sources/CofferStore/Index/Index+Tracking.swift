@@ -1,3 +1,5 @@
+package import CofferFormat
+
 // Starting to record changes for a remote (docs/format.md, "Journal").
 extension Index {
     /// The number of the journal's first record of a change; lower records describe what existed before.
@@ -16,7 +18,7 @@ extension Index {
     }
 
     /// Whether changes of names are recorded.
-    package func tracking() throws(StoreError) -> Tracking {
+    package func tracking() throws(FileSystemError) -> Tracking {
         guard hasFacts else { return .off }
         if try factState().journal >= Self.lastFoundNumber { return .on }
         let last = try journal(after: Self.lastFoundNumber - 1, limit: 1).first
@@ -24,7 +26,7 @@ extension Index {
     }
 
     /// Starts the journal, in the open transaction; drops the records of an earlier attempt.
-    package func beginTracking() throws(StoreError) {
+    package func beginTracking() throws(FileSystemError) {
         try addFacts()
         try removeJournal(upTo: .max - 1)
         try removeUnsent(upTo: .max)
@@ -40,13 +42,13 @@ extension Index {
     /// Appends a record of something that existed before changes were recorded.
     ///
     /// - Parameter number: From 1 on, ascending.
-    package func appendFound(_ record: [UInt8], _ number: Int64) throws(StoreError) {
+    package func appendFound(_ record: [UInt8], _ number: Int64) throws(FileSystemError) {
         precondition(number < Self.lastFoundNumber)
         try insert(JournalRow(number: number, record: record))
     }
 
     /// Ends the records of what existed before; if there are none, no record stays.
-    package func endFound() throws(StoreError) {
+    package func endFound() throws(FileSystemError) {
         let first = try journal(after: 0, limit: 1).first
         try insert(JournalRow(number: Self.lastFoundNumber, record: []))
         // A device that may not send makes no commit that would remove the record.
@@ -54,7 +56,7 @@ extension Index {
         try removeJournal(upTo: Self.lastFoundNumber)
     }
 
-    private func insert(_ row: JournalRow) throws(StoreError) {
+    private func insert(_ row: JournalRow) throws(FileSystemError) {
         _ = try put(
             .journal, factStatements[.append], replacing: nil, { row.write(to: &$0) }, { row.write(to: &$0) })
     }

@@ -45,7 +45,7 @@ package final class Index {
     /// Makes an empty index in `directory`.
     package static func create(
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         let fileSystem = makeFileSystem(directory, vault, key)
         let database = try Database(fileSystem, create: true)
         try database.reserve(bytesPerPage: IndexPageLayout.reservedByteCount)
@@ -57,7 +57,7 @@ package final class Index {
         let statement = try database.prepare("INSERT INTO state VALUES (1, 1, 3, 1, 0, ?)")
         try statement.run { $0.bind(1, digest.bytes) }
         try database.execute("COMMIT")
-        do throws(SystemError) { try directory.sync() } catch { throw StoreError(error) }
+        do throws(SystemError) { try directory.sync() } catch { throw FileSystemError(error) }
     }
 
     /// Opens an index, in its last committed state.
@@ -65,7 +65,7 @@ package final class Index {
     /// - Throws: `.format` if a newer version made it, `.damaged` if it cannot be read.
     package init(
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         fileSystem = Self.makeFileSystem(directory, vault, key)
         droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
@@ -112,7 +112,7 @@ package final class Index {
             // name, and an older log that reappears would be moved over newer pages.
             try directory.sync()
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -123,8 +123,9 @@ package final class Index {
         return IndexFileSystem(IndexFiles(directory: directory, vault: vault, key: pageKey))
     }
 
-    private static func largestNumber(in table: String, _ database: Database) throws(StoreError) -> Int64 {
-        do throws(StoreError) {
+    private static func largestNumber(in table: String, _ database: Database) throws(FileSystemError) -> Int64
+    {
+        do throws(FileSystemError) {
             return try database.prepare("SELECT max(number) FROM \(table)")
                 .first({ _ in }, { $0.integer(0) }) ?? 0
         } catch {
@@ -154,11 +155,11 @@ package final class Index {
     ///
     /// - Parameter restartingLog: Whether to move the rest of the log into the database, so that the next
     ///   commit restarts it from the beginning; this does wait for the disk.
-    package func commit(restartingLog: Bool = false) throws(StoreError) {
+    package func commit(restartingLog: Bool = false) throws(FileSystemError) {
         try commit(restartingLog: restartingLog, reserving: Self.reservedCount)
     }
 
-    private func commit(restartingLog: Bool, reserving count: Int64) throws(StoreError) {
+    private func commit(restartingLog: Bool, reserving count: Int64) throws(FileSystemError) {
         guard isInTransaction else { throw .stopped(reason: "the index was rolled back to its last commit") }
         counters.commits += 1
         let digests = digest.bytes
@@ -173,7 +174,7 @@ package final class Index {
         changes = 0
         base = IndexBase(commits: counters.commits, digests: digests)
         committedCounters = counters
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             if restartingLog { _ = try database.checkpoint() }
         } catch {
             try database.execute("BEGIN IMMEDIATE")
@@ -187,16 +188,16 @@ package final class Index {
     /// Commits, syncs, and moves the log into the database; the index cannot be used afterwards.
     ///
     /// The log stays if a reader still uses it, or if the database has no space.
-    package func close() throws(StoreError) {
+    package func close() throws(FileSystemError) {
         try commit(restartingLog: false, reserving: 0)
         try database.execute("COMMIT")
         do throws(SystemError) {
             try fileSystem.files.writeUnwritten(to: logFile)
             try logFile.dataSync()
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             let (frames, moved) = try database.checkpoint()
             guard moved == frames else { return }
             try database.leaveLogOnClose(false)
@@ -209,29 +210,29 @@ package final class Index {
     }
 
     /// Drops uncommitted changes, and leaves the files unchanged; the index cannot be used afterwards.
-    package func closeUnchanged() throws(StoreError) {
+    package func closeUnchanged() throws(FileSystemError) {
         do throws(SystemError) {
             // Opening the index made an empty log.
             guard try logFile.size() == 0 else { return }
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         try database.execute("ROLLBACK")
         try database.leaveLogOnClose(false)
     }
 
     /// Makes an object that syncs and moves the log without the vault's lock.
-    package func makeLog() throws(StoreError) -> IndexLog {
+    package func makeLog() throws(FileSystemError) -> IndexLog {
         try IndexLog(fileSystem: fileSystem, file: logFile)
     }
 
     /// Makes a reader of the last commit, for checks without the vault's lock.
-    package func makeReader() throws(StoreError) -> sending IndexReader {
+    package func makeReader() throws(FileSystemError) -> sending IndexReader {
         try IndexReader(fileSystem, digest.startingAnew())
     }
 
     /// Makes a reader of the contents of the last commit, for sending without the vault's lock.
-    package func makeContentReader() throws(StoreError) -> ContentReader {
+    package func makeContentReader() throws(FileSystemError) -> ContentReader {
         try ContentReader(fileSystem)
     }
 
@@ -263,7 +264,7 @@ package final class IndexLog: Sendable {
     /// The connection for moving the log; one move at a time.
     private let connection: Condition<Database>
 
-    fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(StoreError) {
+    fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(FileSystemError) {
         self.fileSystem = fileSystem
         self.file = file
         let connection = try Database(fileSystem, create: false)
@@ -276,11 +277,11 @@ package final class IndexLog: Sendable {
     ///
     /// - Throws: `.noSpace` if the disk has no space for it; it is kept, and the next call tries again.
     ///   `.stopped` if the disk failed; its contents of the log are then unknown.
-    package func sync() throws(StoreError) {
+    package func sync() throws(FileSystemError) {
         do throws(SystemError) {
             try fileSystem.files.writeUnwritten(to: file)
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         do throws(SystemError) {
             try file.dataSync()
@@ -298,8 +299,8 @@ package final class IndexLog: Sendable {
     ///
     /// - Returns: The number of frames in the log that are not moved yet.
     @discardableResult
-    package func checkpoint() throws(StoreError) -> Int {
-        try connection.withLock { connection throws(StoreError) in
+    package func checkpoint() throws(FileSystemError) -> Int {
+        try connection.withLock { connection throws(FileSystemError) in
             let (frames, moved) = try connection.checkpoint()
             return max(0, frames - moved)
         }

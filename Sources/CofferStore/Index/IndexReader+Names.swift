@@ -1,10 +1,12 @@
+package import CofferFormat
+
 extension IndexReader {
     /// Names that contain some bytes, with their directories and the items that they lead to.
     ///
     /// Reads all names.
     package func names(
         containing part: [UInt8], limit: Int
-    ) throws(StoreError) -> [(parent: Int64, name: [UInt8], item: Int64)] {
+    ) throws(FileSystemError) -> [(parent: Int64, name: [UInt8], item: Int64)] {
         var found: [(parent: Int64, name: [UInt8], item: Int64)] = []
         try database.prepare(
             "SELECT parent, name, item FROM entries WHERE instr(name, ?) > 0 ORDER BY parent, name LIMIT ?"
@@ -13,7 +15,7 @@ extension IndexReader {
                 $0.bind(1, part)
                 $0.bind(2, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 found.append((row.integer(0), row.bytes(1), row.integer(2)))
                 return true
             })
@@ -21,7 +23,7 @@ extension IndexReader {
     }
 
     /// The item that a name in a directory leads to; nil if there is no such name.
-    package func item(named name: [UInt8], in parent: Int64) throws(StoreError) -> Int64? {
+    package func item(named name: [UInt8], in parent: Int64) throws(FileSystemError) -> Int64? {
         try database.prepare("SELECT item FROM entries WHERE parent = ? AND name = ?").first(
             {
                 $0.bind(1, parent)
@@ -30,10 +32,10 @@ extension IndexReader {
     }
 
     /// The paths of items, each by one of its names; reads all names once.
-    package func paths(of items: Set<Int64>, below root: Int64) throws(StoreError) -> [Int64: String] {
+    package func paths(of items: Set<Int64>, below root: Int64) throws(FileSystemError) -> [Int64: String] {
         var found: [Int64: (parent: Int64, name: [UInt8])] = [:]
         try database.prepare("SELECT item, parent, name FROM entries").each({ _ in }) {
-            row throws(StoreError) in
+            row throws(FileSystemError) in
             if items.contains(row.integer(0)) { found[row.integer(0)] = (row.integer(1), row.bytes(2)) }
             return true
         }
@@ -46,7 +48,7 @@ extension IndexReader {
     }
 
     /// The path from directory `root` to another one, with a slash after each name.
-    package func path(ofDirectory number: Int64, below root: Int64) throws(StoreError) -> [UInt8] {
+    package func path(ofDirectory number: Int64, below root: Int64) throws(FileSystemError) -> [UInt8] {
         let names = try database.prepare("SELECT name FROM entries WHERE parent = ? AND item = ?")
         var path: [UInt8] = []
         var (number, depth) = (number, 0)

@@ -6,7 +6,7 @@ internal import CofferSystem
 package final class IndexReader {
     let database: Database
     private let digest: RowDigest
-    private lazy var names = Result { () throws(StoreError) in
+    private lazy var names = Result { () throws(FileSystemError) in
         try database.prepare(
             """
             SELECT \(ItemRow.columns), entry FROM items JOIN
@@ -15,7 +15,7 @@ package final class IndexReader {
             """)
     }
 
-    init(_ fileSystem: IndexFileSystem, _ digest: consuming RowDigest) throws(StoreError) {
+    init(_ fileSystem: IndexFileSystem, _ digest: consuming RowDigest) throws(FileSystemError) {
         self.digest = digest
         database = try Database(fileSystem, create: false)
         try database.leaveLogOnClose()
@@ -24,13 +24,13 @@ package final class IndexReader {
     }
 
     /// The number of items, and the bytes of their contents that are not holes.
-    package func size() throws(StoreError) -> (items: Int64, content: Int64) {
+    package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
         try database.prepare("SELECT count(*), coalesce(sum(allocated), 0) FROM items")
             .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
     /// The number of items with content that is only on a remote, and the bytes of that content.
-    package func missing() throws(StoreError) -> (items: Int64, bytes: Int64) {
+    package func missing() throws(FileSystemError) -> (items: Int64, bytes: Int64) {
         try database.prepare(
             """
             SELECT count(DISTINCT item), coalesce(sum(length), 0) FROM extents WHERE pack = 0 AND position = 0
@@ -39,12 +39,12 @@ package final class IndexReader {
     }
 
     /// Remote packs that contents refer to, or would refer to if they were sent again.
-    package func remotePacks() throws(StoreError) -> [PackID] {
+    package func remotePacks() throws(FileSystemError) -> [PackID] {
         try packs("SELECT pack FROM remote_extents WHERE live > 0 UNION SELECT pack FROM remote_pages")
     }
 
     /// The packs of content that is only on a remote; each once.
-    package func missingPacks() throws(StoreError) -> [PackID] {
+    package func missingPacks() throws(FileSystemError) -> [PackID] {
         try packs(
             """
             SELECT DISTINCT remote_extents.pack FROM extents JOIN remote_extents ON remote_extents.number = extents.remote
@@ -52,11 +52,11 @@ package final class IndexReader {
             """)
     }
 
-    private func packs(_ query: String) throws(StoreError) -> [PackID] {
+    private func packs(_ query: String) throws(FileSystemError) -> [PackID] {
         var packs: [PackID] = []
         try database.prepare(query).each(
             { _ in },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 if let pack = PackID(bytes: row.bytes(0)) { packs.append(pack) }
                 return true
             })
@@ -65,7 +65,7 @@ package final class IndexReader {
 
     /// The ranges of content whose extents are in some remote packs: the item, and the offset at which the range
     /// begins, in this order; one pass over all ranges.
-    package func extents(in packs: Set<PackID>) throws(StoreError) -> [(item: Int64, offset: Int64)] {
+    package func extents(in packs: Set<PackID>) throws(FileSystemError) -> [(item: Int64, offset: Int64)] {
         var ranges: [(item: Int64, offset: Int64)] = []
         try database.prepare(
             """
@@ -74,7 +74,7 @@ package final class IndexReader {
             """
         ).each(
             { _ in },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 if let pack = PackID(bytes: row.bytes(2)), packs.contains(pack) {
                     ranges.append((row.integer(0), row.integer(1)))
                 }
@@ -84,11 +84,11 @@ package final class IndexReader {
     }
 
     /// The items with content pages in some remote packs.
-    package func itemsWithPages(in packs: Set<PackID>) throws(StoreError) -> Set<Int64> {
+    package func itemsWithPages(in packs: Set<PackID>) throws(FileSystemError) -> Set<Int64> {
         var items: Set<Int64> = []
         try database.prepare("SELECT item, pack FROM remote_pages").each(
             { _ in },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 if let pack = PackID(bytes: row.bytes(1)), packs.contains(pack) {
                     items.insert(row.integer(0))
                 }
@@ -100,7 +100,7 @@ package final class IndexReader {
     /// Ranges of content that are only on a remote, after (`item`, `offset`), in order.
     package func missingRanges(
         behind item: Int64, _ offset: Int64, limit: Int
-    ) throws(StoreError) -> [(item: Int64, range: Range<Int64>)] {
+    ) throws(FileSystemError) -> [(item: Int64, range: Range<Int64>)] {
         var ranges: [(item: Int64, range: Range<Int64>)] = []
         try database.prepare(
             """
@@ -113,7 +113,7 @@ package final class IndexReader {
                 $0.bind(2, offset)
                 $0.bind(3, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let (start, length) = (row.integer(1), row.integer(2))
                 guard start >= 0, length > 0, length <= .max - start else {
                     throw .damaged(place: "an extent of item \(row.integer(0))")
@@ -125,7 +125,7 @@ package final class IndexReader {
     }
 
     /// The path from directory `root` to an item, by one of its names; incomplete if a name is missing.
-    package func path(of item: Int64, below root: Int64) throws(StoreError) -> String {
+    package func path(of item: Int64, below root: Int64) throws(FileSystemError) -> String {
         let names = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE item = ?")
         var components: [String] = []
         var item = item
@@ -138,12 +138,12 @@ package final class IndexReader {
     }
 
     /// Fixes the commit that the reader sees; otherwise the first query does.
-    package func begin() throws(StoreError) {
+    package func begin() throws(FileSystemError) {
         _ = try database.prepare("SELECT commits FROM state").first({ _ in }, { $0.integer(0) })
     }
 
     /// An item; nil if there is none with this number.
-    package func item(_ number: Int64) throws(StoreError) -> ItemRow? {
+    package func item(_ number: Int64) throws(FileSystemError) -> ItemRow? {
         try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")
             .first({ $0.bind(1, number) }, { ItemRow($0) })
     }
@@ -151,7 +151,7 @@ package final class IndexReader {
     /// Names in a directory after `name`, ascending, and the items that they lead to.
     package func names(
         in parent: Int64, after name: [UInt8], limit: Int
-    ) throws(StoreError) -> [(name: [UInt8], item: ItemRow)] {
+    ) throws(FileSystemError) -> [(name: [UInt8], item: ItemRow)] {
         var found: [(name: [UInt8], item: ItemRow)] = []
         try names.get().each(
             {
@@ -159,7 +159,7 @@ package final class IndexReader {
                 $0.bind(2, name)
                 $0.bind(3, Int64(limit))
             },
-            { row throws(StoreError) in
+            { row throws(FileSystemError) in
                 let item = ItemRow(row)
                 guard item.isPossible else { throw .damaged(place: "an item in directory \(parent)") }
                 found.append((row.bytes(ItemRow.columnCount), item))
@@ -169,9 +169,9 @@ package final class IndexReader {
     }
 
     /// Problems that the index alone shows, as sentences; empty if it is sound.
-    package func problems() throws(StoreError) -> [String] {
+    package func problems() throws(FileSystemError) -> [String] {
         var problems: [String] = []
-        try database.prepare("PRAGMA integrity_check(20)").each({ _ in }) { row throws(StoreError) in
+        try database.prepare("PRAGMA integrity_check(20)").each({ _ in }) { row throws(FileSystemError) in
             let text = row.text(0)
             if text != "ok" { problems.append("The index is damaged: \(text).") }
             return true
@@ -181,7 +181,7 @@ package final class IndexReader {
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) })
         let rules = version == FactSchema.version ? Self.rules + FactRules.all : Self.rules
         for rule in rules {
-            try database.prepare(rule.query).each({ _ in }) { row throws(StoreError) in
+            try database.prepare(rule.query).each({ _ in }) { row throws(FileSystemError) in
                 problems.append("\(rule.text) \(row.text(0)).")
                 return problems.count < 100
             }
@@ -190,14 +190,14 @@ package final class IndexReader {
     }
 
     /// Compares the sums over all rows with those that the last commit stored.
-    private func digestProblems() throws(StoreError) -> [String] {
+    private func digestProblems() throws(FileSystemError) -> [String] {
         let stored = try database.prepare("SELECT digests FROM state").first(
             { _ in }, { RowDigest.sums($0.bytes(0)) })
         guard let stored, let stored else { return ["The state row of the index is missing."] }
         var problems: [String] = []
         for table in RowDigest.Table.allCases.prefix(stored.count) {
             var sum = RowDigest.Sum()
-            try database.prepare(table.query).each({ _ in }) { row throws(StoreError) in
+            try database.prepare(table.query).each({ _ in }) { row throws(FileSystemError) in
                 sum.add(table.hash(row, digest))
                 return true
             }

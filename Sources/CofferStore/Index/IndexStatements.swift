@@ -1,3 +1,5 @@
+internal import CofferFormat
+
 /// The prepared statements of an index.
 struct IndexStatements {
     let updateState: Statement
@@ -16,7 +18,7 @@ struct IndexStatements {
         removeRemoteExtent: Statement, moveRemoteExtent: Statement
     let pages: Statement, page: Statement, putPage: Statement, removePage: Statement
 
-    init(_ database: Database) throws(StoreError) {
+    init(_ database: Database) throws(FileSystemError) {
         updateState = try database.prepare(
             "UPDATE state SET next_item = ?, next_cookie = ?, next_pack = ?, commits = ?, digests = ?")
         item = try database.prepare("SELECT \(ItemRow.columns) FROM items WHERE number = ?")

@@ -1,3 +1,4 @@
+package import CofferFormat
 package import CofferSystem
 
 /// An open pack, for reading and writing without the vault's lock.
@@ -32,32 +33,32 @@ package final class PackFile: Sendable {
     /// Writes the first bytes of a buffer, past the page cache and in whole pages if possible.
     ///
     /// - Parameter position: The beginning of a page.
-    func writeDirectly(_ buffer: AlignedBuffer, count: Int, at position: Int) throws(StoreError) {
+    func writeDirectly(_ buffer: AlignedBuffer, count: Int, at position: Int) throws(FileSystemError) {
         if let file = directFile() {
             do throws(SystemError) {
                 return try buffer.withBytes(0..<Self.wholePages(count)) { bytes throws(SystemError) in
                     try file.write(bytes, at: position)
                 }
             } catch {
-                guard error.code == Self.invalidArgument else { throw StoreError(error) }
+                guard error.code == Self.invalidArgument else { throw FileSystemError(error) }
                 // A file system with larger pages reports that only now.
                 direct.withLock { $0 = .missing }
             }
         }
-        try buffer.withBytes(0..<count) { bytes throws(StoreError) in try write(bytes, at: position) }
+        try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in try write(bytes, at: position) }
     }
 
     /// Writes sealed bytes into space that was allocated for them.
-    func write(_ bytes: RawSpan, at position: Int) throws(StoreError) {
-        do throws(SystemError) { try file.write(bytes, at: position) } catch { throw StoreError(error) }
+    func write(_ bytes: RawSpan, at position: Int) throws(FileSystemError) {
+        do throws(SystemError) { try file.write(bytes, at: position) } catch { throw FileSystemError(error) }
     }
 
     /// Reads sealed bytes.
     ///
     /// - Returns: The number of bytes read; less than requested if the pack was truncated.
-    package func read(into buffer: inout MutableRawSpan, at position: Int) throws(StoreError) -> Int {
+    package func read(into buffer: inout MutableRawSpan, at position: Int) throws(FileSystemError) -> Int {
         do throws(SystemError) { return try file.read(into: &buffer, at: position) } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -78,7 +79,7 @@ package final class PackFile: Sendable {
     package func readScattered(
         into buffer: AlignedBuffer, from position: Int, count: Int, polling reads: PolledReads,
         meanwhile: () -> Void
-    ) throws(StoreError) -> Int? {
+    ) throws(FileSystemError) -> Int? {
         guard let file = directFile() else {
             meanwhile()
             return nil
@@ -119,7 +120,7 @@ package final class PackFile: Sendable {
     private func readPages(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int,
         _ read: (inout MutableRawSpan, Int) throws(SystemError) -> Int
-    ) throws(StoreError) -> Int? {
+    ) throws(FileSystemError) -> Int? {
         let start = position / Self.pageByteCount * Self.pageByteCount
         let end = Self.wholePages(position + count)
         do throws(SystemError) {
@@ -129,7 +130,7 @@ package final class PackFile: Sendable {
             return got >= position + count - start ? position - start : nil
         } catch {
             if error.code == Self.invalidArgument { return nil }
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -140,7 +141,7 @@ package final class PackFile: Sendable {
     /// - Returns: The offset of the bytes after `place`; nil if the pack has fewer bytes.
     package func fetch(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
-    ) throws(StoreError) -> Int? {
+    ) throws(FileSystemError) -> Int? {
         if let file = directFile(),
             let skew = try readPages(
                 into: buffer, at: place, from: position, count: count,
@@ -148,7 +149,7 @@ package final class PackFile: Sendable {
         {
             return skew
         }
-        let got = try buffer.withMutableBytes(place..<place + count) { bytes throws(StoreError) in
+        let got = try buffer.withMutableBytes(place..<place + count) { bytes throws(FileSystemError) in
             try read(into: &bytes, at: position)
         }
         return got == count ? 0 : nil
@@ -163,7 +164,7 @@ package final class PackFile: Sendable {
     /// - Returns: The number of bytes read; less than requested if the pack was truncated.
     package func read(
         into buffer: AlignedBuffer, at place: Int, from position: Int, count: Int
-    ) throws(StoreError) -> Int {
+    ) throws(FileSystemError) -> Int {
         if position % Self.pageByteCount == 0, let file = directFile(),
             try readPages(
                 into: buffer, at: place, from: position, count: count,
@@ -171,7 +172,7 @@ package final class PackFile: Sendable {
         {
             return count
         }
-        return try buffer.withMutableBytes(place..<place + count) { bytes throws(StoreError) in
+        return try buffer.withMutableBytes(place..<place + count) { bytes throws(FileSystemError) in
             try read(into: &bytes, at: position)
         }
     }
@@ -192,12 +193,12 @@ package final class PackFile: Sendable {
         }
     }
 
-    func size() throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.size() } catch { throw StoreError(error) }
+    func size() throws(FileSystemError) -> Int {
+        do throws(SystemError) { return try file.size() } catch { throw FileSystemError(error) }
     }
 
-    func allocatedByteCount() throws(StoreError) -> Int {
-        do throws(SystemError) { return try file.allocatedByteCount() } catch { throw StoreError(error) }
+    func allocatedByteCount() throws(FileSystemError) -> Int {
+        do throws(SystemError) { return try file.allocatedByteCount() } catch { throw FileSystemError(error) }
     }
 
     /// Starts to write unsynced bytes to disk, without waiting.
@@ -227,7 +228,7 @@ package struct DirtyFiles: Sendable {
     /// Returns once all files are on disk.
     ///
     /// Call this without the vault's lock.
-    package func sync() throws(StoreError) {
+    package func sync() throws(FileSystemError) {
         do throws(SystemError) {
             for file in files { try file.sync() }
             try directory?.sync()

@@ -80,7 +80,7 @@ package final class PackStore {
     package init(
         in directory: any StorageDirectory, vault: VaultID, rows: [PackRow], isReadOnly: Bool = false,
         keepsOthers: Bool = false
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         self.directory = directory
         self.vault = vault
         for row in rows { packs[row.number] = Pack(row: row, stored: row) }
@@ -92,13 +92,13 @@ package final class PackStore {
                 try directory.remove(name)
             }
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         try resume()
     }
 
     /// Continues with the latest pack, after anything that a crash may have left at its end.
-    private func resume() throws(StoreError) {
+    private func resume() throws(FileSystemError) {
         guard let latest = packs.keys.max(), let file = try? openFile(latest) else { return }
         let size = try file.size()
         guard size >= PackHeader.byteCount, size < Self.packByteCount else { return }
@@ -122,7 +122,7 @@ package final class PackStore {
     /// - Returns: The pack, and the position in it.
     package func write(
         _ buffer: AlignedBuffer, count: Int, plaintext: Int64, newPack: () -> (Int64, PackID)
-    ) throws(StoreError) -> (pack: Int64, position: Int) {
+    ) throws(FileSystemError) -> (pack: Int64, position: Int) {
         try writeTail()
         let number = try roomyPack(for: count + 2 * PackFile.pageByteCount, newPack: newPack)
         let file = try openFile(number)
@@ -168,7 +168,7 @@ package final class PackStore {
     /// - Returns: The pack, and the position in it.
     package func append(
         _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, newPack: () -> (Int64, PackID)
-    ) throws(StoreError) -> (pack: Int64, position: Int) {
+    ) throws(FileSystemError) -> (pack: Int64, position: Int) {
         precondition(sealed.byteCount <= Self.tailPieceMax)
         if tailCount + sealed.byteCount > Self.tailByteCount { try writeTail() }
         let number = try roomyPack(for: sealed.byteCount + PackFile.pageByteCount, newPack: newPack)
@@ -199,7 +199,7 @@ package final class PackStore {
     }
 
     /// The current pack, or a new one if that has no space.
-    private func roomyPack(for count: Int, newPack: () -> (Int64, PackID)) throws(StoreError) -> Int64 {
+    private func roomyPack(for count: Int, newPack: () -> (Int64, PackID)) throws(FileSystemError) -> Int64 {
         if let current, tailStart + tailCount + count <= Self.packByteCount { return current }
         try writeTail()
         if let current, let file = packs[current]?.file { file.startWriteback() }
@@ -212,7 +212,7 @@ package final class PackStore {
                 file: PackFile(file, named: id.description, in: directory),
                 isDirty: true)
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
         directoryIsDirty = true
         current = number
@@ -221,7 +221,7 @@ package final class PackStore {
     }
 
     /// Queues the tail for writing.
-    package func writeTail() throws(StoreError) {
+    package func writeTail() throws(FileSystemError) {
         guard tailCount > 0, let current, let tail else { return }
         let file = try openFile(current)
         packs[current]?.inFlight += 1
@@ -278,7 +278,7 @@ package final class PackStore {
     // MARK: Reading
 
     /// Opens the file of a pack.
-    package func openFile(_ number: Int64) throws(StoreError) -> PackFile {
+    package func openFile(_ number: Int64) throws(FileSystemError) -> PackFile {
         guard let pack = packs[number] ?? leaving[number] else {
             throw .damaged(place: "the reference to pack \(number)")
         }
@@ -292,7 +292,7 @@ package final class PackStore {
         } catch  where error.code == 2 {
             throw .damaged(place: "pack \(pack.row.id), which is missing,")
         } catch {
-            throw StoreError(error)
+            throw FileSystemError(error)
         }
     }
 
@@ -325,7 +325,7 @@ package final class PackStore {
     /// The disk space of a pack that no range refers to any more, in bytes.
     ///
     /// Does not count whole pages that were returned to the disk, nor a file system's overhead.
-    package func wastedByteCount(of number: Int64) throws(StoreError) -> Int {
+    package func wastedByteCount(of number: Int64) throws(FileSystemError) -> Int {
         guard let row = packs[number]?.row else { return 0 }
         let needed = ExtentLayout.sealedByteCount(Int(row.live))
         let dead = ExtentLayout.sealedByteCount(Int(row.written - row.live))
@@ -346,7 +346,7 @@ package final class PackStore {
     /// Takes the files with bytes that may not be on disk.
     ///
     /// They count as clean from now on, so the caller must sync them, and stop the store if that fails.
-    package func takeDirtyFiles() throws(StoreError) -> DirtyFiles {
+    package func takeDirtyFiles() throws(FileSystemError) -> DirtyFiles {
         let numbers = packs.filter(\.value.isDirty).map(\.key)
         var files: [PackFile] = []
         for number in numbers { files.append(try openFile(number)) }
@@ -360,7 +360,7 @@ package final class PackStore {
     /// Updates the rows of the packs.
     ///
     /// - Returns: The packs without references; their files can be removed once the commit is on disk.
-    package func storeRows(in index: Index) throws(StoreError) -> [PackID] {
+    package func storeRows(in index: Index) throws(FileSystemError) -> [PackID] {
         var removed: [PackID] = []
         for (number, pack) in packs {
             if pack.row.live <= 0, pack.inFlight == 0, number != current, !pack.isDirty {
@@ -377,8 +377,8 @@ package final class PackStore {
     }
 
     /// Removes the file of a pack that no row names any more.
-    package func removeFile(_ id: PackID) throws(StoreError) {
+    package func removeFile(_ id: PackID) throws(FileSystemError) {
         leaving = leaving.filter { $0.value.row.id != id }
-        do throws(SystemError) { try directory.remove(id.description) } catch { throw StoreError(error) }
+        do throws(SystemError) { try directory.remove(id.description) } catch { throw FileSystemError(error) }
     }
 }

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 package import CofferSystem
 
 /// Writes sealed extents to the packs, past the page cache and in the background.
@@ -35,7 +35,7 @@ package final class PackWriter: Sendable {
     private enum Turn {
         case take(AlignedBuffer)
         case write
-        case refuse(StoreError)
+        case refuse(FileSystemError)
     }
 
     private struct State {
@@ -49,7 +49,7 @@ package final class PackWriter: Sendable {
         var handedOver = 0
         /// What was written to each pack since the last `takeWritten`.
         var written: [Int64: Written] = [:]
-        var failure: StoreError?
+        var failure: FileSystemError?
 
         var all: [Extent] { waiting + active + stuck }
 
@@ -89,7 +89,7 @@ package final class PackWriter: Sendable {
     /// Takes a buffer to seal into; waits for the disk while all are in use.
     ///
     /// - Throws: `.noSpace` if all buffers are kept because the disk is full.
-    package func take() throws(StoreError) -> AlignedBuffer {
+    package func take() throws(FileSystemError) -> AlignedBuffer {
         while true {
             switch state.wait(for: { $0.nextTurn() }) {
             case .take(let buffer): return buffer
@@ -141,7 +141,7 @@ package final class PackWriter: Sendable {
     ///
     /// - Throws: `.noSpace`; the extents are then kept. After any other error, the contents of the packs are
     ///   unknown.
-    package func finish() throws(StoreError) {
+    package func finish() throws(FileSystemError) {
         let last = state.withLock { $0.handedOver }
         // Earlier failures are tried again; so are those that happen in another thread at this moment.
         for _ in 0..<2 {
@@ -150,7 +150,7 @@ package final class PackWriter: Sendable {
                 state.stuck = []
             }
             repeat { while writeNext(upTo: last) {} } while isWaiting(upTo: last)
-            let isDone = try state.withLock { state throws(StoreError) in
+            let isDone = try state.withLock { state throws(FileSystemError) in
                 if let failure = state.failure { throw failure }
                 return !state.all.contains { $0.number <= last }
             }
@@ -211,8 +211,8 @@ package final class PackWriter: Sendable {
             return extent
         }
         guard let next else { return false }
-        var failure: StoreError?
-        do throws(StoreError) {
+        var failure: FileSystemError?
+        do throws(FileSystemError) {
             try next.file.writeDirectly(next.buffer, count: next.count, at: next.position)
         } catch {
             failure = error

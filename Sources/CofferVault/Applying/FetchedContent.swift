@@ -52,10 +52,10 @@ extension Vault {
         guard case .tree(let root, let count) = value.extents else { throw .invalidArgument }
         var here = KnownPages()
         if let number {
-            let reader = try storing { () throws(StoreError) in
-                try state.withLock { state throws(StoreError) in try state.index.makeContentReader() }
+            let reader = try state.withLock { state throws(FileSystemError) in
+                try state.index.makeContentReader()
             }
-            if let item = try storing({ () throws(StoreError) in try reader.item(number) }),
+            if let item = try reader.item(number),
                 item.origin == value.origin, item.flags.contains(.hasPages)
             {
                 here = try KnownPages(item, reader)

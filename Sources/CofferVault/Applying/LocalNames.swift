@@ -44,10 +44,10 @@ final class LocalNames {
         }
         let facts = try state.openFacts()
         for (id, number) in made where try state.row(number) != nil {
-            try storing { () throws(StoreError) in try facts.setNumber(number, of: id) }
+            try facts.setNumber(number, of: id)
         }
         for place in touched.sorted() { try setAside(place, facts, state) }
-        try storing { () throws(StoreError) in try state.index.removeJournal(upTo: last) }
+        try state.index.removeJournal(upTo: last)
     }
 
     /// The places that a record mentions.
@@ -64,16 +64,13 @@ final class LocalNames {
     private func setAside(
         _ place: Place, _ facts: IndexFactStore, _ state: VaultState
     ) throws(FileSystemError) {
-        let (shown, item) = try storing { () throws(StoreError) -> (EntryID?, ItemID?) in
-            guard let entry = try facts.entry(shownAt: place) else { return (nil, nil) }
-            return (entry, try facts.entry(entry)?.item)
-        }
+        var item: ItemID?
+        let shown = try facts.entry(shownAt: place)
+        if let shown { item = try facts.entry(shown)?.item }
         let parent = try state.row(place.parent, .directory)
         var found: EntryRow?
         if let parent {
-            found = try storing { () throws(StoreError) in
-                try state.index.entry(place.name.bytes, in: parent.number)
-            }
+            found = try state.index.entry(place.name.bytes, in: parent.number)
         }
         if let found, let item, try state.peek(found.item).id == item { return }
         if let shown, let item {
@@ -83,7 +80,7 @@ final class LocalNames {
         guard let found, let parent else { return }
         let directory = try state.item(parent.number)
         let taken = try state.item(found.item)
-        try storing { () throws(StoreError) in try state.index.remove(found) }
+        try state.index.remove(found)
         if taken.type == .directory { directory.row.links -= 1 } else { taken.row.links -= 1 }
         state.touch(directory, [])
         state.touch(taken, [])
@@ -119,12 +116,10 @@ final class LocalNames {
             changes.append(contentsOf: try putBack(name, &placed, state))
         }
         let facts = try state.openFacts()
-        try storing { () throws(StoreError) in
-            for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
-        }
+        for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
         // Items that were removed both on this device and on another.
         for id in absentItems where try state.row(id, nil)?.links ?? 0 == 0 {
-            try storing { () throws(StoreError) in try facts.setNumber(nil, of: id) }
+            try facts.setNumber(nil, of: id)
         }
         names = []
         return changes
@@ -152,9 +147,7 @@ final class LocalNames {
         if areGivenUp { return try giveUp(item, state) }
         let isKnown = try isKnown(item.row.id, state)
         if isKnown, !placed.contains(name.number) {
-            let isShown = try storing { () throws(StoreError) in
-                try state.facts?.item(item.row.id)?.shownEntries ?? 0 > 0
-            }
+            let isShown = try state.facts?.item(item.row.id)?.shownEntries ?? 0 > 0
             if isShown { return [] }
             if type == .directory {
                 item.row.links = 0
@@ -163,14 +156,14 @@ final class LocalNames {
                 return [.nameless(item: name.number)]
             }
             // Removed on another device and moved on this one: it stays, as a file of its own.
-            try storing { () throws(StoreError) in try state.facts?.setNumber(nil, of: item.row.id) }
+            try state.facts?.setNumber(nil, of: item.row.id)
             separate(item, state)
         }
         let directory = try home(of: name, placed, state)
         let parent = directory.row.number
         let time = Clock.fileTime
         var bytes = name.place.name.bytes
-        let other = try storing { () throws(StoreError) in try state.index.entry(bytes, in: parent) }
+        let other = try state.index.entry(bytes, in: parent)
         if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, state) }
         try vault.insertEntry(bytes, in: directory, to: name.number, type, time, state)
         if type == .directory {
@@ -192,10 +185,8 @@ final class LocalNames {
     private func giveUp(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) -> [VaultChange] {
         let number = item.row.number
         let facts = try state.openFacts()
-        let isShown = try storing { () throws(StoreError) in
-            guard try facts.number(of: item.row.id) == number else { return false }
-            return try facts.item(item.row.id)?.shownEntries ?? 0 > 0
-        }
+        var isShown = try facts.number(of: item.row.id) == number
+        if isShown { isShown = try facts.item(item.row.id)?.shownEntries ?? 0 > 0 }
         // Apart from the names that were created on this device, it has one that other devices know.
         if isShown || item.type != .directory && item.row.links > 0 { return [] }
         item.row.links = 0
@@ -208,7 +199,7 @@ final class LocalNames {
     /// Whether there are facts about an item.
     private func isKnown(_ id: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
         let facts = try state.openFacts()
-        return try storing { () throws(StoreError) in try !facts.values(.kind(id)).isEmpty }
+        return try !facts.values(.kind(id)).isEmpty
     }
 
     /// The directory that contained a name, if it still exists; otherwise the root.
@@ -218,9 +209,7 @@ final class LocalNames {
         guard let row = try state.row(name.place.parent, .directory), row.links > 0 else {
             return try state.item(Vault.rootNumber)
         }
-        let isThere = try storing { () throws(StoreError) in
-            try state.facts?.item(row.id)?.shownEntries ?? 0 > 0
-        }
+        let isThere = try state.facts?.item(row.id)?.shownEntries ?? 0 > 0
         let isHome = row.number == Vault.rootNumber || placed.contains(row.number) || isThere
         return try state.item(isHome ? row.number : Vault.rootNumber)
     }

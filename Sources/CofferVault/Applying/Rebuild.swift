@@ -12,9 +12,7 @@ extension Vault {
     package func beginRebuild() throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             try changing { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.removeKept(.gathered ... .gathered)
-                }
+                try state.index.removeKept(.gathered ... .gathered)
             }
         }
     }
@@ -140,10 +138,8 @@ private final class Rebuild {
         try takeNames()
         try update.work()
         return try vault.changing { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in
-                try state.index.removeKept(.gathered ... .gathered)
-                try state.facts?.flush()
-            }
+            try state.index.removeKept(.gathered ... .gathered)
+            try state.facts?.flush()
             return try state.openFacts().stateHash()
         }
     }
@@ -152,9 +148,7 @@ private final class Rebuild {
     private func giveUpUnsent(_ state: VaultState) throws(FileSystemError) {
         var last: Int64 = 0
         while true {
-            let page = try storing { () throws(StoreError) in
-                try state.index.unsentItems(after: last, limit: Self.pageCount)
-            }
+            let page = try state.index.unsentItems(after: last, limit: Self.pageCount)
             guard let end = page.last else { return }
             last = end
             for number in page {
@@ -178,31 +172,27 @@ private final class Rebuild {
         var isDone = false
         while !isDone {
             try vault.reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    let page = try state.index.factEntries(after: last, limit: Self.pageCount)
-                    for id in page {
-                        if let taken = try state.index.factEntry(id)?.row.state?.taken { shown[id] = taken }
-                    }
-                    last = page.last
-                    isDone = page.count < Self.pageCount
+                let page = try state.index.factEntries(after: last, limit: Self.pageCount)
+                for id in page {
+                    if let taken = try state.index.factEntry(id)?.row.state?.taken { shown[id] = taken }
                 }
+                last = page.last
+                isDone = page.count < Self.pageCount
             }
         }
         var lastItem: ItemID?
         isDone = false
         while !isDone {
             try vault.reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    let page = try state.index.factItems(after: lastItem, limit: Self.pageCount)
-                    for id in page {
-                        guard let row = try state.index.factItem(id)?.row else { continue }
-                        if row.number != nil || row.state?.hash != nil {
-                            items[id] = (row.number, row.state?.hash)
-                        }
+                let page = try state.index.factItems(after: lastItem, limit: Self.pageCount)
+                for id in page {
+                    guard let row = try state.index.factItem(id)?.row else { continue }
+                    if row.number != nil || row.state?.hash != nil {
+                        items[id] = (row.number, row.state?.hash)
                     }
-                    lastItem = page.last
-                    isDone = page.count < Self.pageCount
                 }
+                lastItem = page.last
+                isDone = page.count < Self.pageCount
             }
         }
     }
@@ -214,9 +204,7 @@ private final class Rebuild {
         var last: KeptRow.Key?
         while true {
             let row = try vault.reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.keptRows(.gathered ... .gathered, after: last, limit: 1)
-                }
+                try state.index.keptRows(.gathered ... .gathered, after: last, limit: 1)
             }.first
             guard let row else { return }
             last = row.key
@@ -246,18 +234,14 @@ private final class Rebuild {
 
     private func begin(_ state: VaultState) throws(FileSystemError) {
         state.facts = nil
-        try storing { () throws(StoreError) in
-            try state.index.removeFacts()
-            try state.index.removeKept(KeptRow.Kind.sync)
-        }
+        try state.index.removeFacts()
+        try state.index.removeKept(KeptRow.Kind.sync)
         try state.keep(facts.rows)
         var tree = try state.factTree(participant.hashKey)
-        try storing { () throws(StoreError) in
-            try tree.beginCheckpoint(facts.versions, clock: facts.clock, labels: facts.labels)
-            for (id, number) in update.local?.made ?? [:] { try tree.store.setNumber(number, of: id) }
-            for (id, item) in items {
-                if let number = item.number { try tree.store.setNumber(number, of: id) }
-            }
+        try tree.beginCheckpoint(facts.versions, clock: facts.clock, labels: facts.labels)
+        for (id, number) in update.local?.made ?? [:] { try tree.store.setNumber(number, of: id) }
+        for (id, item) in items {
+            if let number = item.number { try tree.store.setNumber(number, of: id) }
         }
     }
 
@@ -270,7 +254,7 @@ private final class Rebuild {
             if waiting.isEmpty { return }
             try vault.changing { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
-                let changes = try storing { () throws(StoreError) in try tree.take(waiting) }
+                let changes = try tree.take(waiting)
                 guard self.isNew else { return }
                 for change in changes { try self.update.update(change, tree, state) }
             }
@@ -304,10 +288,10 @@ private final class Rebuild {
             try vault.changing { state throws(FileSystemError) in
                 let tree = try state.factTree(participant.hashKey)
                 for id in page {
-                    let hash = try storing { () throws(StoreError) in try tree.store.item(id)?.hash }
+                    let hash = try tree.store.item(id)?.hash
                     guard hash != nil || id == root else { continue }
                     guard hash != items[id]?.hash || reverted.contains(id) else { continue }
-                    let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
+                    let shown = try tree.shownItem(id)
                     guard let row = try state.row(id, nil) else { continue }
                     if let shown, FileType(mode: row.mode) != shown.kind.type {
                         renewed.insert(id)
@@ -329,7 +313,7 @@ private final class Rebuild {
     ) throws(FileSystemError) {
         renewed.insert(row.id)
         update.replaced[row.id] = row.number
-        try storing { () throws(StoreError) in try tree.store.setNumber(nil, of: row.id) }
+        try tree.store.setNumber(nil, of: row.id)
     }
 
     /// Finds out which names have changed.
@@ -338,9 +322,7 @@ private final class Rebuild {
         while !isDone {
             try vault.changing { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
-                let page = try storing { () throws(StoreError) in
-                    try tree.takeChanges(limit: Self.pageCount)
-                }
+                let page = try tree.takeChanges(limit: Self.pageCount)
                 for change in page {
                     let before =
                         update.local?.absent.contains(change.entry) == true ? nil : shown[change.entry]

@@ -13,8 +13,8 @@ extension RemoteUpdate {
         // item until now.
         let attributes = change.attributes.contains(.kind) ? nil : change.attributes
         try update(change.item, attributes, tree, state)
-        for copy in try storing({ () throws(StoreError) in try tree.store.copies(of: change.item) }) {
-            let entry = try storing { () throws(StoreError) in try tree.store.entry(copy) }
+        for copy in try tree.store.copies(of: change.item) {
+            let entry = try tree.store.entry(copy)
             guard let entry else { continue }
             try update(entry.item, change.attributes.subtracting([.content]), tree, state)
         }
@@ -38,7 +38,7 @@ extension RemoteUpdate {
             if isDivided { divided.insert(id) }
             return
         }
-        guard let shown = try storing({ () throws(StoreError) in try tree.shownItem(id) }) else { return }
+        guard let shown = try tree.shownItem(id) else { return }
         guard FileType(mode: row.mode) == shown.kind.type else {
             return try replace(id, tree, state)
         }
@@ -73,13 +73,11 @@ extension RemoteUpdate {
     ) throws(FileSystemError) -> [Vault.Name] {
         let id = item.row.id
         var names: [Vault.Name] = []
-        for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
-            let taken = try storing { () throws(StoreError) in try tree.store.entry(entry)?.taken }
+        for entry in try tree.store.entries(of: id) {
+            let taken = try tree.store.entry(entry)?.taken
             guard let taken, let parent = try state.row(taken.place.parent, .directory) else { continue }
             let name = Vault.Name(taken.place.name.bytes, in: parent.number)
-            let found = try storing { () throws(StoreError) in
-                try state.index.entry(name.name, in: name.parent)
-            }
+            let found = try state.index.entry(name.name, in: name.parent)
             if found?.item == item.row.number { names.append(name) }
         }
         return names
@@ -127,7 +125,7 @@ extension RemoteUpdate {
     ) throws(FileSystemError) -> CachedItem {
         let (id, number) = (old.row.id, old.row.number)
         let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, state)
-        try storing { () throws(StoreError) in try tree.store.setNumber(version.row.number, of: id) }
+        try tree.store.setNumber(version.row.number, of: id)
         changes += names.map { .entry($0) }
         return version
     }
@@ -137,8 +135,8 @@ extension RemoteUpdate {
     private func replace(
         _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
     ) throws(FileSystemError) {
-        for entry in try storing({ () throws(StoreError) in try tree.store.entries(of: id) }) {
-            let entryState = try storing { () throws(StoreError) in try tree.store.entry(entry) }
+        for entry in try tree.store.entries(of: id) {
+            let entryState = try tree.store.entry(entry)
             guard let taken = entryState?.taken, entryState?.showing == taken else { continue }
             pending[entry] = EntryChange(entry: entry, before: taken, after: taken)
             holders[taken.place] = entry
@@ -184,8 +182,7 @@ extension RemoteUpdate {
         defer { item.row.unsent = unsent }
         // Looked up by name, as a commit may contain very many.
         var old: [[UInt8]: [UInt8]] = [:]
-        for (name, value) in try storing({ () throws(StoreError) in try state.index.attributes(of: number) })
-        {
+        for (name, value) in try state.index.attributes(of: number) {
             old[name] = value
         }
         let names = Set(shown.extendedAttributes.map(\.name))

@@ -11,11 +11,11 @@ extension RemoteUpdate {
         if holders[showing.place] == id { holders[showing.place] = nil }
         guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
         let name = showing.place.name.bytes
-        let found = try storing { () throws(StoreError) in try state.index.entry(name, in: parent.number) }
+        let found = try state.index.entry(name, in: parent.number)
         guard let entry = found, try state.peek(entry.item).id == showing.item else { throw misfit(showing) }
         let directory = try state.item(parent.number)
         let item = try state.item(entry.item)
-        try storing { () throws(StoreError) in try state.index.remove(entry) }
+        try state.index.remove(entry)
         let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time
@@ -40,7 +40,7 @@ extension RemoteUpdate {
             parked.insert(holder)
         }
         let name = showing.place.name.bytes
-        let occupant = try storing { () throws(StoreError) in try state.index.entry(name, in: parent.number) }
+        let occupant = try state.index.entry(name, in: parent.number)
         guard occupant == nil else { throw misfit(showing) }
         let item = try item(showing.item, in: parent, state)
         guard let type = item.type else { throw misfit(showing) }
@@ -48,7 +48,7 @@ extension RemoteUpdate {
         let row = EntryRow(
             parent: parent.number, name: name, item: item.row.number, type: type.rawValue,
             cookie: state.index.nextCookie())
-        try storing { () throws(StoreError) in try state.index.insert(row) }
+        try state.index.insert(row)
         let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time
@@ -69,7 +69,7 @@ extension RemoteUpdate {
         -> CachedItem
     {
         let tree = try state.factTree(participant.hashKey)
-        let shown = try storing { () throws(StoreError) in try tree.shownItem(id) }
+        let shown = try tree.shownItem(id)
         guard let shown else { throw .damaged(place: "the facts of item \(id)") }
         guard let row = try state.row(id, shown.kind.type) else { return try make(id, shown, state) }
         let item = try state.item(row.number)
@@ -113,7 +113,7 @@ extension RemoteUpdate {
         let item = state.add(row)
         try update(item, to: shown, nil, like: replaced[id], state)
         let facts = try state.openFacts()
-        try storing { () throws(StoreError) in try facts.setNumber(row.number, of: id) }
+        try facts.setNumber(row.number, of: id)
         return item
     }
 
@@ -137,7 +137,7 @@ extension RemoteUpdate {
         for number in bereft.sorted() {
             let item = try state.item(number)
             if item.type == .directory {
-                let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(number) }
+                let isEmpty = try state.index.isEmpty(number)
                 guard isEmpty else { throw .damaged(place: "directory \(number), which is to be removed,") }
                 item.row.links = 0
             }
@@ -164,24 +164,22 @@ extension RemoteUpdate {
             changes += try local.putBack(state)
             self.local = nil
         }
-        try storing { () throws(StoreError) in try state.facts?.flush() }
+        try state.facts?.flush()
     }
 
     /// Removes the number of an item without a name; if it is shown again, it gets another.
     private func forget(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         let (id, number) = (item.row.id, item.row.number)
         let facts = try state.openFacts()
-        try storing { () throws(StoreError) in
-            if try facts.number(of: id) == number { try facts.setNumber(nil, of: id) }
-        }
+        if try facts.number(of: id) == number { try facts.setNumber(nil, of: id) }
     }
 
     /// Makes programs look at an item again, by each of its names.
     private func noteNames(of id: ItemID, _ state: VaultState) throws(FileSystemError) {
         guard let row = try state.row(id, nil) else { return }
         let facts = try state.openFacts()
-        for entry in try storing({ () throws(StoreError) in try facts.entries(of: id) }) {
-            let shown = try storing { () throws(StoreError) in try facts.entry(entry)?.shown }
+        for entry in try facts.entries(of: id) {
+            let shown = try facts.entry(entry)?.shown
             guard let place = shown, let parent = try state.row(place.parent, .directory)
             else { continue }
             changes.append(.attributes(item: row.number, .init(place.name.bytes, in: parent.number)))

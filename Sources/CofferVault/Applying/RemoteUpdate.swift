@@ -120,7 +120,7 @@ final class RemoteUpdate {
         }
         if commit.facts.isEmpty { return true }
         try state.storeItems()
-        let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
+        let first = try state.index.journal(after: 0, limit: 1).first
         guard first == nil else { return false }
         for item in try vault.items(concernedBy: [commit], state) {
             guard let row = try state.row(item, nil) else { continue }
@@ -134,7 +134,7 @@ final class RemoteUpdate {
     /// - Parameter areGivenUp: Whether new items do not come back.
     func setAside(_ state: VaultState, areGivenUp: Bool = false) throws(FileSystemError) {
         try state.storeItems()
-        let first = try storing { () throws(StoreError) in try state.index.journal(after: 0, limit: 1).first }
+        let first = try state.index.journal(after: 0, limit: 1).first
         guard first != nil else { return }
         let names = LocalNames(of: vault, areGivenUp: areGivenUp)
         try names.setAside(state)
@@ -149,7 +149,7 @@ final class RemoteUpdate {
         var tree = try state.factTree(participant.hashKey)
         let odd = try findings(of: incoming, tree)
         try findGrowing(in: commit, tree)
-        let application = try storing { () throws(StoreError) in try tree.apply(commit) }
+        let application = try tree.apply(commit)
         if case .early = application {} else { try state.keep(incoming.rows) }
         switch application {
         case .known: return true
@@ -170,7 +170,7 @@ final class RemoteUpdate {
         if growths.isEmpty { return }
         for fact in commit.facts {
             guard case .content(let item, _) = fact.assertion, let known = growths[item] else { continue }
-            let shown = try storing { () throws(StoreError) in try tree.shownItem(item)?.content }
+            let shown = try tree.shownItem(item)?.content
             growing[item] = known.first { $0.old == shown }?.new
         }
     }
@@ -187,7 +187,7 @@ final class RemoteUpdate {
         {
             findings.append(.otherState(dot))
         }
-        let complaints = try storing { () throws(StoreError) in try tree.complaints(about: commit) }
+        let complaints = try tree.complaints(about: commit)
         return findings + complaints.map { .complaint(dot, $0) }
     }
 
@@ -204,7 +204,7 @@ final class RemoteUpdate {
     private func take(_ tree: inout FactTree<IndexFactStore>) throws(FileSystemError) -> Bool {
         var count = 0
         while count < Self.stepsMax {
-            let page = try storing { () throws(StoreError) in try tree.takeChanges(limit: Self.stepsMax) }
+            let page = try tree.takeChanges(limit: Self.stepsMax)
             if page.isEmpty { return true }
             count += page.count
             for change in page where change.before != change.after {
@@ -226,7 +226,7 @@ final class RemoteUpdate {
     func sort(_ state: VaultState) throws(FileSystemError) {
         let facts = try state.openFacts()
         for entry in local?.absent ?? [] {
-            let shown = try storing { () throws(StoreError) in try facts.entry(entry)?.showing }
+            let shown = try facts.entry(entry)?.showing
             let after = pending[entry].map(\.after) ?? shown
             if let before = pending[entry]?.before, holders[before.place] == entry {
                 holders[before.place] = nil
@@ -289,11 +289,9 @@ struct FactDepths {
         var current = directory
         while known[current] == nil, path.count < Self.depthMax {
             path.append(current)
-            let parent = try storing { () throws(StoreError) -> ItemID? in
-                guard let entry = try facts.item(current)?.entry else { return nil }
-                return try facts.entry(entry)?.shown?.parent
-            }
-            guard let parent else { throw .damaged(place: "the place of a directory in the facts") }
+            guard let entry = try facts.item(current)?.entry,
+                let parent = try facts.entry(entry)?.shown?.parent
+            else { throw .damaged(place: "the place of a directory in the facts") }
             current = parent
         }
         var depth = known[current] ?? 0

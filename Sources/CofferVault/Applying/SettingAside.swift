@@ -64,9 +64,7 @@ extension VaultState {
     func forEachUnsent(_ body: (ItemRow) throws(FileSystemError) -> Void) throws(FileSystemError) {
         var last: Int64 = 0
         while true {
-            let page = try storing { () throws(StoreError) in
-                try index.unsentItems(after: last, limit: Self.unsentPageCount)
-            }
+            let page = try index.unsentItems(after: last, limit: Self.unsentPageCount)
             guard let end = page.last else { return }
             last = end
             for number in page {
@@ -84,7 +82,7 @@ extension VaultState {
     ) throws(FileSystemError) -> Int64 {
         var last: Int64 = 0
         while true {
-            let page = try storing { () throws(StoreError) in try index.journal(after: last, limit: 64) }
+            let page = try index.journal(after: last, limit: 64)
             if page.isEmpty { return last }
             for row in page {
                 last = row.number

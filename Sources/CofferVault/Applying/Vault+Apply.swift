@@ -1,5 +1,5 @@
 package import CofferFacts
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -72,10 +72,8 @@ extension Vault {
         for commit in commits { items.formUnion(commit.facts.lazy.map(\.assertion.item)) }
         let facts = try state.openFacts()
         for item in items {
-            try storing { () throws(StoreError) in
-                for copy in try facts.copies(of: item) {
-                    if let entry = try facts.entry(copy) { items.insert(entry.item) }
-                }
+            for copy in try facts.copies(of: item) {
+                if let entry = try facts.entry(copy) { items.insert(entry.item) }
             }
         }
         return items

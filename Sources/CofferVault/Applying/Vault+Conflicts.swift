@@ -1,5 +1,5 @@
 package import CofferFacts
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -28,22 +28,20 @@ extension Vault {
 
     /// All conflict copies, as of the last commit.
     package func conflicts() throws(FileSystemError) -> [Conflict] {
-        try storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-            var conflicts: [Conflict] = []
-            for found in try reader.names(containing: ConflictName.mark, limit: Self.conflictsMax) {
-                guard let name = EntryName(found.name), let parts = ConflictName.parts(of: name) else {
-                    continue
-                }
-                let directory = try reader.path(ofDirectory: found.parent, below: Self.rootNumber)
-                let original = try reader.item(named: parts.original.bytes, in: found.parent)
-                conflicts.append(
-                    Conflict(
-                        path: directory + found.name, parts: parts,
-                        original: original == nil ? nil : directory + parts.original.bytes))
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        var conflicts: [Conflict] = []
+        for found in try reader.names(containing: ConflictName.mark, limit: Self.conflictsMax) {
+            guard let name = EntryName(found.name), let parts = ConflictName.parts(of: name) else {
+                continue
             }
-            return conflicts
+            let directory = try reader.path(ofDirectory: found.parent, below: Self.rootNumber)
+            let original = try reader.item(named: parts.original.bytes, in: found.parent)
+            conflicts.append(
+                Conflict(
+                    path: directory + found.name, parts: parts,
+                    original: original == nil ? nil : directory + parts.original.bytes))
         }
+        return conflicts
     }
 
     /// Keeps one of two versions, and removes the other.

@@ -1,5 +1,5 @@
 internal import CofferCrypto
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -18,29 +18,22 @@ extension Vault {
         let number = item.row.number
         readAhead.end(number)
         var exchange = ContentExchange(state: state)
-        let old = try storing { () throws(StoreError) in
-            try state.index.extents(of: number, overlapping: 0..<Int64.max)
-        }
+        let old = try state.index.extents(of: number, overlapping: 0..<Int64.max)
         if item.row.origin == content.value.origin { exchange.offer(old) }
         if let other, try state.row(other)?.origin == content.value.origin {
-            try storing { () throws(StoreError) in
-                // The tail records only one item for each of its extents.
-                try state.packs.writeTail()
-                exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
-            }
+            // The tail records only one item for each of its extents.
+            try state.packs.writeTail()
+            exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
         }
-        let fresh = try storing { () throws(StoreError) in
-            var fresh: [ExtentRow] = []
-            for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number)) }
-            return fresh
-        }
+        var fresh: [ExtentRow] = []
+        for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number)) }
         let stays = Self.unchanged(old, fresh)
         for row in old where !stays.contains(row.offset) {
-            try storing { () throws(StoreError) in try state.index.remove(row) }
+            try state.index.remove(row)
             item.row.allocated -= row.length
         }
         for row in fresh where !stays.contains(row.offset) {
-            try storing { () throws(StoreError) in try state.index.insert(row) }
+            try state.index.insert(row)
             item.row.allocated += row.length
         }
         // Do this last, so that nothing that stays is freed in between.
@@ -67,13 +60,11 @@ extension Vault {
         if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
         item.row.size = max(end, entries.last?.end ?? 0)
         item.row.origin = part.value.origin
-        try storing { () throws(StoreError) in
-            var exchange = ContentExchange(state: state)
-            for entry in entries {
-                let row = try exchange.row(for: entry, of: number)
-                try state.index.insert(row)
-                item.row.allocated += row.length
-            }
+        var exchange = ContentExchange(state: state)
+        for entry in entries {
+            let row = try exchange.row(for: entry, of: number)
+            try state.index.insert(row)
+            item.row.allocated += row.length
         }
         let new = part.pages.map {
             RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
@@ -92,7 +83,7 @@ extension Vault {
     ) throws(FileSystemError) {
         let number = item.row.number
         guard item.row.flags.contains(.hasPages) || !content.pages.isEmpty else { return }
-        let stored = try storing { () throws(StoreError) in try state.index.pages(of: number) }
+        let stored = try state.index.pages(of: number)
         let left = stored.filter { row in !content.known.contains { $0.isAbove(row.node) } }
         let new = content.pages.map {
             RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
@@ -113,9 +104,7 @@ extension Vault {
                 return state.publishing.contains(number) ? .uploading : .local
             }
             // If a file has very many ranges, the first ones decide.
-            let rows = try storing { () throws(StoreError) in
-                try state.index.extents(after: number, -1, limit: 1024)
-            }.filter { $0.item == number }
+            let rows = try state.index.extents(after: number, -1, limit: 1024).filter { $0.item == number }
             return !rows.isEmpty && rows.allSatisfy { $0.place == .remote } ? .remoteOnly : .synced
         }
     }
@@ -160,7 +149,7 @@ private struct ContentExchange {
     }
 
     /// The row for a range; counts the reference.
-    mutating func row(for entry: ContentEntry, of item: Int64) throws(StoreError) -> ExtentRow {
+    mutating func row(for entry: ContentEntry, of item: Int64) throws(FileSystemError) -> ExtentRow {
         var row = ExtentRow(item: item, entry, remote: 0)
         if let found = here[row.prefix], found.base == row.base, found.total == row.total,
             found.epoch == row.epoch

@@ -34,7 +34,7 @@ extension Vault {
         for (item, number) in try numbersInUse(of: contents.keys) {
             var old = try reading { state throws(FileSystemError) in
                 let tree = try state.factTree(participant.hashKey)
-                return try storing { () throws(StoreError) in try tree.shownItem(item)?.content }
+                return try tree.shownItem(item)?.content
             }
             var here: Int64? = number
             for new in contents[item] ?? [] {

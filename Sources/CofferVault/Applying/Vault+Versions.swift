@@ -34,22 +34,18 @@ extension Vault {
         }
         var entries: [EntryRow] = []
         for name in names {
-            let entry = try storing { () throws(StoreError) in
-                try state.index.entry(name.name, in: name.parent)
-            }
+            let entry = try state.index.entry(name.name, in: name.parent)
             guard let entry, entry.item == number else { throw .notFound }
             entries.append(entry)
         }
         for var entry in entries {
-            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            try state.index.remove(entry)
             entry.item = version
-            try storing { () throws(StoreError) in try state.index.insert(entry) }
+            try state.index.insert(entry)
         }
         if old.row.flags.contains(.hasAttributes) {
-            try storing { () throws(StoreError) in
-                for (name, value) in try state.index.attributes(of: number) {
-                    try state.index.setAttribute(name, of: version, to: value, replacing: nil)
-                }
+            for (name, value) in try state.index.attributes(of: number) {
+                try state.index.setAttribute(name, of: version, to: value, replacing: nil)
             }
         }
         var row = old.row
@@ -111,7 +107,7 @@ extension Vault {
     private func nameForKept(
         _ name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
     ) throws(FileSystemError) -> [UInt8] {
-        let holder = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
+        let holder = try state.index.entry(name, in: parent)
         // While names are held, another item may be about to get it.
         if holder == nil, !state.holdsNames { return name }
         return try conflictName(for: name, in: parent, at: time, state)
@@ -125,7 +121,7 @@ extension Vault {
         let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, time / 1_000_000)))
         for number in 1...Self.conflictNumberMax {
             let numbered = ConflictName.numbered(wanted, number).bytes
-            let other = try storing { () throws(StoreError) in try state.index.entry(numbered, in: parent) }
+            let other = try state.index.entry(numbered, in: parent)
             if other == nil { return numbered }
         }
         throw .alreadyExists

@@ -1,3 +1,4 @@
+package import CofferFormat
 internal import CofferSystem
 
 /// A change of a vault that did not come through the mount, and must be shown to programs.

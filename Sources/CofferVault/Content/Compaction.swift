@@ -62,9 +62,7 @@ extension Vault {
         var small = 0
         while !upkeep.isStopped {
             let rows = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.extents(after: number, place, limit: Compaction.batchCount)
-                }
+                try state.index.extents(after: number, place, limit: Compaction.batchCount)
             }.filter { $0.item == number }
             for row in rows {
                 place = row.offset
@@ -105,9 +103,7 @@ extension Vault {
         var place: (item: Int64, offset: Int64) = (0, -1)
         while !upkeep.isStopped {
             let rows = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.extents(after: place.item, place.offset, limit: Compaction.batchCount)
-                }
+                try state.index.extents(after: place.item, place.offset, limit: Compaction.batchCount)
             }
             for row in rows {
                 place = (row.item, row.offset)
@@ -128,7 +124,7 @@ extension Vault {
         var found: [(pack: PackRow, waste: Int)] = []
         for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
             // A missing pack is reported when it is read.
-            let waste = try? state.withLock { state throws(StoreError) in
+            let waste = try? state.withLock { state throws(FileSystemError) in
                 try state.packs.wastedByteCount(of: pack.number)
             }
             if let waste, !tried.contains(pack.number) { found.append((pack, waste)) }
@@ -174,16 +170,14 @@ extension Vault {
             try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
                 guard try state.row(number)?.origin == id else { return false }
                 // Reading may have fetched them from a remote.
-                return try storing { () throws(StoreError) in
-                    try state.index.extents(of: number, overlapping: range)
-                }.elementsEqual(rows) {
+                return try state.index.extents(of: number, overlapping: range).elementsEqual(rows) {
                     $0.offset == $1.offset && $0.length == $1.length && $0.isOfSameExtent(as: $1)
                 }
             } refer: { row, state throws(FileSystemError) in
                 isDone = true
                 let item = try state.item(number)
                 try self.removeContent(of: item, range, state)
-                try storing { () throws(StoreError) in try state.index.insert(row) }
+                try state.index.insert(row)
                 item.row.allocated += row.length
                 state.touch(item, aspects)
             }

@@ -1,5 +1,5 @@
-internal import CofferStore
 internal import CofferFormat
+internal import CofferStore
 internal import CofferSystem
 
 /// The streams of `ReadAhead` and their next steps, without its threads.

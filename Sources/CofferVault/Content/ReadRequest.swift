@@ -1,3 +1,4 @@
+package import CofferFormat
 package import CofferSystem
 
 /// A read that another thread may answer later; it is answered exactly once.

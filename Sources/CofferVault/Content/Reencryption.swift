@@ -64,10 +64,8 @@ extension Vault {
         defer { resealing.withLock { $0 = place } }
         while progress.byteCount + progress.skippedByteCount < byteCountMax, !upkeep.isStopped {
             let rows = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.extents(
-                        after: place.item, place.offset, limit: Reencryption.batchCount)
-                }
+                try state.index.extents(
+                    after: place.item, place.offset, limit: Reencryption.batchCount)
             }
             for run in Self.runs(of: rows, before: epoch) {
                 guard progress.byteCount + progress.skippedByteCount < byteCountMax else { return progress }
@@ -111,10 +109,9 @@ extension Vault {
     ///
     /// Reads the whole table of ranges, without blocking its other users.
     package func epochUsage() throws(FileSystemError) -> [Epoch: Int64] {
-        try storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeContentReader()
-            }
-            return try reader.byteCountsByEpoch()
+        let reader = try state.withLock { state throws(FileSystemError) in
+            try state.index.makeContentReader()
         }
+        return try reader.byteCountsByEpoch()
     }
 }

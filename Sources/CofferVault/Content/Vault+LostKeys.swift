@@ -35,9 +35,7 @@ extension Vault {
         var isChanged = false
         while true {
             let rows = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.extents(after: number, place, limit: Self.batchCount)
-                }
+                try state.index.extents(after: number, place, limit: Self.batchCount)
             }.filter { $0.item == number }
             for row in rows {
                 place = row.offset
@@ -62,7 +60,7 @@ extension Vault {
         guard keys.isPresent(row.epoch) else { return false }
         let (id, extent) = try reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
             let id = try state.peek(row.item).origin
-            let extent = try storing { () throws(StoreError) in try self.extent(row, false, state) }
+            let extent = try self.extent(row, false, state)
             return (id, extent)
         }
         let buffer = AlignedBuffer(count: ExtentLayout.blockByteCount)

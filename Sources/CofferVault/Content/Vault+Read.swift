@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 package import CofferSystem
 
@@ -171,18 +171,16 @@ extension Vault {
     private func extents(
         of number: Int64, overlapping range: Range<Int64>, _ isScattered: Bool, _ state: VaultState
     ) throws(FileSystemError) -> [SealedExtent] {
-        try storing { () throws(StoreError) in
-            var extents: [SealedExtent] = []
-            for row in try state.index.extents(of: number, overlapping: range) {
-                extents.append(try self.extent(row, isScattered, state))
-            }
-            return extents
+        var extents: [SealedExtent] = []
+        for row in try state.index.extents(of: number, overlapping: range) {
+            extents.append(try self.extent(row, isScattered, state))
         }
+        return extents
     }
 
     func extent(
         _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
-    ) throws(StoreError) -> SealedExtent {
+    ) throws(FileSystemError) -> SealedExtent {
         if case .pack(let pack, _) = row.place { state.packs.noteUse(of: pack) }
         if row.remote != 0, let sealed = remoteReads.held(row) {
             return SealedExtent(row: row, source: .held(sealed))

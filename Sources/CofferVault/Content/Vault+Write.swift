@@ -1,5 +1,5 @@
 internal import CofferCrypto
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -133,19 +133,18 @@ extension Vault {
                 guard try isWanted(state) else { return true }
                 if !isLarge, spare == nil, state.packs.needsBuffer(for: count) { return false }
                 try self.ensureSpace(for: count, state)
-                let place = try storing { () throws(StoreError) in
-                    if isLarge {
-                        let place = try state.packs.write(
-                            target, count: count, plaintext: length, newPack: state.newPack)
-                        isHandedOver = true
-                        return place
-                    }
+                let place: (pack: Int64, position: Int)
+                if isLarge {
+                    place = try state.packs.write(
+                        target, count: count, plaintext: length, newPack: state.newPack)
+                    isHandedOver = true
+                } else {
                     state.packs.spare = spare
                     defer {
                         spare = state.packs.spare
                         state.packs.spare = nil
                     }
-                    return try target.withBytes(0..<count) { bytes throws(StoreError) in
+                    place = try target.withBytes(0..<count) { bytes throws(FileSystemError) in
                         try state.packs.append(
                             bytes, item: number, base: offset, total: length, newPack: state.newPack)
                     }
@@ -165,13 +164,13 @@ extension Vault {
     }
 
     private func takeWriteBuffer() throws(FileSystemError) -> AlignedBuffer {
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             return try writer.take()
         } catch {
-            if case .noSpace = error { throw .noSpace }
+            if case .noSpace = error { throw error }
             // An extent that rows refer to could not be written, so no commit may follow.
-            stop("\(error)")
-            throw .store(error)
+            stop(error.summary)
+            throw error
         }
     }
 
@@ -206,7 +205,7 @@ extension Vault {
         let item = try state.item(row.item)
         readAhead.end(row.item)
         if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end, state) }
-        try storing { () throws(StoreError) in try state.index.insert(row) }
+        try state.index.insert(row)
         item.row.allocated += row.length
         item.row.size = max(item.row.size, row.end)
         state.touch(item, .content)
@@ -220,25 +219,21 @@ extension Vault {
         guard !range.isEmpty else { return }
         let number = item.row.number
         readAhead.end(number)
-        let rows = try storing { () throws(StoreError) in
-            try state.index.extents(of: number, overlapping: range)
-        }
+        let rows = try state.index.extents(of: number, overlapping: range)
         for row in rows {
             let overlap = row.offset..<row.end
             let removed = overlap.clamped(to: range)
-            try storing { () throws(StoreError) in
-                try state.index.remove(row)
-                if overlap.lowerBound < removed.lowerBound {
-                    var left = row
-                    left.length = removed.lowerBound - row.offset
-                    try state.index.insert(left)
-                }
-                if removed.upperBound < overlap.upperBound {
-                    var right = row
-                    right.offset = removed.upperBound
-                    right.length = row.end - removed.upperBound
-                    try state.index.insert(right)
-                }
+            try state.index.remove(row)
+            if overlap.lowerBound < removed.lowerBound {
+                var left = row
+                left.length = removed.lowerBound - row.offset
+                try state.index.insert(left)
+            }
+            if removed.upperBound < overlap.upperBound {
+                var right = row
+                right.offset = removed.upperBound
+                right.length = row.end - removed.upperBound
+                try state.index.insert(right)
             }
             item.row.allocated -= Int64(removed.count)
             try drop(row, Int64(removed.count), state)
@@ -253,9 +248,7 @@ extension Vault {
     ) throws(FileSystemError) {
         var isShared = keepsBytes
         if row.remote != 0 {
-            let live = try storing { () throws(StoreError) in
-                try state.index.addLive(-count, toRemote: row.remote)
-            }
+            let live = try state.index.addLive(-count, toRemote: row.remote)
             isShared = isShared || live > 0
         }
         try dropLocal(row, count, keepsBytes: isShared, state)
@@ -278,7 +271,7 @@ extension Vault {
                 state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
             }
         case .row(let content):
-            try storing { () throws(StoreError) in try state.index.addLive(-count, toContent: content) }
+            try state.index.addLive(-count, toContent: content)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import CofferFormat
 internal import CofferSystem
 
 /// Requests whose reads may wait for the disk for long: threads perform them, so that the serving thread need

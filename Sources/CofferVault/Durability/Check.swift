@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -49,15 +49,15 @@ extension Vault {
         var walk = CheckWalk(vault: self)
         if let unstored { walk.result.unchecked.append(unstored) }
         var packs: [PackID] = []
-        do throws(StoreError) {
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
+        do throws(FileSystemError) {
+            let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
             walk.total = Int(try reader.size().content)
             for problem in try reader.problems() {
                 walk.result.damage.append(.init(path: nil, range: nil, text: problem))
             }
             packs = try reader.missingPacks()
         } catch {
-            guard case .damaged(let place) = error else { throw FileSystemError(error) }
+            guard case .damaged(let place) = error else { throw error }
             walk.result.damage.append(
                 .init(path: nil, range: nil, text: "\(place) is damaged; its contents cannot be read."))
         }
@@ -84,9 +84,7 @@ extension Vault {
 
     /// The number of items and of content bytes, as of the last commit.
     package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
-        try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.size()
-        }
+        try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }.size()
     }
 
     /// Why nothing can be written; nil if writing is possible.

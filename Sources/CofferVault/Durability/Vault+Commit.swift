@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -72,7 +72,7 @@ extension Vault {
         _ intents: IntentLog, then body: ((VaultState) throws(FileSystemError) -> Void)?
     ) throws(FileSystemError) {
         let (hasChanges, stopped, base) = state.withLock { ($0.hasChanges, $0.stopped, $0.index.base) }
-        if let stopped { throw .store(.stopped(reason: stopped)) }
+        if let stopped { throw .stopped(reason: stopped) }
         guard hasChanges || body != nil else {
             if !log.isWritten || intents.base != base { try syncLog(for: intents) }
             giveBack()
@@ -101,12 +101,12 @@ extension Vault {
     /// If that fails for any reason except lack of space, the vault stops: it must not report anything as
     /// durable any more.
     private func syncLog(for intents: IntentLog) throws(FileSystemError) {
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             try log.sync()
         } catch {
-            if case .noSpace = error { throw .noSpace }
-            stop("\(error)")
-            throw .store(error)
+            if case .noSpace = error { throw error }
+            stop(error.summary)
+            throw error
         }
         intents.begin(on: state.withLock { $0.index.base })
     }
@@ -127,13 +127,11 @@ extension Vault {
     func reserveNumbers() {
         do throws(FileSystemError) {
             try committing.withLock { intents throws(FileSystemError) in
-                let isCommitted = try storing { () throws(StoreError) in
-                    try state.withLock { state throws(StoreError) in
-                        noticeRollback(state)
-                        guard state.stopped == nil else { return false }
-                        try state.index.commit()
-                        return true
-                    }
+                let isCommitted = try state.withLock { state throws(FileSystemError) in
+                    noticeRollback(state)
+                    guard state.stopped == nil else { return false }
+                    try state.index.commit()
+                    return true
                 }
                 if isCommitted { try syncLog(for: intents) }
             }
@@ -147,31 +145,22 @@ extension Vault {
     /// The part of a commit that needs the lock.
     private func commit(_ state: VaultState) throws(FileSystemError) {
         state.noticeRollback()
-        if let reason = state.stopped { throw .store(.stopped(reason: reason)) }
+        if let reason = state.stopped { throw .stopped(reason: reason) }
         if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
             try state.storeItems()
             try moveTailIntoRows(state)
         } else {
-            try storing { () throws(StoreError) in
-                try state.packs.writeTail()
-                try writer.finish()
-                state.packs.noteWritten()
-                guard state.packs.inFlightCount == 0 else {
-                    throw .stopped(reason: "some content was not written to the disk")
-                }
+            try state.packs.writeTail()
+            try writer.finish()
+            state.packs.noteWritten()
+            guard state.packs.inFlightCount == 0 else {
+                throw .stopped(reason: "some content was not written to the disk")
             }
             try state.storeItems()
-            do throws(StoreError) {
-                try state.packs.takeDirtyFiles().sync()
-            } catch {
-                throw .store(error)
-            }
+            try state.packs.takeDirtyFiles().sync()
         }
-        let removed = try storing { () throws(StoreError) in
-            let removed = try state.packs.storeRows(in: state.index)
-            try state.index.commit(restartingLog: state.logIsNearlyMoved)
-            return removed
-        }
+        let removed = try state.packs.storeRows(in: state.index)
+        try state.index.commit(restartingLog: state.logIsNearlyMoved)
         state.intents = PendingIntents()
         state.logIsNearlyMoved = false
         // Kept until the log is on disk, which may take several tries on a full disk.
@@ -188,18 +177,18 @@ extension Vault {
             $0.packs.isSynced && $0.packs.pendingByteCount <= Self.inlineByteCountMax
         }
         if isSmall { return }
-        do throws(StoreError) {
-            try state.withLock { state throws(StoreError) in try state.packs.writeTail() }
+        do throws(FileSystemError) {
+            try state.withLock { state throws(FileSystemError) in try state.packs.writeTail() }
             try writer.finish()
-            let dirty = try state.withLock { state throws(StoreError) in
+            let dirty = try state.withLock { state throws(FileSystemError) in
                 state.packs.noteWritten()
                 return try state.packs.takeDirtyFiles()
             }
             try dirty.sync()
         } catch {
-            if case .noSpace = error { throw .noSpace }
-            stop("\(error)")
-            throw .store(error)
+            if case .noSpace = error { throw error }
+            stop(error.summary)
+            throw error
         }
     }
 
@@ -207,28 +196,25 @@ extension Vault {
     func moveLog() throws(FileSystemError) {
         let isDue = state.withLock { $0.stopped == nil && $0.index.logFrameCount >= Self.logFrameCountMax }
         guard isDue else { return }
-        let rest = try storing { () throws(StoreError) in try log.checkpoint() }
+        let rest = try log.checkpoint()
         if rest <= Self.lastFrameCountMax { state.withLock { $0.logIsNearlyMoved = true } }
     }
 
     /// Moves the extents of the tail into rows of the index.
     private func moveTailIntoRows(_ state: VaultState) throws(FileSystemError) {
         for extent in state.packs.pending {
-            let rows = try storing { () throws(StoreError) in
-                try state.index.extents(
-                    of: extent.item, overlapping: extent.base..<extent.base + extent.total)
-            }.filter { $0.place == .pack(extent.pack, position: extent.position) }
+            let range = extent.base..<extent.base + extent.total
+            let rows = try state.index.extents(of: extent.item, overlapping: range)
+                .filter { $0.place == .pack(extent.pack, position: extent.position) }
             let live = rows.reduce(0) { $0 + $1.length }
             guard live > 0 else { continue }
             let sealed = state.packs.bytes(of: extent)
-            try storing { () throws(StoreError) in
-                let number = try state.index.insertContent(sealed, live: live)
-                for row in rows {
-                    var moved = row
-                    moved.place = .row(number)
-                    try state.index.remove(row)
-                    try state.index.insert(moved)
-                }
+            let number = try state.index.insertContent(sealed, live: live)
+            for row in rows {
+                var moved = row
+                moved.place = .row(number)
+                try state.index.remove(row)
+                try state.index.insert(moved)
             }
             state.packs.addLive(-live, to: extent.pack)
         }
@@ -249,10 +235,10 @@ extension Vault {
             file?.discard(at: discard.position, count: discard.count)
         }
         for pack in dead.packs {
-            do throws(StoreError) {
-                try state.withLock { state throws(StoreError) in try state.packs.removeFile(pack) }
+            do throws(FileSystemError) {
+                try state.withLock { state throws(FileSystemError) in try state.packs.removeFile(pack) }
             } catch {
-                problems.add("Pack \(pack) could not be removed: \(error)")
+                problems.add("Pack \(pack) could not be removed: \(error.summary)")
             }
         }
         return !dead.discards.isEmpty
@@ -290,9 +276,7 @@ extension Vault {
         upkeep.stop()
         defer { writer.stop() }
         if isReadOnly {
-            return try storing { () throws(StoreError) in
-                try state.withLock { state throws(StoreError) in try state.index.closeUnchanged() }
-            }
+            return try state.withLock { state throws(FileSystemError) in try state.index.closeUnchanged() }
         }
         let (isStopped, hasChanges) = state.withLock { ($0.stopped != nil, $0.hasChanges) }
         if isStopped { return }
@@ -305,14 +289,14 @@ extension Vault {
             }
         }
         try commitIndex(usingReserve: true)
-        do throws(StoreError) {
-            try state.withLock { state throws(StoreError) in try state.index.close() }
+        do throws(FileSystemError) {
+            try state.withLock { state throws(FileSystemError) in try state.index.close() }
         } catch {
             // The next mount moves the frames in the log.
             if case .noSpace = error, log.isWritten { return }
             // The log contains everything committed. Damage in the index may keep the log from being moved.
             if case .damaged = error, !hasChanges { return }
-            throw FileSystemError(error)
+            throw error
         }
         committing.withLock { $0.remove() }
     }

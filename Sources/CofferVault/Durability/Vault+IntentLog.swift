@@ -19,18 +19,18 @@ extension Vault {
         }
         guard isWhole else { return false }
         if writer.isEmpty { return true }
-        do throws(StoreError) {
+        do throws(FileSystemError) {
             return try intents.append(writer)
         } catch {
-            stop("\(error)")
-            throw .store(error)
+            stop(error.summary)
+            throw error
         }
     }
 
     /// Applies the records that a crash left in the intent log to the index, and commits.
     ///
     /// A read-only mount shows their changes, and leaves the records in place.
-    func replay(_ intents: IntentLog) throws(StoreError) {
+    func replay(_ intents: IntentLog) throws(FileSystemError) {
         var records = try intents.records(on: state.withLock { $0.index.base })
         var count = 0
         while let body = try records.next() {
@@ -77,14 +77,12 @@ extension Vault {
             let item = try state.item(write.item)
             let end = write.offset + Int64(write.length)
             try removeContent(of: item, write.offset..<end, state)
-            try storing { () throws(StoreError) in
-                let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
-                try state.index.insert(
-                    ExtentRow(
-                        item: write.item, offset: write.offset, length: Int64(write.length),
-                        place: .row(place), prefix: .init(low: write.prefixLow, high: write.prefixHigh),
-                        epoch: write.epoch))
-            }
+            let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
+            try state.index.insert(
+                ExtentRow(
+                    item: write.item, offset: write.offset, length: Int64(write.length),
+                    place: .row(place), prefix: .init(low: write.prefixLow, high: write.prefixHigh),
+                    epoch: write.epoch))
             item.row.allocated += Int64(write.length)
             if write.length < Compaction.smallByteCount, write.offset > 0 {
                 state.fragmented.insert(write.item)

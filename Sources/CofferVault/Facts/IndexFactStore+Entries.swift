@@ -1,6 +1,6 @@
 package import CofferFacts
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 
 // Entries, and the ways to find them.
 //
@@ -9,10 +9,10 @@ package import CofferStore
 // directory without written entries, memory has everything.
 extension IndexFactStore {
     /// The state of an entry; nil if the entry is unknown.
-    package func entry(_ id: EntryID) throws(StoreError) -> EntryState? { try cached(id).row.state }
+    package func entry(_ id: EntryID) throws(FileSystemError) -> EntryState? { try cached(id).row.state }
 
     /// Stores the state of an entry; nil removes it.
-    package func setEntry(_ state: EntryState?, _ id: EntryID) throws(StoreError) {
+    package func setEntry(_ state: EntryState?, _ id: EntryID) throws(FileSystemError) {
         try bound()
         let entry = try cached(id)
         let before = entry.row.state
@@ -58,7 +58,9 @@ extension IndexFactStore {
     }
 
     /// The unwritten entries that newly lie in a directory, ascending.
-    private func arrived(in parent: ItemID, _ counts: (EntryState) -> Bool) throws(StoreError) -> [EntryID] {
+    private func arrived(in parent: ItemID, _ counts: (EntryState) -> Bool) throws(FileSystemError)
+        -> [EntryID]
+    {
         var found: [EntryID] = []
         for id in Set(arrivedHere[parent] ?? []).sorted() {
             if let state = try entry(id), counts(state) { found.append(id) }
@@ -66,7 +68,7 @@ extension IndexFactStore {
         return found
     }
 
-    private func attach(_ entry: CachedFactEntry, _ id: EntryID, to itemID: ItemID) throws(StoreError) {
+    private func attach(_ entry: CachedFactEntry, _ id: EntryID, to itemID: ItemID) throws(FileSystemError) {
         let list = try entries(of: itemID)
         let item = try cached(itemID)
         entry.row.isOther = item.row.first != nil
@@ -75,7 +77,8 @@ extension IndexFactStore {
         touch(item, itemID)
     }
 
-    private func detach(_ entry: CachedFactEntry, _ id: EntryID, from itemID: ItemID) throws(StoreError) {
+    private func detach(_ entry: CachedFactEntry, _ id: EntryID, from itemID: ItemID) throws(FileSystemError)
+    {
         let list = try entries(of: itemID)
         let item = try cached(itemID)
         if entry.row.isOther { item.row.others -= 1 } else { item.row.first = nil }
@@ -84,7 +87,8 @@ extension IndexFactStore {
         touch(item, itemID)
     }
 
-    private func changeCopies(of itemID: ItemID, _ change: (inout [EntryID]) -> Void) throws(StoreError) {
+    private func changeCopies(of itemID: ItemID, _ change: (inout [EntryID]) -> Void) throws(FileSystemError)
+    {
         var list = try copies(of: itemID)
         let item = try cached(itemID)
         change(&list)
@@ -94,7 +98,7 @@ extension IndexFactStore {
     }
 
     /// The entries of an item, including copies by rule; ascending.
-    package func entries(of id: ItemID) throws(StoreError) -> [EntryID] {
+    package func entries(of id: ItemID) throws(FileSystemError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.entryList { return list }
         var list = item.row.others == 0 ? [] : try read(index.otherFactEntries(of: id))
@@ -105,7 +109,7 @@ extension IndexFactStore {
     }
 
     /// The copies by rule of an item.
-    package func copies(of id: ItemID) throws(StoreError) -> [EntryID] {
+    package func copies(of id: ItemID) throws(FileSystemError) -> [EntryID] {
         let item = try cached(id)
         if let list = item.copyList { return list }
         let list = item.row.copies == 0 ? [] : try read(index.factEntries(copyOf: id)).sorted()
@@ -116,7 +120,7 @@ extension IndexFactStore {
     /// Up to `limit` entries whose place is in a directory, after `last`; ascending.
     package func entries(
         placedIn parent: ItemID, after last: EntryID?, limit: Int
-    ) throws(StoreError) -> [EntryID] {
+    ) throws(FileSystemError) -> [EntryID] {
         if !dirtyEntries.isEmpty {
             let first = try read(index.factEntries(placedIn: parent, after: nil, limit: 1))
             if first.isEmpty {
@@ -129,13 +133,13 @@ extension IndexFactStore {
     }
 
     /// Whether the place of an active entry is in a directory.
-    package func hasActiveEntries(placedIn parent: ItemID) throws(StoreError) -> Bool {
+    package func hasActiveEntries(placedIn parent: ItemID) throws(FileSystemError) -> Bool {
         try flushEntries()
         return try read(index.hasActiveFactEntries(placedIn: parent))
     }
 
     /// The entries that claim a place in this item, but have another.
-    package func orphans(of parent: ItemID) throws(StoreError) -> [EntryID] {
+    package func orphans(of parent: ItemID) throws(FileSystemError) -> [EntryID] {
         let written = try read(index.orphanedFactEntries(of: parent))
         if dirtyEntries.isEmpty { return written }
         if written.isEmpty {
@@ -146,7 +150,7 @@ extension IndexFactStore {
     }
 
     /// The entries in one slot.
-    package func entries(inSlot slot: Place) throws(StoreError) -> [EntryID] {
+    package func entries(inSlot slot: Place) throws(FileSystemError) -> [EntryID] {
         if let list = slots[slot] { return list }
         let list = try read(index.factEntries(inSlot: slot)).sorted()
         slots[slot] = list
@@ -154,14 +158,14 @@ extension IndexFactStore {
     }
 
     /// The entries that are named by rule after one wanted name.
-    package func entries(wanting name: Place) throws(StoreError) -> [EntryID] {
+    package func entries(wanting name: Place) throws(FileSystemError) -> [EntryID] {
         if let list = wanting[name] { return list }
         let list = try read(index.factEntries(wanting: name)).sorted()
         wanting[name] = list
         return list
     }
 
-    private func entries(shownElsewhereAt place: Place) throws(StoreError) -> [EntryID] {
+    private func entries(shownElsewhereAt place: Place) throws(FileSystemError) -> [EntryID] {
         if let list = shownElsewhere[place] { return list }
         let list = try read(index.factEntries(shownElsewhereAt: place)).sorted()
         shownElsewhere[place] = list
@@ -169,7 +173,7 @@ extension IndexFactStore {
     }
 
     /// The entry that is shown at a place.
-    package func entry(shownAt place: Place) throws(StoreError) -> EntryID? {
+    package func entry(shownAt place: Place) throws(FileSystemError) -> EntryID? {
         var found = try entries(shownElsewhereAt: place).first
         for id in try entries(inSlot: place) where found.map({ id < $0 }) ?? true {
             if try entry(id)?.shown == place { found = id }
@@ -180,7 +184,7 @@ extension IndexFactStore {
     /// Up to `limit` entries that are shown in a directory, with names after `last`; by ascending name.
     package func entries(
         shownIn parent: ItemID, after last: EntryName?, limit: Int
-    ) throws(StoreError) -> [EntryID] {
+    ) throws(FileSystemError) -> [EntryID] {
         try flushEntries()
         return try read(index.factEntries(shownIn: parent, after: last, limit: limit))
     }
@@ -188,7 +192,7 @@ extension IndexFactStore {
     /// Up to `limit` entries that are shown differently than when they were last taken.
     ///
     /// Entries that are only in memory come first, so that their rows are written once.
-    package func changedEntries(limit: Int) throws(StoreError) -> [EntryID] {
+    package func changedEntries(limit: Int) throws(FileSystemError) -> [EntryID] {
         if !changedHere.isEmpty { return Array(changedHere.prefix(limit)) }
         try flushEntries()
         return try read(index.changedFactEntries(limit: limit))

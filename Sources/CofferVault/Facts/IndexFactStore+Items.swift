@@ -1,14 +1,14 @@
 package import CofferFacts
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 
 // Items, and commits.
 extension IndexFactStore {
     /// The state of an item; nil if the item is unknown.
-    package func item(_ id: ItemID) throws(StoreError) -> ItemState? { try cached(id).row.state }
+    package func item(_ id: ItemID) throws(FileSystemError) -> ItemState? { try cached(id).row.state }
 
     /// Stores the state of an item; nil removes it.
-    package func setItem(_ state: ItemState?, _ id: ItemID) throws(StoreError) {
+    package func setItem(_ state: ItemState?, _ id: ItemID) throws(FileSystemError) {
         try bound()
         let item = try cached(id)
         guard item.row.state != state else { return }
@@ -18,13 +18,13 @@ extension IndexFactStore {
     }
 
     /// The directories that are shown as part of this one.
-    package func united(with item: ItemID) throws(StoreError) -> [ItemID] {
+    package func united(with item: ItemID) throws(FileSystemError) -> [ItemID] {
         try flushItems()
         return try read(index.factItems(unitedWith: item))
     }
 
     /// The directories that were put back because their stated places would form a cycle; few.
-    package func putBackDirectories() throws(StoreError) -> [ItemID] { putBack.sorted() }
+    package func putBackDirectories() throws(FileSystemError) -> [ItemID] { putBack.sorted() }
 
     // MARK: Commits
 
@@ -32,7 +32,7 @@ extension IndexFactStore {
     package func versions() -> VersionVector { vector }
 
     /// Records that a commit was applied.
-    package func setApplied(_ dot: Dot) throws(StoreError) {
+    package func setApplied(_ dot: Dot) throws(FileSystemError) {
         var log = logs[dot.log] ?? LogRow(id: dot.log)
         log.sequence = dot.sequence
         try put(log)
@@ -43,13 +43,13 @@ extension IndexFactStore {
     package func label(of log: LogID) -> String? { logs[log]?.label }
 
     /// Stores the label of a log.
-    package func setLabel(_ label: String, of id: LogID) throws(StoreError) {
+    package func setLabel(_ label: String, of id: LogID) throws(FileSystemError) {
         var log = logs[id] ?? LogRow(id: id)
         log.label = label
         try put(log)
     }
 
-    private func put(_ log: LogRow) throws(StoreError) {
+    private func put(_ log: LogRow) throws(FileSystemError) {
         let before = logs[log.id]
         guard before != log else { return }
         try write(index.put(log, replacing: before))

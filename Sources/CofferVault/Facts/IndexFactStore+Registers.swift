@@ -1,11 +1,11 @@
 package import CofferFacts
 package import CofferFormat
-package import CofferStore
+internal import CofferStore
 
 // The values of registers; those of extended attributes are read and written at once, as they may be large.
 extension IndexFactStore {
     /// The values of a register, by ascending stamp.
-    package func values(_ register: Register) throws(StoreError) -> [RegisterValue] {
+    package func values(_ register: Register) throws(FileSystemError) -> [RegisterValue] {
         switch register {
         case .kind(let id): try cached(id).row.kind
         case .mode(let id): try cached(id).row.mode
@@ -18,7 +18,7 @@ extension IndexFactStore {
     }
 
     /// Replaces the values of a register; an empty list removes it.
-    package func setValues(_ values: [RegisterValue], of register: Register) throws(StoreError) {
+    package func setValues(_ values: [RegisterValue], of register: Register) throws(FileSystemError) {
         try bound()
         switch register {
         case .kind(let id): try change(id) { $0.row.kind = values }
@@ -35,14 +35,14 @@ extension IndexFactStore {
         }
     }
 
-    private func change(_ id: ItemID, _ change: (CachedFactItem) -> Void) throws(StoreError) {
+    private func change(_ id: ItemID, _ change: (CachedFactItem) -> Void) throws(FileSystemError) {
         let item = try cached(id)
         change(item)
         touch(item, id)
     }
 
     /// The names of an item's extended attributes, including removed ones, ascending.
-    package func extendedAttributes(of id: ItemID) throws(StoreError) -> [[UInt8]] {
+    package func extendedAttributes(of id: ItemID) throws(FileSystemError) -> [[UInt8]] {
         let item = try cached(id)
         if item.row.attributes == 0 { return [] }
         if let names = item.attributeNames { return names }
@@ -55,7 +55,7 @@ extension IndexFactStore {
     /// Values, and the record that contains them.
     private func attributeValues(
         _ name: [UInt8], of id: ItemID
-    ) throws(StoreError) -> (values: [RegisterValue], record: [UInt8]?) {
+    ) throws(FileSystemError) -> (values: [RegisterValue], record: [UInt8]?) {
         guard let record = try read(index.attributeFacts(name, of: id)) else { return ([], nil) }
         do throws(FormatError) {
             let parts = try unsafe RegisterRecord.parts(record.span.bytes)
@@ -72,7 +72,7 @@ extension IndexFactStore {
 
     private func setAttribute(
         _ name: [UInt8], of id: ItemID, to values: [RegisterValue]
-    ) throws(StoreError) {
+    ) throws(FileSystemError) {
         let item = try cached(id)
         let before = item.row.attributes == 0 ? nil : try attributeValues(name, of: id).record
         if values.isEmpty {

@@ -15,7 +15,7 @@ internal import CofferSystem
 /// more.
 package final class IndexFactStore: FactStore {
     /// The index's error.
-    package typealias Failure = StoreError
+    package typealias Failure = FileSystemError
 
     let index: Index
     /// The vault's lock, taken for each access to the index; nil while the caller holds it.
@@ -55,7 +55,7 @@ package final class IndexFactStore: FactStore {
     /// Opens the facts of an index, which must have the tables for them.
     ///
     /// - Parameter cachedCountMax: The maximum number of items and entries in memory.
-    package init(_ index: Index, cachedCountMax: Int = 16_384) throws(StoreError) {
+    package init(_ index: Index, cachedCountMax: Int = 16_384) throws(FileSystemError) {
         self.index = index
         countMax = cachedCountMax
         putBack = Set(try index.putBackFactItems())
@@ -74,7 +74,7 @@ package final class IndexFactStore: FactStore {
     package var hasChanges: Bool { !dirtyItems.isEmpty || !dirtyEntries.isEmpty || isStateDirty }
 
     /// Writes all changes into the index's transaction.
-    package func flush() throws(StoreError) {
+    package func flush() throws(FileSystemError) {
         try flushItems()
         try flushEntries()
         guard isStateDirty else { return }
@@ -83,7 +83,7 @@ package final class IndexFactStore: FactStore {
     }
 
     /// Writes and drops everything if there is too much of it; only between calls.
-    func bound() throws(StoreError) {
+    func bound() throws(FileSystemError) {
         guard items.count + entries.count + slots.count > countMax || byteCount > Self.byteCountMax else {
             return
         }
@@ -97,7 +97,7 @@ package final class IndexFactStore: FactStore {
         byteCount = 0
     }
 
-    func flushItems() throws(StoreError) {
+    func flushItems() throws(FileSystemError) {
         dirtyItems.sort()
         for id in dirtyItems {
             guard let item = items[id] else { continue }
@@ -114,7 +114,7 @@ package final class IndexFactStore: FactStore {
         dirtyItems.removeAll(keepingCapacity: true)
     }
 
-    func flushEntries() throws(StoreError) {
+    func flushEntries() throws(FileSystemError) {
         dirtyEntries.sort()
         for id in dirtyEntries {
             guard let entry = entries[id] else { continue }
@@ -136,17 +136,20 @@ package final class IndexFactStore: FactStore {
     // MARK: The index
 
     /// Reads from the index.
-    func read<Result>(_ look: @autoclosure () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    func read<Result>(_ look: @autoclosure () throws(FileSystemError) -> Result) throws(FileSystemError)
+        -> Result
+    {
         guard let lock else { return try look() }
-        return try lock.withLock { state throws(StoreError) in
-            state.noticeRollback()
-            if let reason = state.stopped { throw .stopped(reason: reason) }
+        return try lock.withLock { state throws(FileSystemError) in
+            try state.ensureWritable()
             return try look()
         }
     }
 
     /// Writes into the index's transaction.
-    func write<Result>(_ change: @autoclosure () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    func write<Result>(_ change: @autoclosure () throws(FileSystemError) -> Result) throws(FileSystemError)
+        -> Result
+    {
         hasWritten = true
         return try read(change())
     }
@@ -154,7 +157,7 @@ package final class IndexFactStore: FactStore {
     // MARK: Rows in memory
 
     /// An item, from memory or its row.
-    func cached(_ id: ItemID) throws(StoreError) -> CachedFactItem {
+    func cached(_ id: ItemID) throws(FileSystemError) -> CachedFactItem {
         if let item = items[id] { return item }
         let item: CachedFactItem
         if !id.isBehind(lastItem), let stored = try read(index.factItem(id)) {
@@ -168,7 +171,7 @@ package final class IndexFactStore: FactStore {
     }
 
     /// An entry, from memory or its row.
-    func cached(_ id: EntryID) throws(StoreError) -> CachedFactEntry {
+    func cached(_ id: EntryID) throws(FileSystemError) -> CachedFactEntry {
         if let entry = entries[id] { return entry }
         let entry: CachedFactEntry
         if !id.isBehind(lastEntry), let stored = try read(index.factEntry(id)) {
@@ -196,10 +199,10 @@ package final class IndexFactStore: FactStore {
     // MARK: Numbers
 
     /// The number of an item in the index's `items`; nil if it has none.
-    package func number(of id: ItemID) throws(StoreError) -> Int64? { try cached(id).row.number }
+    package func number(of id: ItemID) throws(FileSystemError) -> Int64? { try cached(id).row.number }
 
     /// Stores the number of an item in the index's `items`; nil if it no longer has one.
-    package func setNumber(_ number: Int64?, of id: ItemID) throws(StoreError) {
+    package func setNumber(_ number: Int64?, of id: ItemID) throws(FileSystemError) {
         try bound()
         let item = try cached(id)
         guard item.row.number != number else { return }

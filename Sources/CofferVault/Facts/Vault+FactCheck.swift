@@ -77,10 +77,8 @@ private struct FactComparison {
         try vault.changing { state throws(FileSystemError) in
             try state.storeItems()
             let facts = try state.openFacts()
-            let (first, changed) = try storing { () throws(StoreError) in
-                (try state.index.journal(after: 0, limit: 1), try facts.changedEntries(limit: 1))
-            }
-            return first.isEmpty && changed.isEmpty
+            guard try state.index.journal(after: 0, limit: 1).isEmpty else { return false }
+            return try facts.changedEntries(limit: 1).isEmpty
         }
     }
 
@@ -106,15 +104,13 @@ private struct FactComparison {
     /// The number of names that the facts show in a directory.
     private func count(in directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
         let facts = try state.openFacts()
-        return try storing { () throws(StoreError) in
-            var count = 0
-            var last: EntryName?
-            while true {
-                let page = try facts.entries(shownIn: directory, after: last, limit: Self.pageCount)
-                count += page.count
-                guard page.count == Self.pageCount, let end = page.last else { return count }
-                last = try facts.entry(end)?.shown?.name
-            }
+        var count = 0
+        var last: EntryName?
+        while true {
+            let page = try facts.entries(shownIn: directory, after: last, limit: Self.pageCount)
+            count += page.count
+            guard page.count == Self.pageCount, let end = page.last else { return count }
+            last = try facts.entry(end)?.shown?.name
         }
     }
 
@@ -126,12 +122,9 @@ private struct FactComparison {
             return differences.append("“\(text)” is not a valid name.")
         }
         let facts = try state.openFacts()
-        let shown = try storing { () throws(StoreError) -> EntryState? in
-            let id = try facts.entry(shownAt: Place(parent: directory, name: name))
-            guard let id else { return nil }
-            return try facts.entry(id)
-        }
-        guard let shown, try state.peek(entry.item).id == shown.item else {
+        guard let id = try facts.entry(shownAt: Place(parent: directory, name: name)),
+            let shown = try facts.entry(id), try state.peek(entry.item).id == shown.item
+        else {
             return differences.append("“\(text)” is not what the facts show.")
         }
         if entry.type != FileType.directory.rawValue { try compare(entry.item, state) }
@@ -140,7 +133,7 @@ private struct FactComparison {
     private mutating func compare(_ number: Int64, _ state: VaultState) throws(FileSystemError) {
         let row = try state.peek(number)
         let tree = try state.factTree(hashKey)
-        let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }
+        let shown = try tree.shownItem(row.id)
         guard let shown, shown.kind.type == FileType(mode: row.mode) else {
             return differences.append("Item \(number) is not what the facts say.")
         }
@@ -155,7 +148,7 @@ private struct FactComparison {
             differences.append("The time of item \(number) differs.")
         }
         if !unsent.contains(.attributes) {
-            let attributes = try storing { () throws(StoreError) in try state.index.attributes(of: number) }
+            let attributes = try state.index.attributes(of: number)
                 .filter { ExtendedAttributeName.isSent($0.name) }
             let isSame = attributes.elementsEqual(
                 shown.extendedAttributes.filter { ExtendedAttributeName.isSent($0.name) }

@@ -15,10 +15,8 @@ extension Vault {
             while true {
                 let page = try reading { state throws(FileSystemError) in
                     guard state.isTracking else { return [KeptRow]() }
-                    return try storing { () throws(StoreError) in
-                        try state.index.keptRows(
-                            KeptRow.Kind.sync, after: rows.last?.key, limit: Self.pageCount)
-                    }
+                    return try state.index.keptRows(
+                        KeptRow.Kind.sync, after: rows.last?.key, limit: Self.pageCount)
                 }
                 rows += page
                 if page.count < Self.pageCount { return rows }
@@ -31,7 +29,7 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             try reading { state throws(FileSystemError) in
                 guard state.isTracking else { return nil }
-                return try storing { () throws(StoreError) in try state.index.kept(key) }
+                return try state.index.kept(key)
             }
         }
     }
@@ -70,13 +68,11 @@ extension Vault {
 extension VaultState {
     /// Changes rows in the open transaction.
     func keep(_ changes: [KeptChange]) throws(FileSystemError) {
-        try storing { () throws(StoreError) in
-            for change in changes {
-                if let value = change.value {
-                    try index.keep(KeptRow(change.key, value))
-                } else {
-                    try index.removeKept(change.key)
-                }
+        for change in changes {
+            if let value = change.value {
+                try index.keep(KeptRow(change.key, value))
+            } else {
+                try index.removeKept(change.key)
             }
         }
     }

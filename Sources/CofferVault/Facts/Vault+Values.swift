@@ -20,11 +20,9 @@ extension Vault {
             return try reading { state throws(FileSystemError) in
                 guard state.isTracking else { return [] }
                 let facts = try state.openFacts()
-                return try storing { () throws(StoreError) in
-                    var page = ValuesPage(facts, last: register, limit: limit)
-                    try page.fill()
-                    return page.values
-                }
+                var page = ValuesPage(facts, last: register, limit: limit)
+                try page.fill()
+                return page.values
             }
         }
     }
@@ -48,7 +46,7 @@ extension Vault {
 
         private var isFull: Bool { values.count >= limit || byteCount >= pageByteCountMax }
 
-        mutating func fill() throws(StoreError) {
+        mutating func fill() throws(FileSystemError) {
             var after: (high: UInt64, low: UInt64)?
             if let last {
                 // The rest of the previous page's last item or entry.
@@ -71,7 +69,7 @@ extension Vault {
         /// The next items and entries that have facts, in their common order.
         private func entities(
             after last: (high: UInt64, low: UInt64)?
-        ) throws(StoreError) -> [(high: UInt64, low: UInt64)] {
+        ) throws(FileSystemError) -> [(high: UInt64, low: UInt64)] {
             let count = Self.identifierCount
             let items = try facts.index.factItems(
                 after: last.map { ItemID(low: $0.low, high: $0.high) }, limit: count)
@@ -86,7 +84,7 @@ extension Vault {
             return all
         }
 
-        private mutating func add(_ item: ItemID) throws(StoreError) {
+        private mutating func add(_ item: ItemID) throws(FileSystemError) {
             try add(.kind(item))
             try add(.mode(item))
             try add(.modified(item))
@@ -96,9 +94,9 @@ extension Vault {
             try add(.content(item))
         }
 
-        private mutating func add(_ entry: EntryID) throws(StoreError) { try add(.place(entry)) }
+        private mutating func add(_ entry: EntryID) throws(FileSystemError) { try add(.place(entry)) }
 
-        private mutating func add(_ register: Register) throws(StoreError) {
+        private mutating func add(_ register: Register) throws(FileSystemError) {
             if isFull { return }
             if let last, !last.precedes(register) { return }
             let found = try facts.values(register)

@@ -7,7 +7,7 @@ extension VaultState {
     /// The facts; rows that are read stay in memory until the exchange ends.
     func openFacts() throws(FileSystemError) -> IndexFactStore {
         if let facts { return facts }
-        let opened = try storing { () throws(StoreError) in try IndexFactStore(index) }
+        let opened = try IndexFactStore(index)
         facts = opened
         return opened
     }
@@ -22,7 +22,7 @@ extension VaultState {
         let root = try peek(Vault.rootNumber)
         if id == root.id { return root }
         let facts = try openFacts()
-        guard let number = try storing({ () throws(StoreError) in try facts.number(of: id) }),
+        guard let number = try facts.number(of: id),
             let row = try row(number), row.id == id, type == nil || FileType(mode: row.mode) == type
         else { return nil }
         return row

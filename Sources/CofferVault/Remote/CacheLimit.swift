@@ -1,5 +1,4 @@
 internal import CofferFormat
-internal import CofferStore
 internal import CofferSystem
 
 /// How much content that is also on a remote stays on this device.

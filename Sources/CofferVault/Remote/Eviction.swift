@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -98,9 +98,7 @@ extension Vault {
         var place: (item: Int64, offset: Int64) = (0, -1)
         while !upkeep.isStopped {
             let (rows, next) = try reading { state throws(FileSystemError) in
-                let rows = try storing { () throws(StoreError) in
-                    try state.index.extents(after: place.item, place.offset, limit: Self.batchCount)
-                }
+                let rows = try state.index.extents(after: place.item, place.offset, limit: Self.batchCount)
                 var cached: [ExtentRow] = []
                 for row in rows where row.remote != 0 && row.place != .remote {
                     guard pack == nil || row.packNumber == pack else { continue }
@@ -135,15 +133,13 @@ extension Vault {
             guard count > 0 else { return 0 }
             state.removes = true
             self.readAhead.end(row.item)
-            let isShared = try storing { () throws(StoreError) in
-                for row in rows {
-                    var gone = row
-                    gone.place = .remote
-                    try state.index.remove(row)
-                    try state.index.insert(gone)
-                }
-                return try state.index.remoteExtent(row.remote).live > count
+            for row in rows {
+                var gone = row
+                gone.place = .remote
+                try state.index.remove(row)
+                try state.index.insert(gone)
             }
+            let isShared = try state.index.remoteExtent(row.remote).live > count
             self.remoteReads.forget(row)
             for row in rows { try self.dropLocal(row, row.length, keepsBytes: true, state) }
             if !isShared, case .pack(let pack, let position) = row.place {

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -87,10 +87,8 @@ extension Vault {
         while true {
             let page = try reading { state throws(FileSystemError) in
                 guard state.isTracking else { return [KeptRow]() }
-                return try storing { () throws(StoreError) in
-                    try state.index.keptRows(
-                        .pin ... .pin, after: rows.last?.key, limit: Self.pageCount)
-                }
+                return try state.index.keptRows(
+                    .pin ... .pin, after: rows.last?.key, limit: Self.pageCount)
             }
             rows += page
             if page.count < Self.pageCount { return rows }
@@ -108,10 +106,10 @@ extension Vault {
         if let item = try state.row(number), item.links > 0, item.id.bytes == row.key.id { return number }
         // A version from another device has another number.
         guard let id = ItemID(bytes: row.key.id) else { return nil }
-        let version = try storing { () throws(StoreError) in
-            if let facts = state.facts { return try facts.number(of: id) }
-            return try state.index.factItem(id)?.row.number
-        }
+        let version =
+            if let facts = state.facts { try facts.number(of: id) } else {
+                try state.index.factItem(id)?.row.number
+            }
         guard let version, let item = try state.row(version), item.links > 0, item.id == id else {
             return nil
         }
@@ -189,9 +187,7 @@ extension Vault {
         var offset: Int64 = -1
         while !upkeep.isStopped {
             let page = try reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.extents(after: file, offset, limit: Self.pageCount)
-                }
+                try state.index.extents(after: file, offset, limit: Self.pageCount)
             }
             let rows = page.filter { $0.item == file }
             if !rows.isEmpty { try body(rows) }

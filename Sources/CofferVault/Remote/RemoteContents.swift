@@ -171,7 +171,7 @@ package final class RemoteContents: ContentPublishing {
     package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
         let key = Self.key(of: file.id)
         if try isOwed(file.id, file.state) {
-            try storing { () throws(StoreError) in try file.state.index.removeKept(key) }
+            try file.state.index.removeKept(key)
             owed.withLock { $0?.remove(file.id) }
             file.vault.problems.remove(about: .pages(file.vault.id, file.number))
         }
@@ -207,9 +207,7 @@ package final class RemoteContents: ContentPublishing {
         var found = Owed()
         var last: KeptRow.Key?
         repeat {
-            let page = try storing { () throws(StoreError) in
-                try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
-            }
+            let page = try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
             for row in page {
                 guard let item = ItemID(bytes: row.key.id) else { continue }
                 found.insert(item, isNewer: Self.isNewer(row.value))
@@ -234,9 +232,7 @@ package final class RemoteContents: ContentPublishing {
         var last: KeptRow.Key?
         while true {
             let page = try vault.reading { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in
-                    try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
-                }
+                try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
             }
             for row in page {
                 let item = ItemID(bytes: row.key.id)
@@ -324,7 +320,7 @@ package final class RemoteContents: ContentPublishing {
             }
             let fetched = try vault.fetchExtents(of: value, for: number)
             try vault.changing { state throws(FileSystemError) in
-                try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
+                try state.index.removeKept(row.key)
                 let item = try state.item(number)
                 if item.row.unsent.isDisjoint(with: .content) {
                     try vault.setContent(of: item, to: fetched, like: nil, state)
@@ -342,7 +338,7 @@ package final class RemoteContents: ContentPublishing {
     /// Records that a content is not owed any more.
     private func finish(_ row: KeptRow, _ number: Int64?, in vault: Vault) throws(FileSystemError) {
         try vault.changing { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.removeKept(row.key) }
+            try state.index.removeKept(row.key)
         }
         guard let number else { return }
         vault.problems.remove(about: .pages(vault.id, number))
@@ -409,11 +405,6 @@ extension Vault {
             state.isTracking ? try state.row(item, nil)?.number : nil
         }
     }
-}
-
-extension PackID {
-    /// The pack of extents of which nothing is known.
-    static var nowhere: PackID { PackID(low: 0, high: 0) }
 }
 
 extension ContentEntry {

@@ -24,7 +24,7 @@ struct SeenPacks {
             // It may have been overwritten in the meantime.
             let rows = try self.vault.rows(ofExtent: row, state)
             guard rows.contains(where: { $0.remote == row.remote }) else { return nil }
-            return try storing { () throws(StoreError) in try state.index.remoteExtent(row.remote).place }
+            return try state.index.remoteExtent(row.remote).place
         }
         guard let place, let byteCount = try byteCount(of: place.pack) else { return false }
         let end = Int(place.position) + ExtentLayout.sealedByteCount(Int(row.total))

@@ -1,3 +1,4 @@
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 

@@ -7,18 +7,17 @@ extension Vault {
     /// Files with content that is on the remote only, and the bytes of it.
     package func missingContent() throws(FileSystemError) -> (items: Int, bytes: Int64) {
         if !isReadOnly, stoppedReason == nil { try commitIndex() }
-        let (items, bytes) = try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.missing()
-        }
+        let (items, bytes) = try state.withLock { state throws(FileSystemError) in
+            try state.index.makeReader()
+        }.missing()
         return (Int(items), bytes)
     }
 
     /// Packs at the remote that contents refer to.
     package func remotePacks() throws(FileSystemError) -> [PackID] {
         if !isReadOnly, stoppedReason == nil { try commitIndex() }
-        return try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.remotePacks()
-        }.filter { $0 != .nowhere }
+        return try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+            .remotePacks().filter { $0 != .nowhere }
     }
 
     /// Fetches all content that is on the remote only, as if it was read.
@@ -57,10 +56,8 @@ extension Vault {
     private func missingRanges(
         behind item: Int64, _ offset: Int64
     ) throws(FileSystemError) -> [(item: Int64, range: Range<Int64>)] {
-        try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-                .missingRanges(behind: item, offset, limit: 256)
-        }
+        try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+            .missingRanges(behind: item, offset, limit: 256)
     }
 
     func fetch(

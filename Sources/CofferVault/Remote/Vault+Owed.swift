@@ -28,7 +28,7 @@ extension Vault {
     private func owedValue(of number: Int64) -> [UInt8]? {
         try? reading { state throws(FileSystemError) -> [UInt8]? in
             let key = RemoteContents.key(of: try state.peek(number).id)
-            return try storing { () throws(StoreError) in try state.index.kept(key) }
+            return try state.index.kept(key)
         }
     }
 
@@ -44,15 +44,13 @@ extension Vault {
     private func gaps(
         in number: Int64, _ range: Range<Int64>, _ state: VaultState
     ) throws(FileSystemError) -> [Range<Int64>] {
-        try storing { () throws(StoreError) in
-            var gaps: [Range<Int64>] = []
-            for row in try state.index.extents(of: number, overlapping: range)
-            where row.place == .remote {
-                guard try state.index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
-                gaps.append((row.offset..<row.end).clamped(to: range))
-            }
-            return gaps
+        var gaps: [Range<Int64>] = []
+        for row in try state.index.extents(of: number, overlapping: range)
+        where row.place == .remote {
+            guard try state.index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
+            gaps.append((row.offset..<row.end).clamped(to: range))
         }
+        return gaps
     }
 
     /// Fills the unknown ranges with a content that arrived late, and keeps what was written in the meantime.
@@ -70,16 +68,14 @@ extension Vault {
             for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
                 let entry = entry.clamped(to: gap)
                 var row = ExtentRow(item: number, entry, remote: 0)
-                try storing { () throws(StoreError) in
-                    if let known = numbers[entry.place] {
-                        row.remote = known
-                        try state.index.addLive(row.length, toRemote: known)
-                    } else {
-                        row.remote = try state.index.insertRemoteExtent(entry.place, live: row.length)
-                        numbers[entry.place] = row.remote
-                    }
-                    try state.index.insert(row)
+                if let known = numbers[entry.place] {
+                    row.remote = known
+                    try state.index.addLive(row.length, toRemote: known)
+                } else {
+                    row.remote = try state.index.insertRemoteExtent(entry.place, live: row.length)
+                    numbers[entry.place] = row.remote
                 }
+                try state.index.insert(row)
                 item.row.allocated += row.length
             }
         }

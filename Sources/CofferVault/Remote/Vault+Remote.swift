@@ -21,16 +21,14 @@ extension Vault {
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [SealedExtent] {
         try reading { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in
-                var extents: [SealedExtent] = []
-                for row in try state.index.extents(of: number, overlapping: range)
-                where row.place == .remote && row.remote != extents.last?.row.remote {
-                    extents.append(
-                        SealedExtent(
-                            row: row, source: .remote(try state.index.remoteExtent(row.remote).place)))
-                }
-                return extents
+            var extents: [SealedExtent] = []
+            for row in try state.index.extents(of: number, overlapping: range)
+            where row.place == .remote && row.remote != extents.last?.row.remote {
+                extents.append(
+                    SealedExtent(
+                        row: row, source: .remote(try state.index.remoteExtent(row.remote).place)))
             }
+            return extents
         }
     }
 
@@ -39,9 +37,9 @@ extension Vault {
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [Range<Int64>] {
         try reading { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in
-                try state.index.extents(of: number, overlapping: range)
-            }.filter { $0.place == .remote }.map { ($0.offset..<$0.end).clamped(to: range) }
+            try state.index.extents(of: number, overlapping: range).filter { $0.place == .remote }.map {
+                ($0.offset..<$0.end).clamped(to: range)
+            }
         }
     }
 
@@ -84,13 +82,11 @@ extension Vault {
             state.packs.noteUse(of: pack)
             let old = try rows(state)
             let live = old.reduce(0) { $0 + $1.length }
-            try storing { () throws(StoreError) in
-                for row in old {
-                    var kept = row
-                    kept.place = new
-                    try state.index.remove(row)
-                    try state.index.insert(kept)
-                }
+            for row in old {
+                var kept = row
+                kept.place = new
+                try state.index.remove(row)
+                try state.index.insert(kept)
             }
             for row in old { try self.dropLocal(row, row.length, keepsBytes: true, state) }
             if live < row.total { state.packs.drop(pack, at: Int(position), row.total - live) }
@@ -102,15 +98,16 @@ extension Vault {
         guard case .pack(let pack, let position) = row.place else { return }
         do throws(FileSystemError) {
             var sealed = [UInt8](repeating: 0, count: ExtentLayout.sealedByteCount(Int(row.total)))
-            let count = try storing { () throws(StoreError) in
-                if let bytes = state.withLock({
-                    $0.packs.unwrittenBytes(pack, at: Int(position), count: sealed.count)
-                }) {
-                    sealed = bytes
-                    return bytes.count
+            var count = sealed.count
+            if let bytes = state.withLock({
+                $0.packs.unwrittenBytes(pack, at: Int(position), count: count)
+            }) {
+                sealed = bytes
+            } else {
+                let file = try state.withLock { state throws(FileSystemError) in
+                    try state.packs.openFile(pack)
                 }
-                let file = try state.withLock { state throws(StoreError) in try state.packs.openFile(pack) }
-                return try sealed.withMutableRawSpan { bytes throws(StoreError) in
+                count = try sealed.withMutableRawSpan { bytes throws(FileSystemError) in
                     try file.read(into: &bytes, at: Int(position))
                 }
             }
@@ -121,9 +118,7 @@ extension Vault {
                         $0.place == row.place && $0.remote == row.remote
                     })
                 else { return nil }
-                return try storing { () throws(StoreError) in
-                    try state.index.remoteExtent(row.remote).place
-                }
+                return try state.index.remoteExtent(row.remote).place
             }
             guard let place, count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash
             else { return }

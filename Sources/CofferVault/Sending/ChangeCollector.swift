@@ -32,7 +32,7 @@ struct ChangeCollector {
                 Self.newEntry(), at: place)
             try perform(change, "making “\(place.name)”")
             let facts = tree.store
-            try storing { () throws(StoreError) in try facts.setNumber(made.number, of: made.item) }
+            try facts.setNumber(made.number, of: made.item)
         case .link(let item, let place):
             try perform(.link(item, Self.newEntry(), at: place), "linking “\(place.name)”")
         case .move(let source, let target):
@@ -60,30 +60,29 @@ struct ChangeCollector {
     private static func newEntry() -> EntryID { .made(at: Clock.realTime) }
 
     private func entry(at place: Place) throws(FileSystemError) -> EntryID? {
-        try storing { () throws(StoreError) in try tree.store.entry(shownAt: place) }
+        try tree.store.entry(shownAt: place)
     }
 
     private func item(at place: Place) throws(FileSystemError) -> ItemID? {
         guard let entry = try entry(at: place) else { return nil }
-        return try storing { () throws(StoreError) in try tree.store.entry(entry)?.item }
+        return try tree.store.entry(entry)?.item
     }
 
     /// Removes the number of an item without a name; if it is shown again, it gets another.
     private func forgetNumber(of item: ItemID?) throws(FileSystemError) {
         let facts = tree.store
-        guard let item, let number = try storing({ () throws(StoreError) in try facts.number(of: item) })
-        else { return }
+        guard let item, let number = try facts.number(of: item) else { return }
         let row = try vault.reading { state throws(FileSystemError) in try state.row(number) }
         if let row, row.id == item, row.links > 0 { return }
-        try storing { () throws(StoreError) in try facts.setNumber(nil, of: item) }
+        try facts.setNumber(nil, of: item)
     }
 
     private mutating func perform(_ change: LocalChange, _ text: String) throws(FileSystemError) {
-        do throws(LocalChangeError<StoreError>) {
+        do throws(LocalChangeError<FileSystemError>) {
             try tree.perform(change)
         } catch {
             switch error {
-            case .store(let error): throw FileSystemError(error)
+            case .store(let error): throw error
             case .refused(let reason): misfits.append("\(text) (\(reason))")
             }
         }
@@ -94,7 +93,7 @@ struct ChangeCollector {
     /// Adds the unsent changes of an item to the commit.
     mutating func send(_ item: UnsentItem) throws(FileSystemError) {
         let row = item.row
-        let shown = try storing { () throws(StoreError) in try tree.shownItem(row.id) }
+        let shown = try tree.shownItem(row.id)
         guard let shown else { return left.append(item) }
         let mode = UInt16(row.mode & ModeBits.permissions)
         if row.unsent.contains(.mode), shown.mode != mode {

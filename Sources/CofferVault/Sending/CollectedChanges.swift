@@ -72,9 +72,7 @@ struct CollectedChanges {
         }
         var last: Int64 = 0
         while items.count < Self.countMax, looked < Self.candidatesMax {
-            let page = try storing { () throws(StoreError) in
-                try state.index.unsentItems(after: last, limit: Self.countMax)
-            }
+            let page = try state.index.unsentItems(after: last, limit: Self.countMax)
             for number in page where items.count < Self.countMax {
                 last = number
                 looked += 1
@@ -96,9 +94,7 @@ struct CollectedChanges {
         _ scope: CollectionScope, _ now: Int64, _ state: VaultState
     ) throws(FileSystemError) {
         while self.records.count < Self.countMax {
-            let row = try storing { () throws(StoreError) in
-                try state.index.journal(after: lastRow ?? 0, limit: 1).first
-            }
+            let row = try state.index.journal(after: lastRow ?? 0, limit: 1).first
             guard let row else { break }
             let records: [JournalRecord]
             do throws(FormatError) {

@@ -16,12 +16,8 @@ final class ContentGathering {
     init(_ item: ItemRow, _ reader: ContentReader) throws(FileSystemError) {
         self.item = item
         self.reader = reader
-        left = try storing { () throws(StoreError) in
-            guard item.flags.contains(.hasPages) else { return [:] }
-            return Dictionary(
-                try reader.pages(of: item.number).map { ($0.node, $0) },
-                uniquingKeysWith: { first, _ in first })
-        }
+        let pages = item.flags.contains(.hasPages) ? try reader.pages(of: item.number) : []
+        left = Dictionary(pages.map { ($0.node, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Adds a page of the tree.
@@ -78,9 +74,7 @@ final class ContentGathering {
 
     /// The ranges after an offset; ranges beyond the end of the file do not count.
     private func rows(after offset: Int64) throws(FileSystemError) -> [ContentReader.PlacedExtent] {
-        let rows = try storing { () throws(StoreError) in
-            try reader.extents(of: item.number, after: offset, limit: Self.batchCount)
-        }
+        let rows = try reader.extents(of: item.number, after: offset, limit: Self.batchCount)
         guard let last = rows.last, last.row.end > item.size else { return rows }
         return rows.filter { $0.row.offset < item.size }.map { placed in
             var placed = placed
@@ -90,6 +84,6 @@ final class ContentGathering {
     }
 
     private func lastOffset() throws(FileSystemError) -> Int64 {
-        try storing { () throws(StoreError) in try reader.lastOffset(of: item.number, before: item.size) }
+        try reader.lastOffset(of: item.number, before: item.size)
     }
 }

@@ -89,15 +89,14 @@ final class PackFilling: Sendable {
         _ extent: Extent, from file: PackFile, into place: Range<Int>
     ) throws(FileSystemError) {
         guard case .pack(let pack, let position) = extent.row.place else { return }
-        let got = try storing { () throws(StoreError) in
+        let got =
             if place.count > PackStore.tailPieceMax {
-                return try file.read(
-                    into: buffer, at: place.lowerBound, from: Int(position), count: place.count)
+                try file.read(into: buffer, at: place.lowerBound, from: Int(position), count: place.count)
+            } else {
+                try buffer.withMutableBytes(place) { bytes throws(FileSystemError) in
+                    try file.read(into: &bytes, at: Int(position))
+                }
             }
-            return try buffer.withMutableBytes(place) { bytes throws(StoreError) in
-                try file.read(into: &bytes, at: Int(position))
-            }
-        }
         guard got == place.count else { throw .damaged(place: "byte \(position) of pack \(pack)") }
     }
 }

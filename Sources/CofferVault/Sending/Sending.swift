@@ -61,7 +61,7 @@ package final class Sending {
     ///   ends the sending.
     @discardableResult
     package func add(_ number: Int64) throws(FileSystemError) -> Int64 {
-        guard let item = try storing({ () throws(StoreError) in try reader.item(number) }),
+        guard let item = try reader.item(number),
             FileType(mode: item.mode) == .regular
         else { throw .stale }
         let gathering = try ContentGathering(item, reader)
@@ -139,20 +139,18 @@ package final class Sending {
 
     /// The file or the bytes of a sealed extent.
     private func source(of row: ExtentRow, _ count: Int) throws(FileSystemError) -> (PackFile?, [UInt8]?) {
-        try storing { () throws(StoreError) in
-            switch row.place {
-            case .row(let number):
-                guard let sealed = try reader.content(number), sealed.count == count else {
-                    throw .damaged(place: "row \(number) of the index's contents")
-                }
-                return (nil, sealed)
-            case .pack(let pack, _):
-                let file = try vault.state.withLock { state throws(StoreError) in
-                    try state.packs.openFile(pack)
-                }
-                return (file, nil)
-            case .remote: throw .damaged(place: "the reference to an extent on a remote")
+        switch row.place {
+        case .row(let number):
+            guard let sealed = try reader.content(number), sealed.count == count else {
+                throw .damaged(place: "row \(number) of the index's contents")
             }
+            return (nil, sealed)
+        case .pack(let pack, _):
+            let file = try vault.state.withLock { state throws(FileSystemError) in
+                try state.packs.openFile(pack)
+            }
+            return (file, nil)
+        case .remote: throw .damaged(place: "the reference to an extent on a remote")
         }
     }
 

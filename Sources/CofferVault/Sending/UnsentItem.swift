@@ -37,9 +37,7 @@ extension VaultState {
             touch(item, [])
             if unsent.content != nil {
                 // Missing parts of an older content will not be fetched any more.
-                try storing { () throws(StoreError) in
-                    try index.removeKept(RemoteContents.key(of: item.row.id))
-                }
+                try index.removeKept(RemoteContents.key(of: item.row.id))
             }
             if item.row.unsent.isEmpty { busy[item.row.number] = nil }
         }
@@ -49,7 +47,7 @@ extension VaultState {
     private func sentAttributes(
         of number: Int64
     ) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
-        try storing { () throws(StoreError) in try index.attributes(of: number) }
+        try index.attributes(of: number)
             .filter { ExtendedAttributeName.isSent($0.name) }
     }
 
@@ -64,16 +62,14 @@ extension VaultState {
     /// Records in the index whether an item still has unsent changes.
     func markUnsent(_ number: Int64) throws(FileSystemError) {
         guard let row = try row(number) else {
-            return try storing { () throws(StoreError) in try index.removeUnsent(number) }
+            return try index.removeUnsent(number)
         }
         let item = try item(number)
         let isUnsent = row.links > 0 && !row.unsent.isDisjoint(with: .sent)
-        try storing { () throws(StoreError) in
-            if isUnsent {
-                try index.noteUnsent(number)
-            } else {
-                try index.removeUnsent(number)
-            }
+        if isUnsent {
+            try index.noteUnsent(number)
+        } else {
+            try index.removeUnsent(number)
         }
         item.isMarked = isUnsent
         // Nothing more is sent of an item without a name.

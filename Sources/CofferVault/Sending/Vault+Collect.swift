@@ -1,5 +1,5 @@
 package import CofferFacts
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -38,10 +38,8 @@ extension Vault {
         try changing { state throws(FileSystemError) in
             guard state.isTracking else { return false }
             try state.storeItems()
-            return try storing { () throws(StoreError) in
-                if try !state.index.unsentItems(after: 0, limit: 1).isEmpty { return true }
-                return try !state.index.journal(after: 0, limit: 1).isEmpty
-            }
+            if try !state.index.unsentItems(after: 0, limit: 1).isEmpty { return true }
+            return try !state.index.journal(after: 0, limit: 1).isEmpty
         }
     }
 
@@ -57,7 +55,7 @@ extension Vault {
         guard isTracking else { return nil }
         while recorder.takesChanges {
             let changes = try changing { state throws(FileSystemError) -> CollectedChanges? in
-                guard try storing({ () throws(StoreError) in try state.index.tracking() == .on }) else {
+                guard try state.index.tracking() == .on else {
                     return nil
                 }
                 let changes = try CollectedChanges(scope, state)
@@ -118,10 +116,8 @@ extension Vault {
                 try state.keep(rows ?? [])
                 for item in collector.left { try state.giveBack(item) }
                 for number in Set(changes.items).union(changes.made) { try state.markUnsent(number) }
-                try storing { () throws(StoreError) in
-                    if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
-                    try facts.flush()
-                }
+                if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
+                try facts.flush()
             }
             return commit
         } catch {
@@ -148,10 +144,8 @@ extension Vault {
         }
         try ensureSpace(for: (count + 1) * Self.byteCountPerFact, state)
         let now = participant.milliseconds()
-        try storing { () throws(StoreError) in
-            tree.store.hasWritten = false
-            try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)
-        }
+        tree.store.hasWritten = false
+        try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)
         let items = try state.takeUnsent(changes.items, contents)
         return (tree, items)
     }
@@ -165,13 +159,11 @@ extension Vault {
         for misfit in collector.misfits {
             problems.add("A local change does not match the facts of the vault, and was not sent: \(misfit).")
         }
-        return try storing { () throws(StoreError) in
-            let commit = try collector.tree.finishCommit()
-            // The tree of the index already has these changes.
-            while try !collector.tree.takeChanges(limit: 1000).isEmpty {}
-            try collector.tree.store.flush()
-            return commit
-        }
+        let commit = try collector.tree.finishCommit()
+        // The tree of the index already has these changes.
+        while try !collector.tree.takeChanges(limit: 1000).isEmpty {}
+        try collector.tree.store.flush()
+        return commit
     }
 
     /// Makes a commit without facts, which only states what was applied.
@@ -189,10 +181,15 @@ extension Vault {
             label: dot.sequence == 1 ? participant.label : nil, facts: [])
         let rows = try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
         try state.keep(rows)
-        try storing { () throws(StoreError) in
-            _ = try tree.apply(commit)
-            try state.facts?.flush()
-        }
+        _ = try tree.apply(commit)
+        try state.facts?.flush()
         return commit
     }
+}
+
+/// Runs calls of a commit recorder and turns their errors into the vault's.
+private func sealing<Result>(
+    _ body: () throws(SealingError) -> Result
+) throws(FileSystemError) -> Result {
+    do throws(SealingError) { return try body() } catch { throw .notSealed(error) }
 }

@@ -43,15 +43,13 @@ extension Vault {
 
     /// Items with ranges, or pages, in some packs, and where the ranges begin.
     private func references(to packs: Set<PackID>) throws(FileSystemError) -> [Int64: [Int64]] {
-        try storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-            var references: [Int64: [Int64]] = [:]
-            for (item, offset) in try reader.extents(in: packs) {
-                references[item, default: []].append(offset)
-            }
-            for item in try reader.itemsWithPages(in: packs) { references[item, default: []] += [] }
-            return references
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        var references: [Int64: [Int64]] = [:]
+        for (item, offset) in try reader.extents(in: packs) {
+            references[item, default: []].append(offset)
         }
+        for item in try reader.itemsWithPages(in: packs) { references[item, default: []] += [] }
+        return references
     }
 
     /// Whether the content of a file is by this device, or is to be sent by it.
@@ -62,9 +60,7 @@ extension Vault {
                 guard state.isTracking, let row = try state.row(number) else { return false }
                 if row.unsent.contains(.content) { return true }
                 let facts = try state.openFacts()
-                return try storing { () throws(StoreError) in
-                    try facts.values(.content(row.id)).last?.stamp.dot.log == log
-                }
+                return try facts.values(.content(row.id)).last?.stamp.dot.log == log
             }
         }
     }
@@ -74,13 +70,11 @@ extension Vault {
         of number: Int64, at offset: Int64, in packs: Set<PackID>
     ) throws(FileSystemError) -> ExtentRow? {
         try reading { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in
-                let rows = try state.index.extents(of: number, overlapping: offset..<offset + 1)
-                guard let row = rows.first(where: { $0.offset == offset }), row.remote != 0 else {
-                    return nil
-                }
-                return packs.contains(try state.index.remoteExtent(row.remote).place.pack) ? row : nil
+            let rows = try state.index.extents(of: number, overlapping: offset..<offset + 1)
+            guard let row = rows.first(where: { $0.offset == offset }), row.remote != 0 else {
+                return nil
             }
+            return packs.contains(try state.index.remoteExtent(row.remote).place.pack) ? row : nil
         }
     }
 
@@ -90,7 +84,7 @@ extension Vault {
     private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int {
         try changing { state throws(FileSystemError) in
             guard try state.row(number) != nil else { return 0 }
-            let pages = try storing { () throws(StoreError) in try state.index.pages(of: number) }
+            let pages = try state.index.pages(of: number)
             guard pages.contains(where: { packs.contains($0.reference.place.pack) }) else { return 0 }
             let item = try state.item(number)
             try self.forgetPages(of: item, state)

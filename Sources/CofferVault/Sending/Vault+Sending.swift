@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -14,8 +14,7 @@ extension Vault {
         beginning deliver: @escaping Sending.Deliver
     ) throws(FileSystemError) -> Sending {
         try commitIndex()
-        let reader = try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeContentReader() }
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeContentReader()
         }
         return Sending(self, reader, deliver: deliver)
     }
@@ -29,9 +28,9 @@ extension Vault {
 
     /// All ranges of the item that belong to the same extent.
     func rows(ofExtent row: ExtentRow, _ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
-        try storing { () throws(StoreError) in
-            try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total)
-        }.filter { $0.isOfSameExtent(as: row) }
+        try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
+            $0.isOfSameExtent(as: row)
+        }
     }
 
     /// Records extents that were sent to the remote, as far as ranges still refer to them.
@@ -45,15 +44,13 @@ extension Vault {
                 for extent in batch {
                     let rows = try self.rows(ofExtent: extent.row, state).filter { $0.remote == 0 }
                     if rows.isEmpty { continue }
-                    try storing { () throws(StoreError) in
-                        let remote = try state.index.insertRemoteExtent(
-                            extent.place, live: rows.reduce(0) { $0 + $1.length })
-                        for row in rows {
-                            var known = row
-                            known.remote = remote
-                            try state.index.remove(row)
-                            try state.index.insert(known)
-                        }
+                    let remote = try state.index.insertRemoteExtent(
+                        extent.place, live: rows.reduce(0) { $0 + $1.length })
+                    for row in rows {
+                        var known = row
+                        known.remote = remote
+                        try state.index.remove(row)
+                        try state.index.insert(known)
                     }
                 }
             }
@@ -82,14 +79,12 @@ extension Vault {
         _ state: VaultState
     ) throws(FileSystemError) {
         let number = item.row.number
-        try storing { () throws(StoreError) in
-            for row in left where try state.index.page(row.node, of: number) == row {
-                try state.index.remove(row)
-            }
-            for row in new {
-                if let old = try state.index.page(row.node, of: number) { try state.index.remove(old) }
-                try state.index.insert(row)
-            }
+        for row in left where try state.index.page(row.node, of: number) == row {
+            try state.index.remove(row)
+        }
+        for row in new {
+            if let old = try state.index.page(row.node, of: number) { try state.index.remove(old) }
+            try state.index.insert(row)
         }
         if new.isEmpty { return }
         item.row.flags.insert(.hasPages)
@@ -98,9 +93,7 @@ extension Vault {
 
     /// Removes the records of all pages of an item.
     func forgetPages(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
-        try storing { () throws(StoreError) in
-            for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }
-        }
+        for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }
         item.row.flags.remove(.hasPages)
     }
 }

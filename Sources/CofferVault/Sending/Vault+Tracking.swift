@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -17,8 +17,7 @@ extension Vault {
     /// starts over.
     package func beginTracking() throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
-            let isOn = try storing { () throws(StoreError) in
-                try state.withLock { state throws(StoreError) in try state.index.tracking() == .on }
+            let isOn = try state.withLock { state throws(FileSystemError) in try state.index.tracking() == .on
             }
             if isOn { return }
             var found: IndexReader?
@@ -37,13 +36,10 @@ extension Vault {
     ///
     /// - Returns: A reader of the current index.
     private func openJournal(_ state: VaultState) throws(FileSystemError) -> IndexReader {
-        let isEmpty = try storing { () throws(StoreError) in try state.index.isEmpty(Self.rootNumber) }
-        let reader = try storing { () throws(StoreError) in
-            let reader = try state.index.makeReader()
-            try reader.begin()
-            try state.index.beginTracking()
-            return reader
-        }
+        let isEmpty = try state.index.isEmpty(Self.rootNumber)
+        let reader = try state.index.makeReader()
+        try reader.begin()
+        try state.index.beginTracking()
         state.journal = JournalWriter()
         state.markAll()
         let root = try state.item(Self.rootNumber)
@@ -62,15 +58,13 @@ extension Vault {
     /// Records everything that existed, from the root.
     private func noteFound(in reader: IndexReader) throws(FileSystemError) {
         var found = FoundItems()
-        let root = try storing { () throws(StoreError) in try reader.item(Self.rootNumber) }
+        let root = try reader.item(Self.rootNumber)
         guard let root else { throw .damaged(place: "the root directory") }
         var directories = [(number: root.number, id: root.id)]
         while let directory = directories.popLast() {
             var last: [UInt8] = []
             while true {
-                let page = try storing { () throws(StoreError) in
-                    try reader.names(in: directory.number, after: last, limit: Self.pageCount)
-                }
+                let page = try reader.names(in: directory.number, after: last, limit: Self.pageCount)
                 for (name, item) in page {
                     last = name
                     if found.note(item, name, in: directory.id) { directories.append((item.number, item.id)) }
@@ -81,7 +75,7 @@ extension Vault {
         }
         try append(&found)
         try changing { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.endFound() }
+            try state.index.endFound()
         }
     }
 
@@ -90,7 +84,7 @@ extension Vault {
         found.number += 1
         let (record, number) = (found.writer.take(), found.number)
         try changing { state throws(FileSystemError) in
-            try storing { () throws(StoreError) in try state.index.appendFound(record, number) }
+            try state.index.appendFound(record, number)
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -12,13 +12,11 @@ extension Vault {
     /// If there are very many changes of names, counts only the first ones.
     package func unsentCount() throws(FileSystemError) -> Int {
         guard isTracking else { return 0 }
-        return try storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-            let records = try reader.journal(limit: Self.journalRowsMax).reduce(0) { sum, record in
-                sum + ((try? unsafe JournalRecord.records(record.span.bytes).count) ?? 0)
-            }
-            return try reader.unsentCount() + records
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        let records = try reader.journal(limit: Self.journalRowsMax).reduce(0) { sum, record in
+            sum + ((try? unsafe JournalRecord.records(record.span.bytes).count) ?? 0)
         }
+        return try reader.unsentCount() + records
     }
 
     /// The number of content bytes that the remote does not have, as of the last commit.
@@ -26,8 +24,7 @@ extension Vault {
     /// Scans all ranges of all files, but without the vault's lock.
     package func unsentByteCount() throws(FileSystemError) -> Int64 {
         guard isTracking else { return 0 }
-        return try storing { () throws(StoreError) in
-            try state.withLock { state throws(StoreError) in try state.index.makeReader() }.unsentByteCount()
-        }
+        return try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+            .unsentByteCount()
     }
 }

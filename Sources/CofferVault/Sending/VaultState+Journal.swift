@@ -67,7 +67,7 @@ extension VaultState {
     /// Writes the recorded changes of names into the index's transaction, as one row.
     func storeJournal() throws(FileSystemError) {
         guard let count = journal?.count, count > 0, let record = journal?.take() else { return }
-        _ = try storing { () throws(StoreError) in try index.appendToJournal(record) }
+        _ = try index.appendToJournal(record)
     }
 
     /// Called when the journal begins: its records will describe all existing items.
@@ -78,7 +78,7 @@ extension VaultState {
     /// Records in the index that an item has unsent changes.
     func mark(_ item: CachedItem) throws(FileSystemError) {
         guard journal != nil, !item.isMarked, !item.row.unsent.isDisjoint(with: .sent) else { return }
-        try storing { () throws(StoreError) in try index.noteUnsent(item.row.number) }
+        try index.noteUnsent(item.row.number)
         item.isMarked = true
     }
 }

@@ -1,5 +1,5 @@
 internal import CofferCrypto
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -39,8 +39,7 @@ extension Vault {
         guard new.target.count <= Self.targetByteCountMax else { throw .nameTooLong }
         return try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
-            guard try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) }) == nil
-            else { throw .alreadyExists }
+            guard try state.index.entry(name, in: parent) == nil else { throw .alreadyExists }
             try self.ensureSpace(for: 8192, state)
             let time = Clock.fileTime
             var row = ItemRow(
@@ -82,8 +81,7 @@ extension Vault {
             let directory = try state.directory(parent)
             guard item.row.links > 0 else { throw .notFound }
             guard item.row.links < Self.linksMax else { throw .tooManyLinks }
-            guard try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) }) == nil
-            else { throw .alreadyExists }
+            guard try state.index.entry(name, in: parent) == nil else { throw .alreadyExists }
             try self.ensureSpace(for: 8192, state)
             let time = Clock.fileTime
             try self.insertEntry(name, in: directory, to: number, type, time, state)
@@ -105,7 +103,7 @@ extension Vault {
         let row = EntryRow(
             parent: directory.row.number, name: name, item: item, type: type.rawValue,
             cookie: cookie ?? state.index.nextCookie())
-        try storing { () throws(StoreError) in try state.index.insert(row) }
+        try state.index.insert(row)
         stamp(directory, time, state)
     }
 

@@ -1,4 +1,5 @@
 internal import CofferFacts
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -64,7 +65,7 @@ extension Vault {
         return try reading { state throws(FileSystemError) in
             let row = try state.peek(number)
             guard row.flags.contains(.hasAttributes) else { throw .attributeNotFound }
-            let value = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
+            let value = try state.index.attribute(name, of: number)
             guard let value else { throw .attributeNotFound }
             return value
         }
@@ -74,7 +75,7 @@ extension Vault {
     package func extendedAttributeNames(of number: Int64) throws(FileSystemError) -> [[UInt8]] {
         try reading { state throws(FileSystemError) in
             guard try state.peek(number).flags.contains(.hasAttributes) else { return [] }
-            return try storing { () throws(StoreError) in try state.index.attributes(of: number).map(\.name) }
+            return try state.index.attributes(of: number).map(\.name)
         }
     }
 
@@ -96,7 +97,7 @@ extension Vault {
         try ensureChangeable()
         try changing { state throws(FileSystemError) in
             let item = try state.item(number)
-            let old = try storing { () throws(StoreError) in try state.index.attribute(name, of: number) }
+            let old = try state.index.attribute(name, of: number)
             if mode == .create, old != nil { throw .alreadyExists }
             if mode == .replace, old == nil { throw .attributeNotFound }
             let permissions = item.row.mode
@@ -136,14 +137,12 @@ extension Vault {
         _ name: [UInt8], of item: CachedItem, to value: [UInt8], _ state: VaultState
     ) throws(FileSystemError) {
         let number = item.row.number
-        try storing { () throws(StoreError) in
-            let attributes = try state.index.attributes(of: number)
-            let others = attributes.filter { $0.name != name }
-            let bytes = others.reduce(name.count + 1) { $0 + $1.name.count + 1 }
-            guard bytes <= Self.valueByteCountMax else { throw .noSpace }
-            let old = attributes.first { $0.name == name }?.value
-            try state.index.setAttribute(name, of: number, to: value, replacing: old)
-        }
+        let attributes = try state.index.attributes(of: number)
+        let others = attributes.filter { $0.name != name }
+        let bytes = others.reduce(name.count + 1) { $0 + $1.name.count + 1 }
+        guard bytes <= Self.valueByteCountMax else { throw .noSpace }
+        let old = attributes.first { $0.name == name }?.value
+        try state.index.setAttribute(name, of: number, to: value, replacing: old)
         item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
         state.touch(item, .attributes)
     }
@@ -163,9 +162,7 @@ extension Vault {
                 guard byteCount + name.count + 1 <= Self.valueByteCountMax else { continue }
                 byteCount += name.count + 1
             }
-            try storing { () throws(StoreError) in
-                try state.index.setAttribute(name, of: item.row.number, to: value, replacing: old)
-            }
+            try state.index.setAttribute(name, of: item.row.number, to: value, replacing: old)
             attributes[name] = value
             item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
             state.touch(item, .attributes)
@@ -176,12 +173,9 @@ extension Vault {
         _ name: [UInt8], of item: CachedItem, _ state: VaultState
     ) throws(FileSystemError) {
         let number = item.row.number
-        guard let old = try storing({ () throws(StoreError) in try state.index.attribute(name, of: number) })
-        else { throw .attributeNotFound }
-        let isLast = try storing { () throws(StoreError) in
-            try state.index.removeAttribute(name, of: number, value: old)
-            return try !state.index.hasAttributes(of: number)
-        }
+        guard let old = try state.index.attribute(name, of: number) else { throw .attributeNotFound }
+        try state.index.removeAttribute(name, of: number, value: old)
+        let isLast = try !state.index.hasAttributes(of: number)
         item.row.flags.subtract(ExtendedAttributeName.flag(name))
         if isLast { item.row.flags.remove(.hasAttributes) }
         state.touch(item, .attributes)
@@ -210,9 +204,8 @@ extension Vault {
     func updateAccessList(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
         let number = item.row.number
         guard
-            let value = try storing({ () throws(StoreError) in
-                try state.index.attribute(ExtendedAttributeName.accessList, of: number)
-            }), var list = AccessList(value)
+            let value = try state.index.attribute(ExtendedAttributeName.accessList, of: number),
+            var list = AccessList(value)
         else { return }
         list.apply(mode: item.row.mode)
         try setAttribute(ExtendedAttributeName.accessList, of: item, to: list.bytes, state)
@@ -224,9 +217,8 @@ extension Vault {
     ) throws(FileSystemError) {
         if FileType(mode: row.mode) == .symbolicLink { return }
         guard directory.flags.contains(.hasDefaultList),
-            let value = try storing({ () throws(StoreError) in
-                try state.index.attribute(ExtendedAttributeName.defaultList, of: directory.number)
-            }), var list = AccessList(value)
+            let value = try state.index.attribute(ExtendedAttributeName.defaultList, of: directory.number),
+            var list = AccessList(value)
         else {
             row.mode &= ~(umask & 0o777)
             return
@@ -235,17 +227,13 @@ extension Vault {
         row.mode = row.mode & ~0o777 | list.mode
         let number = row.number
         if !list.isPlain {
-            try storing { () throws(StoreError) in
-                try state.index.setAttribute(
-                    ExtendedAttributeName.accessList, of: number, to: list.bytes, replacing: nil)
-            }
+            try state.index.setAttribute(
+                ExtendedAttributeName.accessList, of: number, to: list.bytes, replacing: nil)
             row.flags.formUnion([.hasAttributes, .hasAccessList])
         }
         if FileType(mode: row.mode) == .directory {
-            try storing { () throws(StoreError) in
-                try state.index.setAttribute(
-                    ExtendedAttributeName.defaultList, of: number, to: value, replacing: nil)
-            }
+            try state.index.setAttribute(
+                ExtendedAttributeName.defaultList, of: number, to: value, replacing: nil)
             row.flags.formUnion([.hasAttributes, .hasDefaultList])
         }
     }

@@ -1,3 +1,4 @@
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -18,7 +19,7 @@ extension Vault {
             }
             if name == [46, 46] { return Attributes(try state.peek(try state.peek(parent).parent)) }
             guard
-                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+                let entry = try state.index.entry(name, in: parent)
             else {
                 guard FileType(mode: try state.peek(parent).mode) == .directory else { throw .notDirectory }
                 throw .notFound
@@ -90,9 +91,8 @@ extension Vault {
                     Entry(name: [46, 46], item: directory.parent, type: type, cookie: 2, attributes: nil))
             }
             guard directory.links > 0 else { return entries }
-            let rows = try storing { () throws(StoreError) in
-                try state.index.entries(in: number, after: max(cookie, Self.firstCookie - 1), limit: limit)
-            }
+            let rows = try state.index.entries(
+                in: number, after: max(cookie, Self.firstCookie - 1), limit: limit)
             for row in rows {
                 var item: ItemRow?
                 do throws(FileSystemError) {
@@ -118,10 +118,8 @@ extension Vault {
     ///
     /// Reads all names, but without the vault's lock.
     package func path(of number: Int64) -> String {
-        let path = try? storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-            return try reader.path(of: number, below: Self.rootNumber)
-        }
+        let path = try? state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+            .path(of: number, below: Self.rootNumber)
         guard let path, !path.isEmpty else { return number == Self.rootNumber ? "/" : "item \(number)" }
         return path
     }
@@ -130,9 +128,7 @@ extension Vault {
     ///
     /// Reads all names, but without the vault's lock.
     package func paths(of numbers: [Int64]) throws(FileSystemError) -> [Int64: String] {
-        try storing { () throws(StoreError) in
-            let reader = try state.withLock { state throws(StoreError) in try state.index.makeReader() }
-            return try reader.paths(of: Set(numbers), below: Self.rootNumber)
-        }
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        return try reader.paths(of: Set(numbers), below: Self.rootNumber)
     }
 }

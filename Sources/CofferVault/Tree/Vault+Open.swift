@@ -183,19 +183,16 @@ extension Vault {
                 throw .damaged(place: describe(extent))
             }
             if isScattered {
-                let skew = try storing { () throws(StoreError) in
-                    try file.readScattered(
-                        into: buffers.sealed, from: Int(position) + start, count: end - start,
-                        polling: buffers.reads, meanwhile: meanwhile)
-                }
+                let skew = try file.readScattered(
+                    into: buffers.sealed, from: Int(position) + start, count: end - start,
+                    polling: buffers.reads, meanwhile: meanwhile)
                 if let skew { return (buffers.sealed, skew) }
             } else {
                 meanwhile()
             }
-            let count = try storing { () throws(StoreError) in
-                try buffers.sealed.withMutableBytes(0..<end - start) { bytes throws(StoreError) in
-                    try file.read(into: &bytes, at: Int(position) + start)
-                }
+            let count = try buffers.sealed.withMutableBytes(0..<end - start) {
+                bytes throws(FileSystemError) in
+                try file.read(into: &bytes, at: Int(position) + start)
             }
             guard count == end - start else { throw .damaged(place: describe(extent)) }
             return (buffers.sealed, 0)

@@ -1,3 +1,4 @@
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -20,13 +21,13 @@ extension Vault {
         try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
             guard
-                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+                let entry = try state.index.entry(name, in: parent)
             else { throw .notFound }
             let item = try state.item(entry.item)
             guard item.type != .directory else { throw .isDirectory }
             try Self.checkCount(of: item)
             let time = Clock.fileTime
-            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            try state.index.remove(entry)
             self.stamp(directory, time, state)
             self.dropName(of: item, time, state)
             try state.noteRemoved(name, in: directory)
@@ -46,16 +47,16 @@ extension Vault {
         return try changingNames { state throws(FileSystemError) in
             let directory = try state.directory(parent)
             guard
-                let entry = try storing({ () throws(StoreError) in try state.index.entry(name, in: parent) })
+                let entry = try state.index.entry(name, in: parent)
             else { throw .notFound }
             let item = try state.item(entry.item)
             guard item.type == .directory else { throw .notDirectory }
-            guard try storing({ () throws(StoreError) in try state.index.isEmpty(entry.item) }) else {
+            guard try state.index.isEmpty(entry.item) else {
                 throw .directoryNotEmpty
             }
             try Self.checkCount(of: directory)
             let time = Clock.fileTime
-            try storing { () throws(StoreError) in try state.index.remove(entry) }
+            try state.index.remove(entry)
             directory.row.links -= 1
             self.stamp(directory, time, state)
             self.dropDirectory(item, time, state)
@@ -105,7 +106,7 @@ extension Vault {
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()
-                problems.add("An item without a name could not be removed: \(error)")
+                problems.add("An item without a name could not be removed: \(error.summary)")
             }
             return false
         }
@@ -119,12 +120,8 @@ extension Vault {
             try removeContent(of: item, 0..<Int64.max, state)
         }
         if item.row.flags.contains(.hasAttributes) {
-            for (name, value) in try storing({ () throws(StoreError) in
-                try state.index.attributes(of: item.row.number)
-            }) {
-                try storing { () throws(StoreError) in
-                    try state.index.removeAttribute(name, of: item.row.number, value: value)
-                }
+            for (name, value) in try state.index.attributes(of: item.row.number) {
+                try state.index.removeAttribute(name, of: item.row.number, value: value)
             }
         }
         if item.row.flags.contains(.hasPages) { try forgetPages(of: item, state) }
@@ -141,9 +138,7 @@ extension Vault {
             isDone = try changing { state throws(FileSystemError) in
                 guard state.orphans.contains(number) else { return true }
                 let item = try state.item(number)
-                let rows = try storing { () throws(StoreError) in
-                    try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
-                }
+                let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
                 guard let last = rows.last(where: { $0.item == number }) else {
                     try self.erase(item, state)
                     return true

@@ -1,3 +1,4 @@
+package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
@@ -34,10 +35,8 @@ extension Vault {
         return try changingNames { state throws(FileSystemError) in
             var source = End(directory: try state.directory(parent), name: name)
             var target = End(directory: try state.directory(newParent), name: newName)
-            source.entry = try storing { () throws(StoreError) in try state.index.entry(name, in: parent) }
-            target.entry = try storing { () throws(StoreError) in
-                try state.index.entry(newName, in: newParent)
-            }
+            source.entry = try state.index.entry(name, in: parent)
+            target.entry = try state.index.entry(newName, in: newParent)
             guard let moved = source.entry else { throw .notFound }
             let item = try state.item(moved.item)
             if item.type == .directory, try self.isInside(newParent, moved.item, state) {
@@ -55,7 +54,7 @@ extension Vault {
             let replaced = try state.item(existing.item)
             try self.checkReplacing(replaced, by: item, state)
             try Self.checkCount(of: replaced.type == .directory ? target.directory : replaced)
-            try storing { () throws(StoreError) in try state.index.remove(existing) }
+            try state.index.remove(existing)
             let time = Clock.fileTime
             if replaced.type == .directory {
                 target.directory.row.links -= 1
@@ -76,7 +75,7 @@ extension Vault {
         case (false, true): throw .isDirectory
         case (true, true):
             let number = replaced.row.number
-            guard try storing({ () throws(StoreError) in try state.index.isEmpty(number) }) else {
+            guard try state.index.isEmpty(number) else {
                 throw .directoryNotEmpty
             }
         case (false, false): return
@@ -89,7 +88,7 @@ extension Vault {
     ) throws(FileSystemError) {
         guard let type = item.type else { throw .invalidArgument }
         let time = Clock.fileTime
-        try storing { () throws(StoreError) in try state.index.remove(moved) }
+        try state.index.remove(moved)
         stamp(source.directory, time, state)
         try insertEntry(
             target.name, in: target.directory, to: moved.item, type, time, cookie: cookie, state)
@@ -116,10 +115,8 @@ extension Vault {
         if firstType == .directory { try Self.checkCount(of: source.directory) }
         if secondType == .directory { try Self.checkCount(of: target.directory) }
         let time = Clock.fileTime
-        try storing { () throws(StoreError) in
-            try state.index.remove(one)
-            try state.index.remove(other)
-        }
+        try state.index.remove(one)
+        try state.index.remove(other)
         try insertEntry(
             target.name, in: target.directory, to: one.item, firstType, time, cookie: other.cookie, state)
         try insertEntry(

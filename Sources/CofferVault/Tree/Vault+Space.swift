@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 package import CofferSystem
 
@@ -41,7 +41,7 @@ extension Vault {
             let keepsSize: Bool
             switch allocation {
             case .reserve(let keeps):
-                let space = try storing { () throws(StoreError) in try self.localSpace() }
+                let space = try self.localSpace()
                 guard range.count <= max(0, space.available - Self.reserveByteCount) else { throw .noSpace }
                 keepsSize = keeps
             case .punchHole:
@@ -90,13 +90,13 @@ extension Vault {
     ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
         let size = try state.peek(number).size
         guard place >= 0, place < size else { throw .beyondEnd }
-        let start = try storing { () throws(StoreError) -> Int64? in
-            if try !state.index.extents(of: number, overlapping: place..<place + 1).isEmpty { return place }
-            let next = try state.index.extents(after: number, place, limit: 1).first
-            return next?.item == number ? next?.offset : nil
+        if try !state.index.extents(of: number, overlapping: place..<place + 1).isEmpty {
+            return (place, place)
         }
-        guard let start, start < size else { throw .beyondEnd }
-        return (start, start)
+        guard let next = try state.index.extents(after: number, place, limit: 1).first,
+            next.item == number, next.offset < size
+        else { throw .beyondEnd }
+        return (next.offset, next.offset)
     }
 
     /// A hole at or after `place`, or the offset at which to continue: there may be many adjacent ranges, and
@@ -109,10 +109,9 @@ extension Vault {
             throw .beyondEnd
         }
         var place = start
-        let rows = try storing { () throws(StoreError) in
+        let rows =
             try state.index.extents(of: number, overlapping: place..<place + 1)
-                + state.index.extents(after: number, place, limit: Self.seekRowCount)
-        }
+            + state.index.extents(after: number, place, limit: Self.seekRowCount)
         for row in rows where row.item == number {
             if row.offset > place { break }
             place = max(place, row.end)
@@ -124,10 +123,10 @@ extension Vault {
 
     /// The disk's space, as for statvfs(3).
     package func space() throws(FileSystemError) -> StorageSpace {
-        try storing { () throws(StoreError) in try localSpace() }
+        try localSpace()
     }
 
-    private func localSpace() throws(StoreError) -> StorageSpace {
+    private func localSpace() throws(FileSystemError) -> StorageSpace {
         do throws(SystemError) { return try directory.space() } catch { throw .system(error) }
     }
 

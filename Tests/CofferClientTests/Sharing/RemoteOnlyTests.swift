@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferSystem
 import CofferVault
 import Foundation

@@ -73,13 +73,11 @@ extension ContentTarget {
         try vault.seal(unsafe bytes.span.bytes, of: id, at: 0, prefix, keys, buffers, into: buffers.sealed)
         let sealed = buffers.sealed.withBytes(0..<ExtentLayout.sealedByteCount(bytes.count)) { $0.array }
         let count = Int64(bytes.count)
-        try storing { () throws(StoreError) in
-            let place = try state.index.insertContent(sealed, live: count)
-            try state.index.insert(
-                ExtentRow(
-                    item: number, offset: 0, length: count, place: .row(place), prefix: prefix,
-                    epoch: keys.current))
-        }
+        let place = try state.index.insertContent(sealed, live: count)
+        try state.index.insert(
+            ExtentRow(
+                item: number, offset: 0, length: count, place: .row(place), prefix: prefix,
+                epoch: keys.current))
         item.row.allocated += count
     }
 }

@@ -83,12 +83,10 @@ import Testing
         let update = RemoteUpdate(of: device.vault, by: nil, as: device.participant, isAlone: false)
         try device.vault.changing { state throws(FileSystemError) in
             var tree = try state.factTree(device.participant.hashKey)
-            try storing { () throws(StoreError) in
-                for commit in commits { _ = try tree.apply(commit) }
-                for change in try tree.takeChanges(limit: 100) {
-                    update.pending[change.entry] = change
-                    if let place = change.before?.place { update.holders[place] = change.entry }
-                }
+            for commit in commits { _ = try tree.apply(commit) }
+            for change in try tree.takeChanges(limit: 100) {
+                update.pending[change.entry] = change
+                if let place = change.before?.place { update.holders[place] = change.entry }
             }
             try update.sort(state)
         }

@@ -27,7 +27,7 @@ struct RandomProgram {
             try attempt()
         } catch {
             switch error {
-            case .damaged, .store, .readOnly, .busy: throw error
+            case .damaged, .format, .system, .index, .stopped, .readOnly, .busy: throw error
             default: return
             }
         }

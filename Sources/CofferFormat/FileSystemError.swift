@@ -1,8 +1,7 @@
-package import CofferFacts
-package import CofferFormat
-package import CofferStore
+package import CofferSystem
 
-/// Why an operation on a vault failed, as a fact; CofferFUSE maps each case to an errno.
+/// Why an operation on a vault, or on its index and packs, failed, as a fact; CofferFUSE maps each case to an
+/// errno.
 package enum FileSystemError: Error {
     case notFound
     case alreadyExists
@@ -16,6 +15,7 @@ package enum FileSystemError: Error {
     case readOnly
     case crossVault
     case busy
+    /// There is no space for the change; nothing changed.
     case noSpace
     case fileTooLarge
     case tooManyLinks
@@ -27,6 +27,14 @@ package enum FileSystemError: Error {
     case stale
     /// Bytes on disk are not those that were written; `place` names them.
     case damaged(place: String)
+    /// The index or a pack has a format that this version does not know.
+    case format(FormatError, place: String)
+    /// A call of the operating system failed.
+    case system(SystemError)
+    /// SQLite failed: a mistake in Coffer, or a broken index.
+    case index(code: Int32, message: String)
+    /// An earlier failure made further writing unsafe; reading still works.
+    case stopped(reason: String)
     /// Content that is only on a remote cannot be fetched at present.
     case unreachable(reason: String)
     /// The remote answers, but a pack has not completely arrived there, or never will.
@@ -37,14 +45,22 @@ package enum FileSystemError: Error {
     case keyMissing(Epoch)
     /// A commit of this device could not be sealed; requests of programs never fail with this error.
     case notSealed(SealingError)
-    /// The disk or the index failed.
-    case store(StoreError)
+
+    /// `.noSpace` if the disk is full, `.system` otherwise.
+    package init(_ error: SystemError) {
+        self = error.isNoSpace ? .noSpace : .system(error)
+    }
 
     /// A phrase for users.
     package var summary: String {
         switch self {
         case .damaged(let place): "\(place) is damaged"
-        case .store(let error): "\(error)"
+        case .format(.newerVersion(let found, let supported), let place):
+            "\(place) has format \(found), and this version of coffer reads up to \(supported)"
+        case .format(_, let place): "\(place) is damaged, or of an unexpected kind"
+        case .system(let error): error.description
+        case .index(let code, let message): "the index cannot be used: \(message) (\(code))"
+        case .stopped(let reason): "writing has stopped: \(reason)"
         case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"
         case .notArrived(.nowhere): "the description of its content has not arrived at the remote"
         case .notArrived(let pack):
@@ -56,30 +72,5 @@ package enum FileSystemError: Error {
         case .noSpace: "no space left on the disk that holds the profile"
         default: "\(self)"
         }
-    }
-
-    init(_ error: StoreError) {
-        self =
-            switch error {
-            case .noSpace: .noSpace
-            case .damaged(let place): .damaged(place: place)
-            case .stopped: .readOnly
-            case .system, .format, .index: .store(error)
-            }
-    }
-}
-
-/// Runs calls of a commit recorder and turns their errors into the vault's.
-func sealing<Result>(_ body: () throws(SealingError) -> Result) throws(FileSystemError) -> Result {
-    do throws(SealingError) { return try body() } catch { throw .notSealed(error) }
-}
-
-/// Runs calls of the store and turns their errors into the vault's.
-@inline(__always)
-func storing<Result>(_ body: () throws(StoreError) -> Result) throws(FileSystemError) -> Result {
-    do throws(StoreError) {
-        return try body()
-    } catch {
-        throw FileSystemError(error)
     }
 }
