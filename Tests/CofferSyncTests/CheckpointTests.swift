@@ -202,4 +202,49 @@ struct CheckpointTests {
         }
         #expect(isNamed)
     }
+
+    /// A replicated folder delivers objects in any order.
+    @Test("A checkpoint whose announcement arrives late is used then, and reported only after three rounds")
+    func anAnnouncementThatArrivesLate() async throws {
+        let world = try await SyncWorld()
+        // No other device has to acknowledge the checkpoint, so the commits that it covers are deleted.
+        let olga = try device(world, world.owner, "laptop", every: 5)
+        for number in 0..<7 {
+            try await olga.writes("o\(number)", "x")
+            try await olga.sync()
+        }
+        let checkpoint = try #require(
+            world.remote.objects.keys.filter { world.layout.checkpoints.contains($0) }
+                .compactMap { RemoteLayout.sequence(of: $0) }.max())
+        let name = world.layout.commit(olga.log, checkpoint + 1)
+        let bytes = try #require(world.remote.objects[name])
+        try await world.remote.delete(name)
+        let late = try world.device(try await world.adds("Lea", .writer), "tablet")
+        func problems() async -> [CheckpointProblem] {
+            await late.findings().compactMap {
+                if case .checkpoint(_, _, let problem) = $0 { problem } else { nil }
+            }
+        }
+        for _ in 0..<2 {
+            try await late.sync()
+            #expect(await problems().isEmpty)
+        }
+        try await late.sync()
+        #expect(await problems() == [.announcementMissing])
+        try await world.remote.put(name, .memory(bytes), ifAbsent: true)
+        try await late.sync()
+        #expect(await late.files().count == 7)
+        #expect(await problems().isEmpty)
+    }
+
+    @Test("An announcement counts as missing once a round, however often the round looks for it")
+    func missedAnnouncementsAreCountedByRound() {
+        let dot = Dot(log: LogID(low: 1, high: 2), sequence: 3)
+        var awaited = AwaitedAnnouncements()
+        #expect(awaited.miss(dot, inRound: 1) == 1)
+        #expect(awaited.miss(dot, inRound: 1) == 1)
+        #expect(awaited.miss(dot, inRound: 4) == 2)
+        awaited.arrived(dot)
+        #expect(awaited.miss(dot, inRound: 5) == 1)
+    }
 }

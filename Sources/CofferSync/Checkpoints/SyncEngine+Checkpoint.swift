@@ -61,6 +61,8 @@ extension SyncEngine {
         _ members: LinkHead
     ) {
         let dot = Dot(log: announcement.log, sequence: announcement.sequence - 1)
+        announcements.arrived(dot)
+        notes.removeAll { $0 == .checkpoint(author(dot.log), sequence: dot.sequence, .announcementMissing) }
         var covered = versions
         covered[dot.log] = dot.sequence
         var checkpoint = CheckpointStanding(

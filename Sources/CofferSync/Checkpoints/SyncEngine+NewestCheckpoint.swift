@@ -22,20 +22,35 @@ extension SyncEngine {
     /// The most logs with checkpoints that are examined.
     private static let logCountMax = 4096
 
+    /// Whether a checkpoint counts.
+    private enum CheckpointVerdict {
+        case counts
+        /// The commit that announces it has not arrived yet.
+        case notArrived
+        case refused(CheckpointProblem)
+    }
+
     /// The newest checkpoint, by its clock, that counts.
     func newestCheckpoint() async throws(SyncError) -> VerifiedCheckpoint? {
         var best: VerifiedCheckpoint?
+        // Each search names again what is still wrong.
+        notes.removeAll {
+            if case .checkpoint(_, _, let problem) = $0 { problem.isFoundBySearch } else { false }
+        }
         for (log, sequences) in try await listedCheckpoints().sorted(by: { $0.key < $1.key }) {
             // A later one may have been begun and never announced.
             for sequence in sequences.sorted(by: >).prefix(Self.checkpointCountMax) {
                 guard let found = try await checkpointRecord(Dot(log: log, sequence: sequence)),
                     found.body.clock >= best?.body.clock ?? 0
                 else { continue }
-                guard let problem = try await problem(of: found) else {
-                    best = found
-                    break
+                switch try await verdict(on: found) {
+                case .counts: best = found
+                case .notArrived: continue
+                case .refused(let problem):
+                    note(.checkpoint(author(log), sequence: sequence, problem))
+                    continue
                 }
-                note(.checkpoint(author(log), sequence: sequence, problem))
+                break
             }
         }
         return best
@@ -81,35 +96,59 @@ extension SyncEngine {
         }
     }
 
-    /// Why a checkpoint does not count; nil if it does.
-    private func problem(of checkpoint: VerifiedCheckpoint) async throws(SyncError) -> CheckpointProblem? {
+    private func verdict(on checkpoint: VerifiedCheckpoint) async throws(SyncError) -> CheckpointVerdict {
         for log in checkpoint.body.logs {
             for point in [log.head, log.lastWrite] {
                 guard let point else { continue }
                 // It may cover commits from the lost side of a fork.
-                guard chain.has(point.members) else { return .coversWithdrawn(log.log) }
+                guard chain.has(point.members) else { return .refused(.coversWithdrawn(log.log)) }
                 let claim = CommitClaim(
                     author: log.author, log: log.log, sequence: point.sequence, hash: point.hash,
                     head: point.members, writes: point.writes)
-                if chain.end(of: claim) != nil { return .coversWithdrawn(log.log) }
+                if chain.end(of: claim) != nil { return .refused(.coversWithdrawn(log.log)) }
             }
         }
         let announcing = Dot(log: checkpoint.dot.log, sequence: checkpoint.dot.sequence + 1)
         let notice = CommitNotice.checkpoint(sequence: checkpoint.dot.sequence, checkpoint.hash)
-        guard let commit = try await commit(announcing), commit.body.notices.contains(notice),
-            commit.author == checkpoint.author
-        else { return .notAnnounced }
-        if isAdministrator(commit.author) { return nil }
-        return try await isConfirmed(checkpoint) ? nil : .notConfirmed
+        guard let bytes = try await commitBytes(announcing) else {
+            return awaitAnnouncement(of: checkpoint.dot)
+        }
+        let verifier = try verifier()
+        let commit: VerifiedCommit
+        do throws(CommitProblem) { commit = try verifier.authentic(bytes, at: announcing) } catch {
+            // It may be there only in part, or name links that have not arrived.
+            return error.isFinal ? .refused(.notAnnounced) : awaitAnnouncement(of: checkpoint.dot)
+        }
+        announcements.arrived(checkpoint.dot)
+        guard commit.body.notices.contains(notice), commit.author == checkpoint.author else {
+            return .refused(.notAnnounced)
+        }
+        if isAdministrator(commit.author) { return .counts }
+        return try await isConfirmed(checkpoint) ? .counts : .refused(.notConfirmed)
+    }
+
+    /// Whether to wait for the commit that announces a checkpoint.
+    ///
+    /// It is only late unless this device has applied it, or another one in its place, or several rounds did
+    /// not find it.
+    private func awaitAnnouncement(of checkpoint: Dot) -> CheckpointVerdict {
+        let isKnown = logs[checkpoint.log]?.head.sequence ?? 0 > checkpoint.sequence
+        let roundCount = announcements.miss(checkpoint, inRound: roundNumber)
+        return isKnown || roundCount >= setup.staleRoundsMax ? .refused(.announcementMissing) : .notArrived
     }
 
     private func commit(_ dot: Dot) async throws(SyncError) -> VerifiedCommit? {
+        guard let bytes = try await commitBytes(dot) else { return nil }
+        return try? verifier().authentic(bytes, at: dot)
+    }
+
+    private func commitBytes(_ dot: Dot) async throws(SyncError) -> [UInt8]? {
         let fetched = try await reaching { () async throws(RemoteError) in
             try await remote.fetch(
                 layout.commit(dot.log, dot.sequence), byteCountMax: SignedRecord.byteCountMax)
         }
         guard case .bytes(let bytes) = fetched else { return nil }
-        return try? verifier().authentic(bytes, at: dot)
+        return bytes
     }
 
     /// Whether another author has confirmed it.

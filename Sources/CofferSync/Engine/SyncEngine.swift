@@ -58,12 +58,15 @@ package actor SyncEngine {
     var owesAcknowledgement = false
     var standing: CheckpointStanding?
     var unconfirmed: [UnconfirmedCheckpoint] = []
+    var announcements = AwaitedAnnouncements()
     /// The rows saved for the two.
     var keptCheckpoints: [KeptRow.Key: [UInt8]] = [:]
     var isLoaded = false
     /// Whether something failed since the last full round: this process may have forgotten problems that
     /// still exist.
     private var needsFullRound = true
+    /// Counts the rounds of this process.
+    private(set) var roundNumber: UInt64 = 0
     var isRebuildWanted = false
     /// Whether the end of this device's log was seen since the last rebuild: before that, a new commit could
     /// take the number of an existing one.
@@ -105,6 +108,7 @@ package actor SyncEngine {
     /// - Throws: why it failed; `status` shows the same until a round succeeds.
     package func round(_ scope: RoundScope = .all) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
+            roundNumber += 1
             do throws(SyncError) {
                 let all = needsFullRound || !isLoaded
                 try await steps(all ? .all : scope)

@@ -159,8 +159,10 @@ package enum SyncFinding: Equatable, Sendable {
 package enum CheckpointProblem: Error, Equatable {
     /// Its record is invalid.
     case record(CommitProblem)
-    /// No commit of its log announces it.
+    /// The commit after it in its log does not announce it.
     case notAnnounced
+    /// The commit that must announce it has not arrived at the remote in several rounds.
+    case announcementMissing
     /// Its author is not an admin, and no other author has confirmed it.
     case notConfirmed
     /// It covers commits that do not count.
@@ -171,11 +173,22 @@ package enum CheckpointProblem: Error, Equatable {
     case otherState
 }
 
+extension CheckpointProblem {
+    /// Whether a search for the newest checkpoint finds it again as long as it exists.
+    var isFoundBySearch: Bool {
+        switch self {
+        case .notAnnounced, .announcementMissing, .notConfirmed, .coversWithdrawn: true
+        case .record, .piece, .otherState: false
+        }
+    }
+}
+
 extension CheckpointProblem: CustomStringConvertible {
     package var description: String {
         switch self {
         case .record(let problem): "it \(problem)"
-        case .notAnnounced: "no commit of its log announces it"
+        case .notAnnounced: "the next commit of its log does not announce it"
+        case .announcementMissing: "the commit that announces it has not arrived at the remote"
         case .notConfirmed: "its author is not an admin, and nobody else has confirmed it"
         case .coversWithdrawn(let log): "it covers commits of log \(log) that do not count"
         case .piece(let number): "its piece \(number) is missing or invalid"
