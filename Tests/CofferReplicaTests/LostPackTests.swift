@@ -150,7 +150,7 @@ import Testing
             try await onThread { try owner.write("\(number)", to: "later \(number)") }
             while try await owner.round() {}
         }
-        let log = await owner.engine.setup.log
+        let log = await owner.engine.logs.own
         let names = pair.remote.objects.keys.filter { world.layout.log(log).contains($0) }.sorted()
         let lost = try #require(names.dropLast().last)
         let bytes = try #require(pair.remote.objects[lost])
@@ -168,7 +168,7 @@ import Testing
 extension SyncEngine {
     /// Makes it time to look again at everything that was put.
     fileprivate func lookedLongAgo() {
-        ownCommits.comparedAt = 0
-        lookedAtPacks.comparedAt = 0
+        ownLog.compared(lost: Set(ownLog.lost), at: nil)
+        packs.lookSoon()
     }
 }

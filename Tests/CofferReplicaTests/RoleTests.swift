@@ -154,7 +154,7 @@ import Testing
         member.commitsAtOnce = false
         try await team.makeMember(.reader)
         // They reach the remote before their author learns of the change.
-        if arePut { try await member.engine.putOutgoing() }
+        if arePut { try await member.engine.putUnsent() }
         try await team.meet()
         try await team.expectShared(Self.old)
         try await team.expectAside(Self.written)

@@ -112,10 +112,10 @@ struct LogLimitTests {
         for _ in 0..<(isInLeague ? 4 : 1) { for device in [olga, will] { try await device.sync() } }
         try await exchange(olga, will, 2)
         for device in [olga, will] {
-            let count = await device.engine.logs.values.count { $0.author == rita.person.id }
+            let count = await device.logCount(of: rita.person)
             if isInLeague {
                 #expect(count > Self.logCountMax - 8)
-                #expect(await device.engine.logs.count <= Self.logCountMax)
+                #expect(await device.engine.status.devices.count <= Self.logCountMax)
                 #expect(await waiting(device, rita.person) > 0)
             } else {
                 #expect(count >= Self.authorLogCountMax && count <= 2 * Self.authorLogCountMax)
@@ -136,10 +136,10 @@ struct LogLimitTests {
         for _ in 0..<3 { for device in [olga, will] { try await device.sync() } }
         try await exchange(olga, will, 4)
         for device in [olga, will] {
-            let count = await device.engine.logs.values.count { $0.author == rita.person.id }
+            let count = await device.logCount(of: rita.person)
             #expect(count <= Self.authorLogCountMax)
             #expect(await waiting(device, rita.person) == 0)
-            #expect(await device.findings().count <= 2 * SyncEngine.findingCountMax)
+            #expect(await device.findings().count <= 2 * Findings.countMax)
         }
     }
 
@@ -167,11 +167,11 @@ struct LogLimitTests {
         try await exchange(olga, will, 1)
         try await exchange(olga, will, 2)
         for device in [olga, will] {
-            let count = await device.engine.logs.values.count { $0.author == rita.person.id }
+            let count = await device.logCount(of: rita.person)
             #expect(count >= 2 * Self.authorLogCountMax - 1)
             #expect(await waiting(device, rita.person) == 20 - count)
         }
-        #expect(await Set(olga.engine.logs.keys) == Set(will.engine.logs.keys))
+        #expect(await Set(olga.logs()) == Set(will.logs()))
     }
 
     /// Another log of the same author names them.
@@ -189,7 +189,7 @@ struct LogLimitTests {
         try await world.remote.put(world.layout.commit(dot.log, 1), .memory(bytes), ifAbsent: false)
         for round in 1...2 { try await exchange(olga, will, round) }
         for device in [olga, will] {
-            let count = await device.engine.logs.values.count { $0.author == rita.person.id }
+            let count = await device.logCount(of: rita.person)
             // Each device accepts 256, and then those that the other accepted.
             #expect(count <= 2 * Self.authorLogCountMax && count < flood.commits.count)
             #expect(await waiting(device, rita.person) > 0)
@@ -233,6 +233,6 @@ struct LogLimitTests {
         for _ in 0..<3 { for device in [olga, will] { try? await device.sync() } }
         try await exchange(olga, will, 2)
         #expect(await olga.files()["kept"] == "3")
-        #expect(await olga.engine.logs.count <= 3 + Self.authorLogCountMax)
+        #expect(await olga.engine.status.devices.count <= 3 + Self.authorLogCountMax)
     }
 }

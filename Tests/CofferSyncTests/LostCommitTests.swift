@@ -154,8 +154,8 @@ struct LostCommitTests {
             for _ in 0..<3 { try await device.sync() }
             #expect(await device.findings().isEmpty)
             // Nor does the device keep them forever.
-            let covered = try await #require(device.engine.standing).covered[device.log]
-            let kept = await device.engine.ownCommits.kept.keys
+            let covered = try await #require(device.engine.checkpoints.standing).covered[device.log]
+            let kept = await device.engine.ownLog.kept.keys
             #expect(kept.allSatisfy { $0 > covered })
         }
         #expect(world.remote.objects == objects)
@@ -217,17 +217,9 @@ struct LostCommitTests {
         try await scene.will.sync()
         #expect(await scene.will.files().keys.sorted() == ["later", "o1"])
     }
-
-    @Test func theOldestAreForgotten() {
-        var own = OwnCommits()
-        for sequence in 1...UInt64(4) { own.kept[sequence] = OwnCommits.byteCountMax / 4 }
-        #expect(own.tooMany(with: 0) == [])
-        #expect(own.tooMany(with: 1) == [1])
-        #expect(own.tooMany(with: 2 * OwnCommits.byteCountMax) == [1, 2, 3, 4])
-    }
 }
 
 extension SyncEngine {
     /// Makes it time to look at the whole log again.
-    fileprivate func comparedLongAgo() { ownCommits.comparedAt = 0 }
+    fileprivate func comparedLongAgo() { ownLog.compared(lost: Set(ownLog.lost), at: nil) }
 }

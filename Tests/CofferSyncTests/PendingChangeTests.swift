@@ -106,7 +106,7 @@ struct PendingChangeTests {
         }
         let earlier = try await olga.engine.chain.link(
             .removeMember(identity, start: start, bounds: .none), at: now - 1, by: olga.person.signing,
-            knowing: olga.engine.identities)
+            knowing: olga.engine.members.identities)
         #expect(earlier != pending.link)
         let next = await olga.engine.chain.nextSequence
         let wraps = try await olga.engine.wrapsName(pending).orThrow()

@@ -66,7 +66,7 @@ struct RecordTests {
         }
         let (changes, acknowledgements) = (sizes[0], sizes[1])
         #expect(changes.count == 1 && changes == acknowledgements)
-        #expect(await will.engine.logs[will.log]?.lastWrite == nil)
+        #expect(await will.engine.logs.ownSummary?.lastWrite == nil)
     }
 
     /// A forged introduction, whatever its name, contains nothing that moves a terminal's cursor.

@@ -53,7 +53,7 @@ struct RemovalTests {
         let mallory = try await world.joins("Mallory", .writer, by: olga)
         try await mallory.writes("seen", "1")
         try await mallory.sync()
-        let head = try await mallory.engine.logs[mallory.log].orThrow()
+        let head = try await mallory.ownSummary
         let old = try await mallory.engine.chain.head.orThrow()
         let key = world.key
         try await olga.engine.remove(mallory.person.id)
@@ -363,7 +363,7 @@ extension MembershipWorld {
     func head(_ device: Device) async throws -> UInt64 { try await bound(device).sequence }
 
     func bound(_ device: Device) async throws -> LogBound {
-        let summary = try await device.engine.logs[device.log].orThrow()
+        let summary = try await device.ownSummary
         return LogBound(log: device.log, sequence: summary.head.sequence, hash: summary.head.hash)
     }
 }

@@ -61,6 +61,15 @@ final class Device {
     func files() async -> [String: String] { await replica.files() }
     func stateHash() async -> StateHash { await replica.shownState() }
     func findings() async -> [SyncFinding] { await engine.status.findings }
+
+    /// What this device has applied of its own log.
+    var ownSummary: LogSummary { get async throws { try await engine.logs.ownSummary.orThrow() } }
+    /// The logs that this device reads.
+    func logs() async -> [LogID] { await engine.status.devices.map(\.author.log) }
+    /// The number of a person's logs that this device reads.
+    func logCount(of person: Person) async -> Int {
+        await engine.status.devices.count { $0.identity == person.id }
+    }
 }
 
 /// A vault at a remote in memory, with people that share it.
@@ -149,7 +158,7 @@ final class SyncWorld {
 
     /// A device's last commit at the remote, as a removal names it.
     func bound(_ device: Device) async throws -> LogBound {
-        let summary = try await device.engine.logs[device.log].orThrow()
+        let summary = try await device.ownSummary
         return LogBound(log: device.log, sequence: summary.head.sequence, hash: summary.head.hash)
     }
 

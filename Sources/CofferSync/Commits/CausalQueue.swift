@@ -4,7 +4,7 @@ package import CofferFormat
 ///
 /// Holds at most `byteCountMax` bytes: a commit that does not fit must be fetched again once the commit that
 /// it waits for is applied. A commit that lacks nothing is never held, so there is always progress.
-package struct CausalQueue<Commit> {
+package struct CausalQueue<Commit: Sendable>: Sendable {
     /// What happens to a commit that is offered.
     package enum Answer: Equatable {
         /// It lacks nothing: apply it, and call `applied`.
@@ -17,7 +17,7 @@ package struct CausalQueue<Commit> {
         case known
     }
 
-    private struct Held {
+    private struct Held: Sendable {
         let commit: Commit
         let needs: VersionVector
         let byteCount: Int

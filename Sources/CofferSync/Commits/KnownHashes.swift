@@ -8,7 +8,7 @@ struct KnownHashes: Sendable {
     private var logs: [LogID: [UInt64: CommitHash]] = [:]
 
     /// Keeps the hash of a commit, and drops the oldest one.
-    mutating func note(_ dot: Dot, _ hash: CommitHash) {
+    mutating func add(_ dot: Dot, _ hash: CommitHash) {
         logs[dot.log, default: [:]][dot.sequence] = hash
         guard dot.sequence > UInt64(Self.countMax) else { return }
         logs[dot.log]?[dot.sequence - UInt64(Self.countMax)] = nil

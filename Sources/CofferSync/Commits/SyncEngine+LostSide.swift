@@ -3,13 +3,9 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Remakes commits that this device wrote on the lost side of a fork of the member chain, on the other side.
+// Commits of this device that no longer count: those from the lost side of a fork of the member chain are remade
+// on the other side; what was written after the right to write had ended is set aside.
 extension SyncEngine {
-    /// Whether applied commits name links that the member chain no longer has.
-    ///
-    /// For other devices such commits do not count, nor do any that name them.
-    var hasLostCommits: Bool { logs.values.contains { !chain.has($0.head.members) } }
-
     /// Remakes this device's commits from the lost side, under the keys and links of the other side, and
     /// rebuilds all facts.
     ///
@@ -19,8 +15,8 @@ extension SyncEngine {
     func leaveLostSide() async throws(SyncError) {
         let lost = try await ownLostCommits()
         try await asking { () async throws(ReplicaError) in try await replica.sealAnew(lost.items) }
-        isLeavingLostSide = true
-        defer { isLeavingLostSide = false }
+        ownLog.isLeavingLostSide = true
+        defer { ownLog.isLeavingLostSide = false }
         if try ownRole()?.may(.write) == true {
             for _ in 0..<Self.commitCountMax { guard try await makeCommit(isNeeded: false) else { break } }
         }
@@ -31,7 +27,7 @@ extension SyncEngine {
             }
         }
         try await makeAnew(from: lost.first)
-        try await putOutgoing()
+        try await putUnsent()
         try await rebuild()
     }
 
@@ -47,15 +43,15 @@ extension SyncEngine {
 
     /// Finds this device's commits that may have to be remade, and the items that they concern.
     private func ownLostCommits() async throws(SyncError) -> LostCommits {
-        var next = (logs[setup.log]?.head.sequence ?? 0) + 1
+        var next = logs.appliedSequence(logs.own) + 1
         var (items, made): (Set<ItemID>, Set<ItemID>) = ([], [])
         while next > 1, let bytes = try await ownCommit(next - 1) {
             let verifier = try verifier()
-            let dot = Dot(log: setup.log, sequence: next - 1)
+            let dot = Dot(log: logs.own, sequence: next - 1)
             if let lost = verifier.lostCommit(bytes, at: dot, by: ownIdentity) {
                 for case .content(let item, _?) in lost.facts.map(\.assertion) { items.insert(item) }
                 for case .kind(let item, _) in lost.facts.map(\.assertion) { made.insert(item) }
-            } else if outgoing[dot.sequence] == nil {
+            } else if ownLog.unsent[dot.sequence] == nil {
                 break
             }
             next -= 1
@@ -65,21 +61,18 @@ extension SyncEngine {
 
     /// The bytes of a commit of this device; nil if they exist nowhere.
     private func ownCommit(_ sequence: UInt64) async throws(SyncError) -> [UInt8]? {
-        if let bytes = outgoing[sequence] { return bytes }
-        let name = layout.commit(setup.log, sequence)
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
-        }
-        guard case .bytes(let bytes) = fetched else { return try await keptBytes(sequence) }
-        return bytes
+        if let bytes = ownLog.unsent[sequence] { return bytes }
+        let found = try await objects.commit(Dot(log: logs.own, sequence: sequence)).bytes
+        if let found { return found }
+        return try await keptBytes(sequence)
     }
 
     /// Remakes this device's commits from a number on, if they name links or commits that do not count.
     private func makeAnew(from first: UInt64) async throws(SyncError) {
-        guard var summary = logs[setup.log], first <= summary.head.sequence else { return }
+        guard var summary = logs.ownSummary, first <= summary.head.sequence else { return }
         var before: VerifiedCommit?
         if first > 1, let bytes = try await ownCommit(first - 1) {
-            before = try? verifier().authentic(bytes, at: Dot(log: setup.log, sequence: first - 1))
+            before = try? verifier().authentic(bytes, at: Dot(log: logs.own, sequence: first - 1))
         }
         // Without the commit before it, none can follow.
         guard first == 1 || before != nil else { return }
@@ -87,15 +80,14 @@ extension SyncEngine {
         if summary.lastWrite?.sequence ?? 0 >= first { summary.lastWrite = nil }
         for sequence in first...last {
             guard let bytes = try await ownCommit(sequence) else { return }
-            let commit = try await madeAnew(bytes, at: Dot(log: setup.log, sequence: sequence), after: before)
+            let commit = try await madeAnew(bytes, at: Dot(log: logs.own, sequence: sequence), after: before)
             guard let commit else { return }
             before = commit
             summary.head = commit.point
             if commit.point.writes { summary.lastWrite = commit.point }
         }
-        let row = KeptChange(KeptRow.Key(.log, id: summary.log.bytes), summary.bytes)
-        try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
-        (logs[setup.log], tails[setup.log]) = (summary, summary)
+        try await save([summary.row])
+        logs.recordRemade(summary)
     }
 
     /// A commit remade to follow another one, and saved unless it is unchanged; nil if it is not this
@@ -124,9 +116,8 @@ extension SyncEngine {
         let sealed = SignedRecord.sealing(
             body.paddedBytes, as: .commit, at: dot, under: key, members: members, writes: body.writes,
             by: setup.keys.author)
-        let row = KeptChange(KeptRow.Key(.outgoing, number: dot.sequence), sealed)
-        try await asking { () async throws(ReplicaError) in try await replica.save([row]) }
-        outgoing[dot.sequence] = sealed
+        try await save([KeptChange(KeptRow.Key(.outgoing, number: dot.sequence), sealed)])
+        ownLog.made(sealed, sequence: dot.sequence)
         return try? verifier.authentic(sealed, at: dot)
     }
 
@@ -137,5 +128,78 @@ extension SyncEngine {
             return before?[bound.log]
         }
         do throws(FormatError) { return try LogBounds(bounds) } catch { throw .format(error) }
+    }
+
+    // MARK: Changes that may not be sent
+
+    /// The number of registers read in one call.
+    private static let pageCount = 4096
+
+    /// Whether there are unsent changes although the user, a member, may not write.
+    ///
+    /// They would be visible only here, for as long as the vault exists.
+    func mustGiveUpUnsent() async throws(SyncError) -> Bool {
+        guard let role, !role.may(.write) else { return false }
+        return try await asking { () async throws(ReplicaError) in try await replica.hasUnsent() }
+    }
+
+    /// Copies everything that a rebuild drops, and that only this device has, to a place of the user's own.
+    ///
+    /// That is what only withdrawn commits of this device state, and unsent changes if those are dropped,
+    /// too.
+    func setAsideWhatGoes(withUnsent: Bool) async throws(SyncError) {
+        let items = ownWithdrawn.isEmpty ? [] : try await shownItems(saidIn: ownWithdrawn)
+        guard withUnsent || !items.isEmpty else { return }
+        try await asking { () async throws(ReplicaError) in
+            try await replica.setAside(items, andUnsent: withUnsent)
+        }
+    }
+
+    /// Items that are visible because of commits from the given ones on: items that they made, and files, or
+    /// copies of files, with contents of theirs.
+    private func shownItems(saidIn withdrawn: [LogID: UInt64]) async throws(SyncError) -> [ItemID] {
+        var items: Set<ItemID> = []
+        var last: Register?
+        while true {
+            let after = last
+            let page = try await asking { () async throws(ReplicaError) in
+                try await replica.values(after: after, limit: Self.pageCount)
+            }
+            guard let end = page.last else { break }
+            last = end.register
+            for values in page {
+                let own = values.values.map(\.stamp.dot).filter { dot in
+                    withdrawn[dot.log].map { dot.sequence >= $0 } ?? false
+                }
+                guard !own.isEmpty else { continue }
+                switch values.register {
+                case .kind(let item): items.insert(item)
+                case .content(let item):
+                    if let shown = values.values.last?.stamp.dot, own.contains(shown) { items.insert(item) }
+                    items.formUnion(own.map { CopySource(item: item, dot: $0).ids.item })
+                default: break
+                }
+            }
+        }
+        return items.sorted()
+    }
+
+    /// Begins another log if the current one has ended and everything of it that counts is applied.
+    ///
+    /// A rebuild without the log leads to this state.
+    func beginLogIfEnded() async throws(SyncError) -> Bool {
+        guard logs.withdrawn.isEmpty, ownLog.unsent.isEmpty, logs.hasEnded(logs.own) else { return false }
+        try await beginLog()
+        return true
+    }
+
+    /// Begins another log, because no commit after this device's withdrawn ones counts.
+    func beginLog() async throws(SyncError) {
+        // Forgotten first, because they would otherwise be put as commits of the new log.
+        var forgotten = ownLog
+        try await save(forgotten.forgetAll())
+        ownLog = forgotten
+        guard let log = await setup.newLog() else { throw .replica("a new log could not be kept") }
+        logs.beginOwn(log)
     }
 }

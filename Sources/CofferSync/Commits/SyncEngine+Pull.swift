@@ -5,224 +5,281 @@ internal import CofferTrust
 
 // Fetches commits concurrently, checks those of each log in order, and applies all in causal order.
 extension SyncEngine {
-    /// The state of one pull.
-    struct Pull {
-        /// The last commit of each log that should be there: listed, or named by others.
-        var targets: [LogID: UInt64] = [:]
-        /// Logs whose next commit to ask for, listed or not.
-        var asked: Set<LogID> = []
-        /// The number of logs that had their turn, so that all get one.
-        var turn = 0
-        /// Logs whose next commit could not be fetched, or does not exist.
-        var ended: Set<LogID> = []
-        /// Commits that were not there.
-        var absent: Set<Dot> = []
-        /// Logs whose next commit the queue has no room for, because it waits for another one.
-        var blocked: [LogID: Blocked] = [:]
-        /// Checked commits to be applied next.
-        var ready: [VerifiedCommit] = []
-        /// Whether a commit named links or keys that this device lacks.
-        var lacksMembers = false
-    }
-
-    /// A commit that there is no room for.
-    struct Blocked {
-        let missing: Dot
-        let author: IdentityID
-    }
+    /// The most commits that are applied in one call.
+    private static let batchCountMax = 256
 
     /// Fetches and applies commits.
     func pullLogs(_ scope: RoundScope) async throws(SyncError) {
-        pullFailure = nil
-        var pull = Pull()
-        forgetStops()
+        rounds.beginPull()
+        logs.reviewStops(linkCount: chain.nextSequence)
+        var listed: [LogID: UInt64] = [:]
         if scope.listsLogs {
             publish(.looking)
-            beginListingOwnLog(scope)
-            pull.targets = try await look()
-            try await noticeStale(pull.targets)
+            ownLog.beginListing(
+                head: logs.ownSummary?.head.sequence, covered: checkpoints.covered(logs.own),
+                now: setup.milliseconds(), isThorough: scope.asksAllLogs)
+            listed = try await listLogs()
+            try await findStale(listed)
         }
-        pull.asked = scope.asksAllLogs ? Set(logs.keys).union(scope.logs) : scope.logs
-        if !hasSeenOwnEnd { pull.asked.insert(setup.log) }
-        wantGaps(&pull)
+        var asked = scope.asksAllLogs ? Set(logs.applied.keys).union(scope.logs) : scope.logs
+        if !ownLog.hasSeenEnd { asked.insert(logs.own) }
+        var pull = CommitPull(listed: listed, asked: asked)
+        pull.wantGaps(&logs)
         var hasAskedMembers = false
-        while try await wave(&pull) {
+        while try await fetchWave(&pull) {
             try await apply(&pull)
             if pull.lacksMembers, !hasAskedMembers {
                 hasAskedMembers = true
-                pull.lacksMembers = false
+                pull.askedMembers()
                 try await pullMembers()
                 try await openKeys()
             }
-            wantGaps(&pull)
+            pull.wantGaps(&logs)
         }
         try await apply(&pull)
-        status.progress.commitsLeft = commitsLeft(pull)
-        if scope.listsLogs {
-            let before = missing
-            missing = pull.absent.filter { pull.targets[$0.log] ?? 0 >= $0.sequence }
-            lost = missing.intersection(before)
-        }
-        try await noticeWithdrawn()
+        status.progress.commitsLeft = pull.commitsLeft(logs)
+        if scope.listsLogs { logs.absent.record(pull.missing) }
+        reportWithdrawn()
     }
 
-    private func wantGaps(_ pull: inout Pull) {
-        for gap in queue.missing.union(pull.blocked.values.map(\.missing)) {
-            pull.targets[gap.log] = max(pull.targets[gap.log] ?? 0, gap.sequence)
-            if case .tooManyLogs(let author)? = stops[gap.log]?.problem, mayBegin(gap.log, by: author, pull) {
-                stops[gap.log] = nil
-            }
+    /// Fetches and applies all commits, so that bounds miss none that they could include.
+    func pullAllLogs() async throws(SyncError) {
+        if logs.applied.isEmpty { _ = try await rebuildFromCheckpoint() }
+        try await pullLogs(.all)
+        if let failure = rounds.pullFailure { throw failure }
+        publish(.members)
+    }
+
+    /// Finds applied commits that no longer count.
+    func reportWithdrawn() {
+        for dot in logs.findWithdrawn(chain) {
+            findings.report(.withdrawn(logs.author(dot.log), from: dot.sequence))
         }
     }
 
-    // MARK: Fetching
+    // MARK: Listings
+
+    /// The last commit of each log that the remote lists.
+    private func listLogs() async throws(SyncError) -> [LogID: UInt64] {
+        var listing = LogListing(logs, layout, own: ownLog.listing)
+        try await objects.list(layout.logs) { listing.add($0) }
+        ownLog.listing = listing.own
+        logs.newLogTurn = listing.newLogTurn
+        return listing.lastCommits
+    }
+
+    /// Finds logs of which the remote shows less than before; asks for their last commits, as the listing may
+    /// be old.
+    private func findStale(_ listed: [LogID: UInt64]) async throws(SyncError) {
+        for (log, summary) in logs.applied {
+            let head = Dot(log: log, sequence: summary.head.sequence)
+            let isOwnUnsent = log == logs.own && !ownLog.unsent.isEmpty
+            let isExpected =
+                listed[log] ?? 0 < head.sequence && !isOwnUnsent && !checkpoints.covers(head)
+                && !chain.hasRestored(head, since: summary.head.members)
+            let isThere = isExpected ? try await objects.hasCommit(head) : true
+            logs.stale.record(log, isStale: !isThere)
+        }
+        findings.resolve { if case .stale = $0 { true } else { false } }
+        for log in logs.stale.reported {
+            findings.report(
+                .stale(logs.author(log), known: logs.appliedSequence(log), shown: listed[log] ?? 0))
+        }
+    }
+
+    // MARK: Waves
 
     /// Fetches and checks the next commits of all logs; returns false if there are none.
-    private func wave(_ pull: inout Pull) async throws(SyncError) -> Bool {
-        let dots = nextDots(&pull)
+    private func fetchWave(_ pull: inout CommitPull) async throws(SyncError) -> Bool {
+        let dots = pull.nextDots(logs, countMax: remote.limits.concurrentCallsMax)
         guard !dots.isEmpty else { return false }
-        status.progress.commitsLeft = commitsLeft(pull)
+        status.progress.commitsLeft = pull.commitsLeft(logs)
         publish(.fetching)
-        let fetched = await fetch(dots)
-        // In the order of each log: after a commit that failed, nothing of its log is used.
-        for dot in dots
-        where !pull.ended.contains(dot.log) && stops[dot.log] == nil && pull.blocked[dot.log] == nil {
+        let fetched = await objects.commits(dots)
+        // In the order of each log.
+        for dot in dots where pull.isOpen(dot.log, logs) {
             switch fetched[dot] {
             case nil: continue
             case .failure(let error):
-                pullFailure = pullFailure ?? .remote(error, during: .fetching)
-                pull.ended.insert(dot.log)
+                rounds.pullFailed(.remote(error, during: .fetching))
+                pull.failed(dot)
             case .success(.absent):
-                pull.ended.insert(dot.log)
-                pull.absent.insert(dot)
-                if dot.log == setup.log { hasSeenOwnEnd = true }
+                pull.wasAbsent(dot)
+                if dot.log == logs.own { ownLog.sawEnd() }
             case .success(.tooLong(let byteCount)):
-                stops[dot.log] = LogStop(dot: dot, problem: .tooLong(byteCount: byteCount))
+                pull.stop(dot, .tooLong(byteCount: byteCount), &logs, chain)
             case .success(.bytes(let bytes)):
-                status.progress.bytesFetched += bytes.count
-                take(bytes, at: dot, &pull)
+                do throws(CommitProblem) {
+                    pull.add(try verifiedCommit(bytes, at: dot), &logs, chain)
+                } catch {
+                    pull.stop(dot, error, &logs, chain)
+                }
             }
         }
+        if pull.needsRebuild { rounds.isRebuildWanted = true }
         return true
-    }
-
-    /// The commits to fetch next: of each log those after the last one checked, in total as many as may be
-    /// fetched at once.
-    private func nextDots(_ pull: inout Pull) -> [Dot] {
-        pull.blocked = pull.blocked.filter { !queue.versions.contains($0.value.missing) }
-        let listed = pull.targets.filter { $0.value > tails[$0.key]?.head.sequence ?? 0 }.map(\.key)
-        let candidates = pull.asked.union(listed).filter { log in
-            stops[log] == nil && forks[log]?.isProven != true && !pull.ended.contains(log)
-                && pull.blocked[log] == nil
-        }.sorted()
-        guard !candidates.isEmpty else { return [] }
-        let countMax = max(1, remote.limits.concurrentCallsMax)
-        let share = UInt64(max(1, countMax / candidates.count))
-        let first = pull.turn % candidates.count
-        let turn = (candidates[first...] + candidates[..<first]).prefix(countMax)
-        pull.turn += turn.count
-        var dots: [Dot] = []
-        for log in turn {
-            let next = (tails[log]?.head.sequence ?? 0) + 1
-            let last = max(next, min(pull.targets[log] ?? 0, next + share - 1))
-            for sequence in next...last { dots.append(Dot(log: log, sequence: sequence)) }
-        }
-        return dots
-    }
-
-    /// The number of commits left, for display only: a storage may claim any number.
-    private func commitsLeft(_ pull: Pull) -> Int {
-        pull.targets.reduce(0) { sum, target in
-            let known = queue.versions[target.key]
-            let left = mayGoOn(target.key) && target.value > known ? Int(clamping: target.value - known) : 0
-            return sum.addingReportingOverflow(left).overflow ? .max : sum + left
-        }
-    }
-
-    /// Whether more of a log may be applied: not if it has ended, or if nothing of it was ever verified.
-    private func mayGoOn(_ log: LogID) -> Bool {
-        guard let stop = stops[log] else { return true }
-        return !stop.problem.isFinal && logs[log] != nil
-    }
-
-    /// Fetches commits concurrently.
-    func fetch(_ dots: [Dot]) async -> [Dot: Result<Fetched, RemoteError>] {
-        let layout = layout
-        return await remote.fetchAll(
-            dots, named: { layout.commit($0.log, $0.sequence) }, byteCountMax: SignedRecord.byteCountMax)
-    }
-
-    // MARK: Checking and ordering
-
-    private func take(_ bytes: [UInt8], at dot: Dot, _ pull: inout Pull) {
-        let commit: VerifiedCommit
-        do throws(CommitProblem) {
-            commit = try verifiedCommit(bytes, at: dot)
-        } catch {
-            stop(dot, error, &pull)
-            return
-        }
-        guard mayBegin(dot.log, by: commit.author, pull) else {
-            stops[dot.log] = LogStop(dot: dot, problem: .tooManyLogs(commit.author))
-            return
-        }
-        let answer = queue.offer(
-            commit, dot, needs: commit.versions, byteCount: commit.byteCount)
-        switch answer {
-        case .known: break
-        case .full(let missing):
-            pull.blocked[dot.log] = Blocked(missing: missing, author: commit.author)
-            return
-        case .held: pull.blocked[dot.log] = nil
-        case .ready:
-            pull.blocked[dot.log] = nil
-            accept(commit, &pull)
-        }
-        if stops[dot.log] == nil { tails[dot.log] = summary(commit, after: tails[dot.log]) }
     }
 
     private func verifiedCommit(_ bytes: [UInt8], at dot: Dot) throws(CommitProblem) -> VerifiedCommit {
         guard let keyring else { throw .unknownEpoch(.first) }
         let verifier = CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
-        guard dot.log == setup.log else { return try verifier.verify(bytes, at: dot, after: tails[dot.log]) }
+        let log = logs.checked[dot.log]
+        guard dot.log == logs.own else { return try verifier.verify(bytes, at: dot, after: log) }
         do throws(CommitProblem) {
-            return try verifier.verify(bytes, at: dot, after: tails[dot.log], of: ownIdentity)
+            return try verifier.verify(bytes, at: dot, after: log, of: ownIdentity)
         } catch {
             throw ownProblem(error, bytes, at: dot, verifier)
         }
     }
 
-    private func stop(_ dot: Dot, _ problem: CommitProblem, _ pull: inout Pull) {
-        stops[dot.log] = LogStop(dot: dot, problem: problem)
-        switch problem {
-        case .unknownMembers, .unknownEpoch: pull.lacksMembers = true
-        case .forked(let fork): alarm(fork)
-        case _ where problem.isFinal:
-            for commit in queue.end(dot.log, at: dot.sequence - 1) { accept(commit, &pull) }
-        default: break
+    // MARK: Applying
+
+    /// Applies the commits that are ready in batches; each comes with the new state of its log.
+    private func apply(_ pull: inout CommitPull) async throws(SyncError) {
+        while !pull.ready.isEmpty {
+            let batch = Array(pull.ready.prefix(Self.batchCountMax))
+            // The remote has later commits of this device's own log: its profile was restored, and must catch
+            // up first.
+            let isBehind = pull.targets[logs.own] ?? 0 > logs.appliedSequence(logs.own)
+            let count = try await apply(batch, draft: isBehind ? nil : changesDraft())
+            pull.applied(count)
         }
     }
 
-    /// Accepts a commit that lacks nothing, and those that waited for it.
-    private func accept(_ commit: VerifiedCommit, _ pull: inout Pull) {
-        var next = [commit]
-        while let commit = next.popLast() {
-            // Commits before a stop count, and would not be fetched again.
-            if let stop = stops[commit.dot.log], commit.dot.sequence >= stop.dot.sequence { continue }
-            // Not every device knows the hash, and the author may lie, so the commit counts nevertheless, on
-            // all devices.
-            if let fork = fork(in: commit) { alarm(fork) }
-            pull.ready.append(commit)
-            hashes.note(commit.dot, commit.point.hash)
-            next += queue.applied(commit.dot)
+    /// The draft for a commit of local changes; nil if this device can make none.
+    private func changesDraft() throws(SyncError) -> CommitDraft? {
+        guard let role = try? ownRole(), role.may(.write) else { return nil }
+        do throws(SyncError) { return try draft(isNeeded: false) } catch {
+            // The device still receives others' commits, and removals, which end this state.
+            guard error == .tooManyLogs else { throw error }
+            return nil
         }
     }
 
-    func summary(_ commit: VerifiedCommit, after log: LogSummary?) -> LogSummary? {
-        guard let introduction = log?.introduction ?? commit.body.introduction else { return nil }
-        return LogSummary(
-            log: commit.dot.log, author: commit.author, introduction: introduction,
-            clock: commit.body.clock, head: commit.point,
-            lastWrite: commit.point.writes ? commit.point : log?.lastWrite)
+    /// Applies commits from the start of a batch.
+    ///
+    /// - Returns: The number of commits applied.
+    private func apply(_ batch: [VerifiedCommit], draft: CommitDraft?) async throws(SyncError) -> Int {
+        var summaries: [LogSummary?] = []
+        var incoming: [IncomingCommit] = []
+        // What they say of checkpoints is recorded only once they are applied.
+        var (known, noticed) = (logs.applied, checkpoints)
+        for commit in batch {
+            let summary = LogSummary(commit, after: known[commit.dot.log])
+            known[commit.dot.log] = summary
+            summaries.append(summary)
+            noticed.notice(commit, logs.applied, isAdministrator: members.isAdministrator)
+            let rows = [summary?.row].compactMap(\.self) + noticed.takeChanges()
+            incoming.append(IncomingCommit(commit, needs: logs.queue.counting(commit.versions), rows: rows))
+        }
+        let commits = incoming
+        let applied = try await asking { () async throws(ReplicaError) in
+            try await replica.apply(commits, draft: draft)
+        }
+        let count = min(applied.count, batch.count)
+        for commit in batch.prefix(count) { notice(commit) }
+        _ = checkpoints.takeChanges()
+        for commit in applied.made { recordMade(commit, changes: true) }
+        for (commit, summary) in zip(batch, summaries).prefix(count) { logs.recordApplied(commit, summary) }
+        status.progress.commitsApplied += count
+        for commit in batch.prefix(count) where commit.dot.log != logs.own && commit.point.writes {
+            ownLog.owesAcknowledgement = true
+        }
+        for finding in applied.findings { report(finding) }
+        for commit in batch.prefix(count) { checkClock(of: commit) }
+        guard count > 0 else { throw .replica("no commit was applied") }
+        return count
+    }
+
+    /// Records what an applied commit says of checkpoints.
+    private func notice(_ commit: VerifiedCommit) {
+        checkpoints.notice(commit, logs.applied, isAdministrator: members.isAdministrator)
+        for case .checkpoint(let sequence, _) in commit.body.notices
+        where sequence == commit.dot.sequence - 1 {
+            arrived(Dot(log: commit.dot.log, sequence: sequence))
+        }
+    }
+
+    private func report(_ finding: CommitFinding) {
+        switch finding {
+        case .complaint(let dot, let complaint): findings.report(.complaint(logs.author(dot.log), complaint))
+        case .otherState(let dot):
+            findings.report(.otherState(logs.author(dot.log), sequence: dot.sequence))
+        }
+    }
+
+    /// Reports a clock that is far ahead: clocks decide nothing, but users see their dates.
+    private func checkClock(of commit: VerifiedCommit) {
+        let now = setup.milliseconds()
+        let then = commit.body.clock >> 16
+        guard then > now, then - now > 86_400_000 else { return }
+        let author = logs.author(commit.dot.log)
+        findings.resolve { if case .clockAhead(author, _) = $0 { true } else { false } }
+        findings.report(.clockAhead(author, milliseconds: then - now))
+    }
+
+    // MARK: The known ends of logs
+
+    /// Compares the last known commit of each log with the one at the remote, once after a start.
+    ///
+    /// Also learns which of this device's commits the others have applied, and what this device has
+    /// acknowledged.
+    func checkHeads() async throws(SyncError) {
+        var dots = logs.applied.map { Dot(log: $0.key, sequence: $0.value.head.sequence) }
+        let countMax = max(1, remote.limits.concurrentCallsMax)
+        while !dots.isEmpty {
+            let some = Array(dots.suffix(countMax))
+            dots.removeLast(some.count)
+            for (dot, fetched) in await objects.commits(some) {
+                try checkHead(dot, try objects.content(fetched))
+            }
+        }
+        if let head = chain.head, try await !objects.has(layout.member(head.sequence)) {
+            findings.report(.staleMembers(known: head.sequence + 1))
+        }
+        if logs.ownSummary == nil {
+            ownLog.owesAcknowledgement = logs.applied.contains { $0.value.lastWrite != nil }
+        }
+        rounds.hasCheckedHeads = true
+    }
+
+    private func checkHead(_ dot: Dot, _ fetched: Fetched) throws(SyncError) {
+        guard let summary = logs[dot.log] else { return }
+        let unsent = dot.log == logs.own ? ownLog.unsent[dot.sequence] : nil
+        let verifier = try verifier()
+        guard let found = fetched.bytes ?? unsent, let other = try? verifier.authentic(found, at: dot),
+            other.author == summary.author
+        else { return }
+        guard other.point.hash == summary.head.hash else {
+            return report(
+                ForkedLog(dot: dot, known: summary.head.hash, other: other.point.hash, witness: nil))
+        }
+        guard dot.log == logs.own else {
+            logs.sawOwn(other.body.heads[logs.own]?.sequence ?? 0, by: dot.log)
+            if let fork = logs.fork(in: other) { report(fork) }
+            return
+        }
+        // A crash may have come between applying and acknowledging.
+        ownLog.owesAcknowledgement = logs.hasChanges(after: other.versions)
+    }
+
+    private func report(_ fork: ForkedLog) {
+        if logs.add(fork, chain) { rounds.isRebuildWanted = true }
+    }
+}
+
+extension IncomingCommit {
+    /// - Parameters:
+    ///   - needs: The commits of other logs that it needs and that count.
+    ///   - rows: The rows to save with it.
+    fileprivate init(_ commit: VerifiedCommit, needs: VersionVector, rows: [KeptChange]) {
+        var claimed = commit.versions
+        claimed[commit.dot.log] = commit.dot.sequence - 1
+        let facts = FactCommit(
+            stamp: Stamp(clock: commit.body.clock, dot: commit.dot), versions: needs,
+            label: commit.body.introduction?.label, facts: commit.body.facts)
+        // A commit that was made again does not state it.
+        let state = commit.body.stateHash == StateHash.zero ? nil : commit.body.stateHash
+        self.init(facts, claimedVersions: claimed, claimedState: state, rows: rows)
     }
 }

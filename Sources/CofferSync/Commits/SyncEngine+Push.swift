@@ -1,6 +1,6 @@
 internal import CofferFacts
 internal import CofferCrypto
-package import CofferFormat
+internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
@@ -18,12 +18,12 @@ extension SyncEngine {
         publish(.sending)
         // Withdrawn commits count nowhere, and are not put any more.
         let role = try ownRole()
-        try await putOutgoing()
+        try await putUnsent()
         guard role?.may(.write) == true else { return }
         for _ in 0..<Self.commitCountMax {
             guard try await makeCommit(isNeeded: false) else { return }
-            let isSmall = outgoing.values.allSatisfy { $0.count < Self.smallByteCount }
-            try await putOutgoing()
+            let isSmall = ownLog.unsent.values.allSatisfy { $0.count < Self.smallByteCount }
+            try await putUnsent()
             if isSmall, !scope.acknowledges { break }
         }
         // If files change all the time, this would never end.
@@ -34,15 +34,9 @@ extension SyncEngine {
     ///
     /// Acknowledgements themselves are never acknowledged, so that two devices come to rest.
     func acknowledge() async throws(SyncError) {
-        guard owesAcknowledgement, try ownRole() != nil else { return }
+        guard ownLog.owesAcknowledgement, try ownRole() != nil else { return }
         guard try await makeCommit(isNeeded: true) else { return }
-        try await putOutgoing()
-    }
-
-    /// This user's role in the vault; nil if the user is not a member, or not known to be one.
-    package var role: Role? {
-        let member = chain.state.members[ownIdentity]
-        return member?.keys == nil ? nil : member?.role
+        try await putUnsent()
     }
 
     /// The role in which this device makes commits; nil if it may make none now.
@@ -50,23 +44,25 @@ extension SyncEngine {
     /// - Throws: `.ownLogEnded`, `.ownLogForked`: no commit can be added to this log any more;
     ///   `.ownLogAhead`: none can be added before the remote shows the links and keys that this device had.
     func ownRole() throws(SyncError) -> Role? {
-        if let fork = forks[setup.log], fork.isProven { throw .ownLogForked(fork) }
-        if let first = withdrawn[setup.log] { throw .ownLogEnded(sequence: first - 1) }
+        if let fork = logs.forks[logs.own], fork.isProven { throw .ownLogForked(fork) }
+        if let first = logs.withdrawn[logs.own] { throw .ownLogEnded(sequence: first - 1) }
         // A new log must not repeat the contents of the one before.
         if !ownWithdrawn.isEmpty { return nil }
-        if let stop = stops[setup.log], stop.problem.isFinal {
-            throw .ownLogEnded(sequence: stop.dot.sequence - 1)
+        if let stop = logs.stops[logs.own] {
+            if stop.problem.isFinal { throw .ownLogEnded(sequence: stop.dot.sequence - 1) }
+            if stop.problem.mayBeForgotten { throw .ownLogAhead(sequence: stop.dot.sequence) }
         }
-        if let stop = stops[setup.log], stop.problem.mayBeForgotten {
-            throw .ownLogAhead(sequence: stop.dot.sequence)
-        }
-        guard hasSeenOwnEnd, logs[setup.log]?.head.sequence ?? 0 >= ownSequenceMin else { return nil }
+        guard ownLog.mayContinue(after: logs.appliedSequence(logs.own)) else { return nil }
         // A commit that names commits which never count would never count itself.
-        if hasLostCommits, !isLeavingLostSide { return nil }
-        let author = setup.keys.author
-        let member = chain.state.members[author.identity]
+        if logs.hasLostCommits(chain), !ownLog.isLeavingLostSide { return nil }
+        let member = chain.state.members[ownIdentity]
         // The members do not know these keys, or no longer do, so no commit would count.
-        return member?.keys?.signing == author.signing ? member?.role : nil
+        return member?.keys?.signing == setup.keys.author.signing ? member?.role : nil
+    }
+
+    /// Where the withdrawn commits begin in this device's logs.
+    var ownWithdrawn: [LogID: UInt64] {
+        logs.ownWithdrawn(ownIdentity, label: setup.introduction.label)
     }
 
     /// Makes a commit and saves it, to be put.
@@ -80,7 +76,7 @@ extension SyncEngine {
         let draft = try draft(isNeeded: isNeeded, notices)
         let sealed = try await asking { () async throws(ReplicaError) in try await replica.makeCommit(draft) }
         guard let sealed else { return false }
-        hasMade(sealed, changes: notices.isEmpty && sealed.summary.head.writes)
+        recordMade(sealed, changes: notices.isEmpty && sealed.summary.head.writes)
         return true
     }
 
@@ -90,10 +86,10 @@ extension SyncEngine {
             throw .keys(.noWrap)
         }
         return CommitDraft(
-            log: setup.log, milliseconds: setup.milliseconds(), label: setup.introduction.label,
+            log: logs.own, milliseconds: setup.milliseconds(), label: setup.introduction.label,
             isNeeded: isNeeded, takesChanges: try ownRole()?.may(.write) == true && notices.isEmpty,
             progress: packProgress(),
-            introduction: setup.introduction, previous: logs[setup.log], heads: try heads(),
+            introduction: setup.introduction, previous: logs.ownSummary, heads: try logs.heads(),
             notices: notices, key: key, members: members, author: setup.keys.author)
     }
 
@@ -101,11 +97,11 @@ extension SyncEngine {
     private func packProgress() -> @Sendable (PackProgress) -> Void {
         let before = status.progress.bytesSent
         return { [weak self] packs in
-            Task { await self?.note(packs, after: before) }
+            Task { await self?.show(packs, after: before) }
         }
     }
 
-    private func note(_ packs: PackProgress, after before: Int) {
+    private func show(_ packs: PackProgress, after before: Int) {
         guard before + packs.bytesSent >= status.progress.bytesSent else { return }
         status.progress.bytesSent = before + packs.bytesSent
         status.progress.bytesToSend = packs.bytesToSend
@@ -115,64 +111,39 @@ extension SyncEngine {
     /// Records a commit that the replica has made and saved.
     ///
     /// - Parameter changes: Whether it has facts.
-    func hasMade(_ commit: SealedCommit, changes: Bool) {
-        let dot = Dot(log: setup.log, sequence: commit.summary.head.sequence)
-        outgoing[dot.sequence] = commit.bytes
-        logs[setup.log] = commit.summary
-        tails[setup.log] = commit.summary
-        hashes.note(dot, commit.summary.head.hash)
-        // Whatever is in its place at the remote is dealt with when it is put.
-        if let stop = stops[setup.log], !stop.problem.isFinal, stop.dot.sequence <= dot.sequence {
-            stops[setup.log] = nil
-        }
+    func recordMade(_ commit: SealedCommit, changes: Bool) {
+        ownLog.made(commit.bytes, sequence: commit.summary.head.sequence)
         // Commits that waited for it are dropped from the queue, and fetched again.
-        if !queue.applied(dot).isEmpty { isLoaded = false }
-        owesAcknowledgement = false
-        if changes { noticeChanges() }
-    }
-
-    /// The last applied commit of every other log.
-    func heads() throws(SyncError) -> LogBounds {
-        let others = logs.values.filter { $0.log != setup.log }
-        guard others.count <= setup.logCountMax else { throw .tooManyLogs }
-        do throws(FormatError) {
-            return try LogBounds(
-                others.map { LogBound(log: $0.log, sequence: $0.head.sequence, hash: $0.head.hash) })
-        } catch {
-            throw .tooManyLogs
-        }
+        if logs.recordMade(commit.summary) { rounds.mustLoad() }
+        ownLog.owesAcknowledgement = false
+        if changes { checkpoints.noticeFacts() }
     }
 
     /// Puts the saved commits, and records that they are there.
-    func putOutgoing() async throws(SyncError) {
-        for (sequence, bytes) in outgoing.sorted(by: { $0.key < $1.key }) {
-            try await put(bytes, at: Dot(log: setup.log, sequence: sequence))
-            try await hasPut(bytes, sequence: sequence)
+    func putUnsent() async throws(SyncError) {
+        for (sequence, bytes) in ownLog.unsent.sorted(by: { $0.key < $1.key }) {
+            try await put(bytes, at: Dot(log: logs.own, sequence: sequence))
+            var sent = ownLog
+            try await save(sent.sent(bytes, sequence: sequence))
+            ownLog = sent
         }
     }
 
     /// Puts a commit of this device, over whatever else may be in its place.
     func put(_ bytes: [UInt8], at dot: Dot) async throws(SyncError) {
-        let name = layout.commit(dot.log, dot.sequence)
         status.progress.bytesToSend = bytes.count
-        do throws(RemoteError) {
-            try await remote.put(name, .memory(bytes), ifAbsent: true)
-        } catch {
-            guard error == .exists else {
-                throw error == .cancelled ? .cancelled : .remote(error, during: .sending)
-            }
-            try await settle(bytes, at: dot, name)
-        }
+        let objects = RemoteObjects(remote: remote, layout: layout, phase: .sending)
+        let name = layout.commit(dot.log, dot.sequence)
+        if try await !objects.putNew(name, bytes) { try await overwrite(bytes, at: dot) }
         status.progress.commitsSent += 1
         status.progress.bytesSent += bytes.count
         status.progress.bytesToSend = 0
     }
 
-    /// Deals with an object that is already in the place of a commit of this device.
-    private func settle(_ bytes: [UInt8], at dot: Dot, _ name: RemoteName) async throws(SyncError) {
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(name, byteCountMax: SignedRecord.byteCountMax)
-        }
+    /// Puts a commit of this device over another object, unless the object is the same, or this device may
+    /// have made it.
+    private func overwrite(_ bytes: [UInt8], at dot: Dot) async throws(SyncError) {
+        let fetched = try await objects.commit(dot)
         var occupant = Occupant.other(nil)
         switch fetched {
         case .bytes(bytes): return
@@ -181,11 +152,9 @@ extension SyncEngine {
         case .tooLong: break
         }
         // It is not this device's: an obstacle by another member, or a commit that was cut short.
-        try await reaching { () async throws(RemoteError) in
-            try await remote.put(name, .memory(bytes), ifAbsent: false)
-        }
+        try await objects.put(layout.commit(dot.log, dot.sequence), bytes)
         guard case .other(let author) = occupant else { return }
-        note(.obstacle(sequence: dot.sequence, author, name: author.flatMap(knownName)))
+        findings.report(.obstacle(sequence: dot.sequence, author, name: author.flatMap(names.known)))
     }
 
     /// The object in the place of a commit of this device.
@@ -206,7 +175,7 @@ extension SyncEngine {
         case .success(let other):
             let known = CommitHash(Blake2b.hash(bytes, for: .commit))
             let fork = ForkedLog(dot: dot, known: known, other: other.point.hash, witness: nil)
-            forks[setup.log] = fork
+            logs.addOwn(fork)
             throw .ownLogForked(fork)
         case .failure(.otherAuthor(let author)): return .other(author)
         case .failure(.right(.otherHead)):
@@ -219,7 +188,7 @@ extension SyncEngine {
             throw .ownLogAhead(sequence: dot.sequence)
         case .failure(let problem):
             if problem.isFinal || problem.mayBeForgotten {
-                stops[setup.log] = LogStop(dot: dot, problem: problem)
+                logs.stopOwn(at: dot, problem)
                 _ = try ownRole()
             }
             return .other(nil)
@@ -245,10 +214,7 @@ extension SyncEngine {
     ) -> CommitProblem {
         guard case .unknownMembers = problem else { return problem }
         // A restored profile has older keys; the identity's chain has the later ones.
-        var keys = [setup.keys.author.signing]
-        if let identity = identities[ownIdentity] {
-            keys += (0..<identity.nextSequence).compactMap { identity.state.keys(after: $0)?.signing }
-        }
+        let keys = [setup.keys.author.signing] + members.signingKeys(of: ownIdentity)
         return verifier.isSigned(bytes, at: dot, by: ownIdentity, keys: keys) ? problem : .notAuthentic
     }
 }

@@ -1,70 +1,17 @@
 package import CofferRemote
 internal import CofferFormat
 internal import CofferTrust
-internal import Synchronization
 
-/// Wakes the loop that runs rounds, and tells it what to look at.
-final class Wakes: Sendable {
-    private struct State {
-        var scope: RoundScope?
-        var sleeper: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Mutex(State())
-
-    /// Wakes the sleeper, or the next one before it sleeps.
-    func wake(_ scope: RoundScope) {
-        let sleeper = state.withLock { state in
-            if state.scope == nil { state.scope = scope } else { state.scope?.formUnion(scope) }
-            defer { state.sleeper = nil }
-            return state.sleeper
-        }
-        sleeper?.resume()
-    }
-
-    /// Returns once there is something to look at; only one task may sleep at a time.
-    func sleep() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isAwake = state.withLock { state in
-                    let isAwake = state.scope != nil || Task.isCancelled
-                    if !isAwake { state.sleeper = continuation }
-                    return isAwake
-                }
-                if isAwake { continuation.resume() }
-            }
-        } onCancel: {
-            let sleeper = state.withLock { state in
-                defer { state.sleeper = nil }
-                return state.sleeper
-            }
-            sleeper?.resume()
-        }
-    }
-
-    /// What to look at.
-    func peek() -> RoundScope { state.withLock { $0.scope ?? .changes } }
-
-    /// What to look at; resets it.
-    func take() -> RoundScope {
-        state.withLock { state in
-            defer { state.scope = nil }
-            return state.scope ?? .changes
-        }
-    }
-}
-
+// Runs rounds for as long as a vault is open: on changes here or at the remote, and now and then.
 extension SyncEngine {
     /// How long this device's changes are collected before a round.
-    private static let gathering = Duration.milliseconds(200)
+    private static let changePause = Duration.milliseconds(200)
     /// How long the remote's changes are collected; the devices that make them have collected theirs before.
-    private static let remoteGathering = Duration.milliseconds(20)
+    private static let remoteChangePause = Duration.milliseconds(20)
     /// How long an acknowledgement waits for a commit that has more to say.
     private static let acknowledgementPause = Duration.seconds(2)
     /// The pause after a round that failed.
     private static let failurePause = Duration.seconds(30)
-    /// The number of epochs begun by one member at which that is reported.
-    private static let epochCountNamed = 1000
     /// One poll in this many asks for commits that no listing shows.
     private static let thoroughPollStep = 8
 
@@ -80,7 +27,7 @@ extension SyncEngine {
             let (remote, layout, wakes) = (remote, layout, wakes)
             group.addTask {
                 for await prefix in remote.changes(below: layout.prefix) {
-                    let own = await self.setup.log
+                    let own = await self.logs.own
                     if let scope = RoundScope.change(below: prefix, layout, own: own) { wakes.wake(scope) }
                 }
             }
@@ -90,12 +37,12 @@ extension SyncEngine {
                 await wakes.sleep()
                 if Task.isCancelled { break }
                 let scope = wakes.peek()
-                let pause = scope == .changes ? Self.gathering : Self.remoteGathering
+                let pause = scope == .changes ? Self.changePause : Self.remoteChangePause
                 guard (try? await clock.sleep(for: pause)) != nil else { break }
                 let next: (pause: Duration, scope: RoundScope)?
                 do throws(SyncError) {
                     try await round(wakes.take())
-                    next = owesAcknowledgement ? (Self.acknowledgementPause, .acknowledgement) : nil
+                    next = ownLog.owesAcknowledgement ? (Self.acknowledgementPause, .acknowledgement) : nil
                 } catch {
                     // The status shows the failure.
                     next = (Self.failurePause, .all)
@@ -125,92 +72,59 @@ extension SyncEngine {
         }
     }
 
-    // MARK: Status
+    // MARK: Next names
 
-    /// The current status, then each change; a slow reader always gets the last one.
-    package func statuses() -> AsyncStream<SyncStatus> {
-        listenerCount += 1
-        let number = listenerCount
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
-        continuation.yield(status)
-        continuation.onTermination = { [weak self] _ in
-            Task { await self?.forget(listener: number) }
-        }
-        listeners[number] = continuation
-        return stream
-    }
+    // Asks every few seconds whether the next names in each log and in the member chain exist. That costs less
+    // than a listing, and is up to date where listings are cached.
 
-    private func forget(listener: UInt64) { listeners[listener] = nil }
+    /// The pauses between looks while the vault is in use, and otherwise.
+    private static let shortPause = Duration.seconds(3), longPause = Duration.seconds(30)
+    /// The longest pause between looks at names that exist, but that rounds can do nothing about.
+    private static let pauseMax = Duration.seconds(300)
+    /// How long the vault counts as in use after the last change on any device.
+    private static let useTime = Duration.seconds(600)
+    /// The most logs to ask about, the most recently written ones.
+    private static let logCountMax = 32
 
-    /// Updates the status and reports it.
-    func publish(_ phase: SyncPhase) {
-        status.phase = phase
-        status.findings = findings()
-        if phase == .idle { status.devices = devices() }
-        let snapshot = SyncSnapshot(status: status, chain: chain, role: role)
-        latest.withLock { $0 = snapshot }
-        for listener in listeners.values { listener.yield(status) }
-    }
-
-    private func devices() -> [DeviceStatus] {
-        let lastChange = logs[setup.log]?.lastWrite?.sequence ?? 0
-        return logs.values.filter { !isLeft($0.log) }.sorted { $0.log < $1.log }.map { summary in
-            let isThisDevice = summary.log == setup.log
-            let seen = isThisDevice ? summary.head.sequence : seenOfOwn[summary.log]
-            return DeviceStatus(
-                author: author(summary.log), identity: summary.author, isThisDevice: isThisDevice,
-                sequence: summary.head.sequence, milliseconds: summary.clock >> 16,
-                isMembers: chain.state.members[summary.author] != nil,
-                hasAllOfThisDevice: seen.map { $0 >= lastChange } ?? false)
-        }
-    }
-
-    private func findings() -> [SyncFinding] {
-        var findings = notes
-        // During a round, the change may be about to be put.
-        if status.phase == .idle, let pending = duties.pending {
-            findings.append(.membership(.postponed(change(pending).text)))
-        }
-        for (identity, count) in chain.state.epochCounts.sorted(by: { $0.key < $1.key })
-        where count >= Self.epochCountNamed && chain.state.members[identity] != nil {
-            findings.append(.membership(.manyEpochs(name(of: identity), count: count)))
-        }
-        findings += logFindings
-        // Known logs come first, since there may be any number of others.
-        let stopped = stops.values.filter { if case .tooManyLogs = $0.problem { false } else { true } }
-            .sorted {
-                (tails[$0.dot.log] == nil ? 1 : 0, $0.dot) < (tails[$1.dot.log] == nil ? 1 : 0, $1.dot)
-            }
-        for stop in stopped.prefix(Self.findingCountMax) {
-            if case .otherAuthor(let identity) = stop.problem {
-                findings.append(
-                    .intruder(
-                        author(stop.dot.log), sequence: stop.dot.sequence, identity,
-                        name: knownName(of: identity)))
+    /// Wakes a round whenever the next names exist; sleeps longer while the remote reports changes itself.
+    func pollNames(_ clock: any RemoteClock) async {
+        var (changes, lastChange) = (-1, clock.now)
+        var pause = Self.shortPause
+        var (found, foundLink): (RoundScope?, UInt64) = (nil, 0)
+        var extraPause = Duration.zero
+        while (try? await clock.sleep(for: pause)) != nil {
+            guard await remote.needsLooks() else {
+                pause = Self.longPause
                 continue
             }
-            findings.append(.stopped(author(stop.dot.log), sequence: stop.dot.sequence, stop.problem))
+            let count = status.progress.commitsApplied + status.progress.commitsSent
+            if count != changes { (changes, lastChange, found) = (count, clock.now, nil) }
+            let isUsed = clock.now - lastChange < Self.useTime
+            pause = isUsed ? Self.shortPause : Self.longPause
+            let scope = await nextNames()
+            if let scope { wakes.wake(scope) }
+            // The same names again, although a round has looked at them: each look waits longer than the
+            // last.
+            let link = chain.nextSequence
+            let isAgain = scope != nil && scope == found && link == foundLink
+            extraPause = isAgain ? min(max(extraPause, pause) * 2, Self.pauseMax) : .zero
+            (found, foundLink) = (scope, link)
+            pause = max(pause, extraPause)
         }
-        for (log, fork) in forks.sorted(by: { $0.key < $1.key }) {
-            findings.append(.forked(author(log), fork))
-        }
-        for (missing, waiting) in queue.gaps.sorted(by: { $0.key < $1.key }) where stops[missing.log] == nil {
-            findings.append(
-                .gap(
-                    author(missing.log), missing: missing.sequence, waiting: author(waiting.log),
-                    sequence: waiting.sequence))
-        }
-        if lookedAtPacks.lostByteCount > 0 {
-            findings.append(.contentsLost(byteCount: lookedAtPacks.lostByteCount))
-        }
-        let lostOwn = lostOwnCommits
-        if let first = lostOwn.min() {
-            findings.append(.ownLost(sequence: first, others: lostOwn.count - 1))
-        }
-        for dot in lost.sorted() where stops[dot.log] == nil && queue.gaps[dot] == nil {
-            findings.append(.absent(author(dot.log), sequence: dot.sequence))
-        }
-        return findings
     }
+
+    /// The scope of a round for the next names that exist in logs and in the member chain.
+    ///
+    /// - Returns: Nil if none exists, or the remote does not answer.
+    func nextNames() async -> RoundScope? {
+        guard rounds.isLoaded else { return nil }
+        var scope = RoundScope()
+        for log in logs.mostRecent(chain, countMax: Self.logCountMax) {
+            if await isThere(layout.commit(log, logs.checkedSequence(log) + 1)) { scope.logs.insert(log) }
+        }
+        scope.looksForMembers = await isThere(layout.member(chain.nextSequence))
+        return scope == .changes ? nil : scope
+    }
+
+    private func isThere(_ name: RemoteName) async -> Bool { (try? await remote.has(name)) ?? false }
 }

@@ -9,75 +9,38 @@ internal import Synchronization
 /// A round fetches links, then commits, checks and applies them, and puts local changes. It may be
 /// interrupted at any moment, even by a crash: the names of objects do not depend on how often they are put,
 /// and objects are saved before they are put. A problem holds up only its own log. Rounds never overlap.
+///
+/// The engine talks to the remote and the replica, one step after the other. What it knows is in values with
+/// rules of their own, which know nothing of either.
 package actor SyncEngine {
-    var setup: SyncSetup
+    let setup: SyncSetup
     let remote: any RemoteBackend
     let replica: any LocalReplica
     let layout: RemoteLayout
     /// The most rounds until a doubt is reported or resolved.
     package nonisolated let doubtfulRoundsMax: Int
 
-    /// The vault's members, as far as they are known.
-    package internal(set) var chain: MemberChain
-    var identities = KnownIdentities()
-    var identityChains: [UserID: IdentityChain] = [:]
-    var identitySearch = IdentitySearch()
+    /// What is known of the members.
+    var members: KnownMembers
+    /// The vault's keys, as far as they are open.
     var keyring: Keyring?
+    /// What this device does for the members.
     var duties = MemberDuties()
-
-    /// What was applied of each log.
-    package internal(set) var logs: [LogID: LogSummary] = [:]
-    /// What was checked of each log; checked commits that are not applied yet wait in the queue.
-    var tails: [LogID: LogSummary] = [:]
-    var hashes = KnownHashes()
-    var queue: CausalQueue<VerifiedCommit>
-    var stops: [LogID: LogStop] = [:]
-    /// The number of links when the stops were last reviewed.
-    var stopsSince: UInt64 = 0
-    var forks: [LogID: ForkedLog] = [:]
-    var staleRounds: [LogID: Int] = [:]
-    /// The last unknown log that was examined, by its prefix at the remote.
-    var newLogTurn: String?
-    var withdrawn: [LogID: UInt64] = [:]
-    /// Commits that were missing in the last round, and those that were missing in the one before as well.
-    var missing: Set<Dot> = [], lost: Set<Dot> = []
-    /// Those of them for which no checkpoint was found.
-    var uncovered: Set<Dot> = []
-    /// How many of this device's commits each author had applied, according to its last commit.
-    var seenOfOwn: [LogID: UInt64] = [:]
-    /// Why commits could not be fetched in this round, which sends local changes nevertheless.
-    var pullFailure: SyncError?
-    var notes: [SyncFinding] = []
-
-    /// Commits of this device that may not be at the remote yet, by number.
-    var outgoing: [UInt64: [UInt8]] = [:]
-    /// This device's commits that are at the remote.
-    var ownCommits = OwnCommits()
-    var lookedAtPacks = LookedAtPacks()
-    /// Whether an applied commit has to be acknowledged.
-    var owesAcknowledgement = false
-    var standing: CheckpointStanding?
-    var unconfirmed: [UnconfirmedCheckpoint] = []
+    /// What is known of the logs.
+    var logs: KnownLogs
+    /// This device's own log.
+    var ownLog = OwnLog()
+    /// What is known of checkpoints.
+    var checkpoints = KnownCheckpoints()
+    /// Checkpoints whose announcements have not arrived.
     var announcements = AwaitedAnnouncements()
-    /// The rows saved for the two.
-    var keptCheckpoints: [KeptRow.Key: [UInt8]] = [:]
-    var isLoaded = false
-    /// Whether something failed since the last full round: this process may have forgotten problems that
-    /// still exist.
-    private var needsFullRound = true
-    /// Counts the rounds of this process.
-    private(set) var roundNumber: UInt64 = 0
-    var isRebuildWanted = false
-    /// Whether the end of this device's log was seen since the last rebuild: before that, a new commit could
-    /// take the number of an existing one.
-    var hasSeenOwnEnd = true
-    /// The length of this device's log before the rebuild.
-    var ownSequenceMin: UInt64 = 0
-    /// Whether to make commits now that are put only once they name nothing on a lost side of a fork.
-    var isLeavingLostSide = false
-    /// A commit missing at the remote, without which a rebuild would lose facts.
-    var neededForRebuild: Dot?
-    var hasCheckedHeads = false
+    /// What is known of the packs at the remote.
+    var packs = KnownPacks()
+    /// What the rounds have done, and owe.
+    var rounds = RoundState()
+    /// Problems that stay until they are resolved.
+    var findings = Findings()
+
     private(set) var isRunning = false
     /// Callers that wait for the end of a round.
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -98,9 +61,14 @@ package actor SyncEngine {
         self.replica = replica
         layout = RemoteLayout(setup.vault)
         doubtfulRoundsMax = setup.staleRoundsMax
-        chain = MemberChain(id: ChainID(setup.vault))
-        queue = CausalQueue(applied: VersionVector(), byteCountMax: setup.waitingByteCountMax)
+        members = KnownMembers(vault: setup.vault)
+        let limits = KnownLogs.Limits(
+            logCountMax: setup.logCountMax, authorLogCountMax: setup.authorLogCountMax,
+            waitingByteCountMax: setup.waitingByteCountMax)
+        logs = KnownLogs(own: setup.log, limits: limits, staleRoundsMax: setup.staleRoundsMax)
     }
+
+    // MARK: Rounds
 
     /// Fetches, applies and puts everything once.
     ///
@@ -108,11 +76,10 @@ package actor SyncEngine {
     /// - Throws: why it failed; `status` shows the same until a round succeeds.
     package func round(_ scope: RoundScope = .all) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
-            roundNumber += 1
             do throws(SyncError) {
-                let all = needsFullRound || !isLoaded
-                try await steps(all ? .all : scope)
-                if all || scope == .all { needsFullRound = false }
+                let scope = rounds.begin(scope)
+                try await steps(scope)
+                rounds.succeeded(scope)
                 status.succeeded(at: setup.milliseconds())
             } catch {
                 status.failed(error, at: setup.milliseconds())
@@ -136,9 +103,7 @@ package actor SyncEngine {
             waiting = []
         }
         do throws(SyncError) { return try await body() } catch {
-            // The state in memory may be ahead of what was saved.
-            isLoaded = false
-            needsFullRound = true
+            rounds.failed()
             throw error
         }
     }
@@ -150,23 +115,23 @@ package actor SyncEngine {
             try await pullMembers()
         }
         try await openKeysOrPublish()
-        if scope.looksForMembers || duties.pending != nil { try await tendMembers() }
-        let hasChangedSides = hasLostCommits
+        if scope.looksForMembers || duties.pending != nil { try await serveMembers() }
+        let hasChangedSides = logs.hasLostCommits(chain)
         if hasChangedSides { try await leaveLostSide() }
         let scope = hasChangedSides ? .all : scope
-        if !hasCheckedHeads { try await checkHeads() }
-        if scope.listsLogs, logs.isEmpty, try await takeCheckpoint() { try await load() }
+        if !rounds.hasCheckedHeads { try await checkHeads() }
+        if scope.listsLogs, logs.applied.isEmpty { _ = try await rebuildFromCheckpoint() }
         if scope.looksForCommits { try await pullLogs(scope) }
         // Local changes are sent first, as long as that is allowed: then a rebuild drops nothing that only
         // this device has.
         var failure = await failure { () async throws(SyncError) in try await push(scope) }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
-            let log = setup.log
+            let log = logs.own
             try await rebuild()
             try await pullLogs(.all)
             try await push()
             // The failure concerned the log that was left.
-            if setup.log != log { failure = nil }
+            if logs.own != log { failure = nil }
         }
         if case .ownLogEnded = failure, try await beginLogIfEnded() {
             failure = nil
@@ -175,120 +140,9 @@ package actor SyncEngine {
         if let failure { throw failure }
         try await putCommitsAgain()
         if scope.acknowledges { try await acknowledge() }
-        try await tendCheckpoints()
+        try await serveCheckpoints()
         try await putContentsAgain(scope)
-        if let pullFailure { throw pullFailure }
-    }
-
-    /// Loads the saved state.
-    func load() async throws(SyncError) {
-        guard !isLoaded else { return }
-        let rows = try await asking { () async throws(ReplicaError) in try await replica.rows() }
-        let versions = try await asking { () async throws(ReplicaError) in try await replica.versions() }
-        try take(rows)
-        guard logs.allSatisfy({ versions[$0.key] == $0.value.head.sequence }),
-            versions.sequences.count == logs.count
-        else { throw .otherVersions }
-        // A crash may have caused this, too.
-        if logs[setup.log] == nil, !logs.isEmpty { hasSeenOwnEnd = false }
-        tails = logs
-        stops = stops.filter { $0.value.problem.isFinal }
-        queue = CausalQueue(applied: versions, byteCountMax: setup.waitingByteCountMax)
-        for (log, stop) in stops { _ = queue.end(log, at: stop.dot.sequence - 1) }
-        isLoaded = true
-    }
-
-    /// Loads the saved state again after an error that is ignored: memory may be ahead of it.
-    func reload() async throws(SyncError) {
-        isLoaded = false
-        needsFullRound = true
-        try await load()
-    }
-
-    private func take(_ rows: [KeptRow]) throws(SyncError) {
-        var members: [UInt64: [UInt8]] = [:]
-        var links: [UserID: [UInt64: [UInt8]]] = [:]
-        var put: [UInt64: [UInt8]] = [:]
-        (logs, outgoing, standing, unconfirmed, keptCheckpoints) = ([:], [:], nil, [], [:])
-        (duties.pending, duties.cards, duties.keptWraps) = (nil, [:], [:])
-        do throws(FormatError) {
-            for row in rows {
-                switch row.key.kind {
-                case .log:
-                    let summary = try LogSummary(row.value)
-                    logs[summary.log] = summary
-                    hashes.note(Dot(log: summary.log, sequence: summary.head.sequence), summary.head.hash)
-                case .outgoing: outgoing[row.key.number] = row.value
-                case .put: put[row.key.number] = row.value
-                case .memberLink: members[row.key.number] = row.value
-                case .identityLink:
-                    guard let user = UserID(bytes: row.key.id) else { throw .invalid(field: "user") }
-                    links[user, default: [:]][row.key.number] = row.value
-                case .pendingLink, .memberCard, .wraps: try duties.take(row)
-                case .checkpoint: try takeCheckpointRow(row)
-                default: continue
-                }
-            }
-        } catch {
-            throw .format(error)
-        }
-        takePut(put)
-        let isSaved = chain.links.allSatisfy { members[$0.sequence] == $0.bytes }
-        guard !isSaved || chain.links.count != members.count else { return }
-        try replay(members, links)
-    }
-
-    private func replay(
-        _ members: [UInt64: [UInt8]], _ links: [UserID: [UInt64: [UInt8]]]
-    ) throws(SyncError) {
-        do throws(TrustError) {
-            for (user, links) in links {
-                var chain = IdentityChain(id: ChainID(user))
-                for (_, bytes) in links.sorted(by: { $0.key < $1.key }) { try chain.append(bytes) }
-                identityChains[user] = chain
-                identities.add(chain)
-            }
-            var chain = MemberChain(id: ChainID(setup.vault))
-            for (_, bytes) in members.sorted(by: { $0.key < $1.key }) {
-                try chain.append(bytes, knowing: identities)
-            }
-            self.chain = chain
-        } catch {
-            throw .trust(error)
-        }
-    }
-}
-
-/// Where a log stops, for now or forever.
-struct LogStop: Equatable, Sendable {
-    let dot: Dot
-    let problem: CommitProblem
-}
-
-// MARK: Errors
-
-extension SyncEngine {
-    /// Runs a call of the replica, and throws this layer's errors.
-    func asking<Value: Sendable>(
-        _ body: () async throws(ReplicaError) -> Value
-    ) async throws(SyncError) -> Value {
-        do throws(ReplicaError) { return try await body() } catch {
-            switch error {
-            case .failed(let reason): throw .replica(reason)
-            case .remote(let error):
-                throw error == .cancelled ? .cancelled : .remote(error, during: status.phase)
-            case .notSealed(let error): throw SyncError(error)
-            }
-        }
-    }
-
-    /// Runs a call of the remote, and throws this layer's errors.
-    func reaching<Value: Sendable>(
-        _ body: () async throws(RemoteError) -> Value
-    ) async throws(SyncError) -> Value {
-        do throws(RemoteError) { return try await body() } catch {
-            throw error == .cancelled ? .cancelled : .remote(error, during: status.phase)
-        }
+        if let pullFailure = rounds.pullFailure { throw pullFailure }
     }
 
     /// Whether a rebuild would drop only facts that do not count.
@@ -308,19 +162,82 @@ extension SyncEngine {
         }
     }
 
-    /// The author of a log, for messages.
-    func author(_ log: LogID) -> LogAuthor {
-        let introduction = (tails[log] ?? logs[log])?.introduction
-        return LogAuthor(log: log, name: introduction?.name, label: introduction?.label)
+    // MARK: Saved state
+
+    /// Loads the saved state.
+    func load() async throws(SyncError) {
+        guard !rounds.isLoaded else { return }
+        let rows = try await asking { () async throws(ReplicaError) in try await replica.rows() }
+        let versions = try await asking { () async throws(ReplicaError) in try await replica.versions() }
+        let saved: SavedState
+        do throws(FormatError) { saved = try SavedState(rows, duties: duties) } catch { throw .format(error) }
+        do throws(TrustError) { try members.restore(saved.memberLinks, saved.identityLinks) } catch {
+            throw .trust(error)
+        }
+        (duties, checkpoints) = (saved.duties, saved.checkpoints)
+        ownLog.restore(saved.commits, put: saved.put)
+        guard logs.restore(saved.logs, versions) else { throw .otherVersions }
+        // A crash may have caused this, too.
+        if logs.ownSummary == nil, !logs.applied.isEmpty { ownLog.mustSeeEnd() }
+        rounds.loaded()
     }
 
-    /// The most findings of a kind that are reported.
-    static let findingCountMax = 256
-
-    /// Keeps a finding to report it; each once, and only the last 256.
-    func note(_ finding: SyncFinding) {
-        guard !notes.contains(finding) else { return }
-        if notes.count >= Self.findingCountMax { notes.removeFirst() }
-        notes.append(finding)
+    /// Loads the saved state again after an error that is ignored: memory may be ahead of it.
+    func reload() async throws(SyncError) {
+        rounds.failed()
+        try await load()
     }
+
+    /// Saves changes of rows.
+    func save(_ rows: [KeptChange]) async throws(SyncError) {
+        guard !rows.isEmpty else { return }
+        try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
+    }
+
+    /// Runs a call of the replica, and throws this layer's errors.
+    func asking<Value: Sendable>(
+        _ body: () async throws(ReplicaError) -> Value
+    ) async throws(SyncError) -> Value {
+        do throws(ReplicaError) { return try await body() } catch {
+            switch error {
+            case .failed(let reason): throw .replica(reason)
+            case .remote(let error): throw SyncError(error, during: status.phase)
+            case .notSealed(let error): throw SyncError(error)
+            }
+        }
+    }
+
+    // MARK: What is known
+
+    /// The vault's members, as far as they are known.
+    package var chain: MemberChain { members.chain }
+
+    /// The objects at the remote.
+    var objects: RemoteObjects { RemoteObjects(remote: remote, layout: layout, phase: status.phase) }
+
+    /// This user.
+    var ownIdentity: IdentityID { setup.keys.author.identity }
+
+    /// This user's role in the vault; nil if the user is not a member, or not known to be one.
+    package var role: Role? { members.role(of: ownIdentity) }
+
+    /// The time by this device's clock, in nanoseconds since 1970.
+    var time: Int64 { nanoseconds(milliseconds: setup.milliseconds()) }
+
+    /// A verifier for commits, with the links and keys known now.
+    func verifier() throws(SyncError) -> CommitVerifier {
+        CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: try openedKeyring())
+    }
+
+    /// The vault's keys, of which at least one is open.
+    func openedKeyring() throws(SyncError) -> Keyring {
+        guard let keyring else { throw .keys(.noWrap) }
+        return keyring
+    }
+}
+
+/// Converts to nanoseconds; a later time than fits becomes the last one that does.
+func nanoseconds(milliseconds: UInt64) -> Int64 {
+    let most = UInt64(Int64.max / 1_000_000)
+    return Int64(min(milliseconds, most)) * 1_000_000
 }

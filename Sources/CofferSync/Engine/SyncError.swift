@@ -43,6 +43,11 @@ package enum SyncError: Error, Equatable {
     /// The task was cancelled.
     case cancelled
 
+    /// A failure of the remote, unless the task was cancelled.
+    init(_ error: RemoteError, during phase: SyncPhase) {
+        self = error == .cancelled ? .cancelled : .remote(error, during: phase)
+    }
+
     init(_ error: SealingError) {
         self =
             switch error {

@@ -19,8 +19,8 @@ package struct SyncSetup: Sendable {
     package let vault: VaultID
     /// The vault's root directory.
     package let root: ItemID
-    /// This device's log in the vault; replaced once commits added to it no longer count.
-    package internal(set) var log: LogID
+    /// This device's log in the vault; the engine begins another one once commits added to it no longer count.
+    package let log: LogID
     /// The names of the user and the device.
     package let introduction: LogIntroduction
     /// The vault's keys.

@@ -72,9 +72,8 @@ package struct Joining: Sendable {
     private let invite: Invite
     private let card: IdentityCard
     private let keys: any VaultKeys
-    private let remote: any RemoteBackend
+    private let objects: RemoteObjects
     private let milliseconds: @Sendable () -> UInt64
-    private let layout: RemoteLayout
 
     /// - Parameters:
     ///   - card: The user's own, with the newest transient key; names the identity of `keys`.
@@ -87,9 +86,8 @@ package struct Joining: Sendable {
         self.invite = invite
         self.card = card
         self.keys = keys
-        self.remote = remote
         self.milliseconds = milliseconds
-        layout = RemoteLayout(invite.vault)
+        objects = RemoteObjects(remote: remote, layout: RemoteLayout(invite.vault), phase: .members)
     }
 
     /// Asks to be admitted: puts the identity beside the vault, then the request.
@@ -104,17 +102,10 @@ package struct Joining: Sendable {
         do throws(TrustError) { request = try invite.request(by: card, signing: keys.author.key) } catch {
             throw .members(error)
         }
-        let identity = PublishedIdentity(chain: card.identity, transient: card.transient, layout: layout)
-        do throws(SyncError) { try await identity.put(at: remote) } catch {
-            switch error {
-            case .membership(.identityForked): throw .identityForked
-            case .remote(let failure, _): throw .remote(failure)
-            default: throw .remote(.cancelled)
-            }
-        }
-        do throws(RemoteError) { try await remote.put(requestName, .memory(request), ifAbsent: false) } catch
-        {
-            throw .remote(error)
+        let identity = PublishedIdentity(chain: card.identity, transient: card.transient)
+        try await reaching { () async throws(SyncError) in
+            try await identity.put(at: objects)
+            try await objects.put(requestName, request)
         }
     }
 
@@ -123,12 +114,15 @@ package struct Joining: Sendable {
     /// - Throws: also `.used`, `.expired`, `.refused`: waiting any longer is useless.
     package func poll() async throws(JoinError) -> JoinAnswer {
         // The request is read first, since the device that admits deletes it last.
-        let found = try await reaching { () async throws(RemoteError) -> RemoteContent? in
-            do throws(RemoteError) {
-                return try await remote.get(requestName, 0..<JoinRefusalRecord.byteCount)
-            } catch {
-                guard error == .absent else { throw error }
-                return nil
+        let (remote, name) = (objects.remote, requestName)
+        let found = try await reaching { () async throws(SyncError) in
+            try await objects.reaching { () async throws(RemoteError) -> RemoteContent? in
+                do throws(RemoteError) {
+                    return try await remote.get(name, 0..<JoinRefusalRecord.byteCount)
+                } catch {
+                    guard error == .absent else { throw error }
+                    return nil
+                }
             }
         }
         // An object as short as a refusal may be one of another invite.
@@ -149,7 +143,7 @@ package struct Joining: Sendable {
     ///
     /// A device that has read the request before may still admit the user.
     package func withdraw() async throws(JoinError) {
-        try await reaching { () async throws(RemoteError) in try await remote.delete(requestName) }
+        try await reaching { () async throws(SyncError) in try await objects.delete(requestName) }
     }
 
     private func checkTime() throws(JoinError) {
@@ -157,16 +151,16 @@ package struct Joining: Sendable {
         do throws(TrustError) { try invite.checkTime(time) } catch { throw .expired }
     }
 
-    private var requestName: RemoteName { layout.request(JoinRequestName.of(keys.author.identity)) }
+    private var requestName: RemoteName { objects.layout.request(JoinRequestName.of(keys.author.identity)) }
 
     /// Opens the wrap; nil if the remote does not have it yet.
     private func open(_ chain: MemberChain) async throws(JoinError) -> Keyring? {
         guard let epoch = chain.state.epoch, let hash = chain.wraps(for: keys.author.identity) else {
             return nil
         }
-        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(name, byteCountMax: SyncEngine.wrapsByteCountMax)
+        let fetched = try await reaching { () async throws(SyncError) in
+            try await objects.fetch(
+                objects.layout.wraps(hash, of: epoch), byteCountMax: WrapSet.byteCountMax)
         }
         guard case .bytes(let bytes) = fetched else { return nil }
         do throws(TrustError) { return try await keys.open(try WrapSet(bytes), of: chain, known: nil) } catch
@@ -179,25 +173,67 @@ package struct Joining: Sendable {
 
     /// The vault's members; checks that their chain begins as the invite says.
     private func members() async throws(JoinError) -> MemberChain {
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(layout.format, byteCountMax: RemoteFormat.byteCount)
+        let fetched = try await reaching { () async throws(SyncError) in
+            try await objects.fetch(objects.layout.format, byteCountMax: RemoteFormat.byteCount)
         }
         guard case .bytes(let bytes) = fetched else { throw .noVault }
         do throws(FormatError) { _ = try RemoteFormat(bytes) } catch {
             if case .newerVersion(let found, _) = error { throw .newerVersion(found: found) }
             throw .noVault
         }
-        var reader = MemberReader(remote, layout, invite.vault)
-        try await reader.read()
-        guard reader.chain.nextSequence > 0 else { throw .noVault }
-        do throws(TrustError) { try invite.checkChain(reader.chain) } catch { throw .otherVault }
-        return reader.chain
+        let chain = try await readMembers()
+        guard chain.nextSequence > 0 else { throw .noVault }
+        do throws(TrustError) { try invite.checkChain(chain) } catch { throw .otherVault }
+        return chain
+    }
+
+    /// All links of the member chain at the remote.
+    ///
+    /// - Throws: `.members` for an invalid link; `.linkMissing` if a link is missing and a later one is
+    ///   there; `.linkCut` and `.identityMissing` for what has not arrived whole; `.remote`.
+    private func readMembers() async throws(JoinError) -> MemberChain {
+        var reader = MemberReader(KnownMembers(vault: invite.vault), objects, .newcomer)
+        let end: MemberReader.End
+        do throws(SyncError) { end = try await reader.readLinks() } catch { throw JoinError(error) }
+        let chain = reader.members.chain
+        if case .refused(let bytes, let reason) = end {
+            throw JoinError(reason ?? .notLinked(sequence: chain.nextSequence), of: bytes, after: chain)
+        }
+        let isBroken = try await reaching { () async throws(SyncError) in
+            try await objects.hasLinks(behind: chain)
+        }
+        if isBroken { throw .linkMissing(chain.nextSequence) }
+        return chain
     }
 
     private func reaching<Value: Sendable>(
-        _ body: () async throws(RemoteError) -> Value
+        _ body: () async throws(SyncError) -> Value
     ) async throws(JoinError) -> Value {
-        do throws(RemoteError) { return try await body() } catch { throw .remote(error) }
+        do throws(SyncError) { return try await body() } catch { throw JoinError(error) }
+    }
+}
+
+extension JoinError {
+    /// A failure while objects were fetched or put.
+    fileprivate init(_ error: SyncError) {
+        self =
+            switch error {
+            case .membership(.identityForked): .identityForked
+            case .remote(let failure, _): .remote(failure)
+            default: .remote(.cancelled)
+            }
+    }
+
+    /// Why the next link is not accepted; a link that is missing or incomplete does not count as an attack.
+    fileprivate init(_ reason: TrustError, of link: [UInt8], after chain: MemberChain) {
+        self =
+            switch reason {
+            case .identityMissing(let identity): .identityMissing(identity)
+            case .format(.truncated): .linkCut(chain.nextSequence)
+            case .format(.notThisKind) where Array("COFFERLK".utf8).starts(with: link):
+                .linkCut(chain.nextSequence)
+            default: .members(reason)
+            }
     }
 }
 

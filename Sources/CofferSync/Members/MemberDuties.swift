@@ -25,6 +25,9 @@ struct PendingLink: Equatable, Sendable {
         ]
     }
 
+    /// The set of wraps; nil if the link names none.
+    var wrapSet: WrapSet? { wraps.flatMap { try? WrapSet($0) } }
+
     /// The rows that delete it.
     static let noRows = [
         KeptChange(KeptRow.Key(.pendingLink, number: 0), nil),
@@ -56,47 +59,120 @@ struct KeptCard: Equatable, Sendable {
     var bytes: [UInt8] { transient + Array((name ?? "").utf8) }
 }
 
-/// An object among the sets of wraps; both fields are nil if it is not a set.
-struct SeenWraps: Sendable {
-    /// A set that a link names, as stored.
-    let set: [UInt8]?
-    /// The hash of a set that no link names.
-    ///
-    /// Anybody can put such sets, so they are not kept.
-    let stray: WrapSetHash?
-}
-
 /// What an engine remembers of its work for the members.
+///
+/// A method that returns rows changes the value as if they were saved: call it on a copy, save the rows, and
+/// then assign the copy.
 struct MemberDuties: Sendable {
     /// The pause between inspections of the members if nothing changes, in milliseconds: 5 minutes.
     static let inspectionPause: UInt64 = 300_000
+    /// How long a device waits for the commits named by a member that has left, in milliseconds: an hour.
+    private static let leftGrace: UInt64 = 3_600_000
+    /// The most sets of wraps kept for members that were added.
+    private static let keptWrapsCountMax = 1024
 
-    var pending: PendingLink?
-    var cards: [UserID: KeptCard] = [:]
+    /// A change of the members that may not be at the remote yet.
+    private(set) var pending: PendingLink?
+    /// What was last seen of members.
+    private(set) var cards: [UserID: KeptCard] = [:]
+    /// The sets of wraps that links of the current epoch name, as far as this device has seen them.
+    private(set) var keptWraps: [WrapSetHash: WrapSet] = [:]
     /// This user's links and transient key, as last known to be at the remote.
     var published: [UInt8]?
     /// The chain's head at the last inspection, and the time of that.
-    var inspected: LinkHead?
-    var inspectedAt: UInt64 = 0
-    /// The sets of wraps that the remote has for one epoch, by object name.
-    var wraps: [String: SeenWraps] = [:]
-    var wrapsEpoch: Epoch?
-    /// The sets of wraps that links of the current epoch name, as far as this device has seen them.
-    var keptWraps: [WrapSetHash: WrapSet] = [:]
-    /// Sets that no link named at the last inspection.
-    var strays: Set<WrapSetHash> = []
-    /// Requests that were refused or are for another user, by name and size.
-    var refused: [String: Int] = [:]
-    /// The last request that was fetched.
-    var requestTurn: RemoteName?
-    /// The last object of each kind that was compared with the remote.
-    var turns: [ComparedKind: RemoteName] = [:]
-    var forks: [Fork] = []
+    private var (inspected, inspectedAt): (LinkHead?, UInt64) = (nil, 0)
+    /// The comparison of wraps with members.
+    var wraps = WrapInspection()
+    /// Requests to join.
+    var requests = JoinRequests()
+    /// Whose turn it is to be compared with the remote.
+    var turns = ComparisonTurns()
+    /// Places in the member chain that two links claim.
+    private(set) var forks: [Fork] = []
     /// When this process first noticed that a user had left, in milliseconds.
-    var leftSince: [IdentityID: UInt64] = [:]
+    private var leftSince: [IdentityID: UInt64] = [:]
+
+    // MARK: Inspections
+
+    /// Whether the members changed since the last inspection, or that was long ago.
+    func isInspectionDue(_ head: LinkHead?, at now: UInt64) -> Bool {
+        let isRecent = now >= inspectedAt && now - inspectedAt < Self.inspectionPause
+        return inspected == nil || inspected != head || !isRecent
+    }
+
+    /// Records an inspection.
+    ///
+    /// - Parameter head: The chain's head; nil if the inspection has to continue in the next round.
+    mutating func inspected(_ head: LinkHead?, at now: UInt64) {
+        (inspected, inspectedAt) = (head, now)
+        requests.forgetRefusals()
+    }
+
+    /// Whether a device has waited long enough for the commits of a member that has left.
+    mutating func hasWaited(for identity: IdentityID, at now: UInt64) -> Bool {
+        let since = min(leftSince[identity] ?? now, now)
+        leftSince[identity] = since
+        return now - since >= Self.leftGrace
+    }
+
+    /// Keeps a fork that no rule settles.
+    mutating func add(_ fork: Fork) {
+        if !forks.contains(fork) { forks.append(fork) }
+    }
+
+    /// Forgets a fork that the user has decided.
+    mutating func decided(_ fork: Fork) { forks.removeAll { $0 == fork } }
+
+    /// Forgets forks from a link on, because other links are in their places.
+    mutating func forgetForks(from sequence: UInt64 = 0) { forks.removeAll { $0.sequence >= sequence } }
+
+    // MARK: Rows
+
+    /// Replaces the change that is pending.
+    ///
+    /// - Returns: The rows to save.
+    mutating func setPending(_ link: PendingLink?) -> [KeptChange] {
+        pending = link
+        return link?.rows ?? PendingLink.noRows
+    }
+
+    /// Keeps what was seen of a member.
+    ///
+    /// - Returns: The row to save.
+    mutating func keep(_ card: KeptCard, of user: UserID) -> KeptChange {
+        cards[user] = card
+        return KeptChange(KeptRow.Key(.memberCard, id: user.bytes), card.bytes)
+    }
+
+    /// Keeps sets of wraps that links of the current epoch name, and forgets those of earlier ones.
+    ///
+    /// Links can name any set, so a set for added members is kept only if it contains wraps for them alone.
+    ///
+    /// - Parameter grants: The sets that links of the current epoch name; the first one began it.
+    /// - Returns: The rows to save.
+    mutating func keep(_ sets: [WrapSet], _ grants: [MemberLedger.Grant]) -> [KeptChange] {
+        let named = Dictionary(grants.map { ($0.wraps, $0) }) { first, _ in first }
+        let first = grants.first?.wraps
+        func isFit(_ set: WrapSet) -> Bool {
+            guard let grant = named[set.hash] else { return false }
+            return set.hash == first || grant.fits(set)
+        }
+        let old = keptWraps.values.filter { !isFit($0) }.map(\.hash)
+        for hash in old { keptWraps[hash] = nil }
+        var rows: [KeptChange] = []
+        for set in sets where isFit(set) && keptWraps[set.hash] == nil {
+            guard keptWraps.count < Self.keptWrapsCountMax || set.hash == first else { continue }
+            keptWraps[set.hash] = set
+            rows.append(KeptChange(Self.key(of: set.hash), set.record.bytes))
+        }
+        return rows + old.map { KeptChange(Self.key(of: $0), nil) }
+    }
+
+    /// Forgets everything that is saved, before it is restored.
+    mutating func beginRestore() { (pending, cards, keptWraps) = (nil, [:], [:]) }
 
     /// Restores a saved row.
-    mutating func take(_ row: KeptRow) throws(FormatError) {
+    mutating func restore(_ row: KeptRow) throws(FormatError) {
         if row.key.kind == .wraps {
             guard let set = try? WrapSet(row.value) else { throw .invalid(field: "wraps") }
             keptWraps[set.hash] = set
@@ -120,7 +196,30 @@ struct MemberDuties: Sendable {
     }
 
     /// The key under which a set of wraps is kept.
-    static func key(of wraps: WrapSetHash) -> KeptRow.Key {
+    private static func key(of wraps: WrapSetHash) -> KeptRow.Key {
         KeptRow.Key(.wraps, id: Array(wraps.bytes.prefix(16)))
+    }
+}
+
+extension MemberLedger.Grant {
+    /// The most bytes of one wrap of any suite, with its share of the set.
+    private static let wrapByteCountMax = 4096
+
+    /// Whether a set has wraps only for the members that the link grants keys to, and is not oversized.
+    fileprivate func fits(_ set: WrapSet) -> Bool {
+        set.record.wraps.allSatisfy { identities.contains($0.identity) }
+            && set.record.bytes.count <= Self.wrapByteCountMax * max(1, identities.count)
+    }
+}
+
+extension WrapSet {
+    /// The most bytes of a set: one wrap for each of 4096 members.
+    static let byteCountMax = 1 << 20
+}
+
+extension RemoteLayout {
+    /// The name of a set of wraps.
+    func wraps(_ hash: WrapSetHash, of epoch: Epoch) -> RemoteName {
+        wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
     }
 }

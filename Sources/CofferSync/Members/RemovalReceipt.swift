@@ -26,59 +26,50 @@ package struct RemovalReceipt: Equatable, Sendable {
     package let newByteCount: UInt64
 }
 
-extension SyncEngine {
-    /// A receipt for each removal, in order.
-    ///
-    /// Asks the remote for the commits around each change of the key, if it still has them.
-    ///
-    /// - Parameter usage: Returns how many bytes in the vault now are sealed under each epoch.
-    package func removalReceipts(
-        usage: @Sendable () async -> [Epoch: UInt64]
-    ) async throws(SyncError) -> [RemovalReceipt] {
-        let usage = await usage()
-        return try await alone { () async throws(SyncError) in
-            try await load()
-            var receipts: [RemovalReceipt] = []
-            for removal in chain.state.removals {
-                let ended = Epoch(removal.epoch.number - 1)
-                let old = usage.filter { $0.key <= ended }.values.reduce(0) { $0 &+ $1 }
-                let all = usage.values.reduce(0) { $0 &+ $1 }
-                receipts.append(
-                    RemovalReceipt(
-                        identity: removal.identity, name: knownName(of: removal.identity),
-                        remover: removal.remover, time: removal.time, endedEpoch: ended,
-                        readable: try await lastCommits(before: removal), bounds: removal.bounds,
-                        oldByteCount: old, newByteCount: all &- old))
-            }
-            return receipts
-        }
+extension RemovalReceipt {
+    init(
+        _ removal: MemberLedger.Removal, name: String?, readable: [LogBound], usage: [Epoch: UInt64]
+    ) {
+        let ended = Epoch(removal.epoch.number - 1)
+        let old = usage.filter { $0.key <= ended }.values.reduce(0) { $0 &+ $1 }
+        let all = usage.values.reduce(0) { $0 &+ $1 }
+        self.init(
+            identity: removal.identity, name: name, remover: removal.remover, time: removal.time,
+            endedEpoch: ended, readable: readable, bounds: removal.bounds, oldByteCount: old,
+            newByteCount: all &- old)
     }
+}
 
-    /// The last commit of each log that names a link before a removal, and so is sealed with an older key.
-    private func lastCommits(before removal: MemberLedger.Removal) async throws(SyncError) -> [LogBound] {
+/// Finds the commits that a removed member can read, as they are sealed with keys that it has.
+struct ReadableCommits: Sendable {
+    let objects: RemoteObjects
+    let verifier: CommitVerifier
+    let removal: MemberLedger.Removal
+
+    /// The last commit of each log that names a link before the removal, and so is sealed with an older key.
+    func last(of logs: [LogID: LogSummary]) async throws(SyncError) -> [LogBound] {
         var bounds: [LogBound] = []
         for summary in logs.values.sorted(by: { $0.log < $1.log }) {
             if summary.head.members.sequence < removal.sequence {
-                bounds.append(
-                    LogBound(log: summary.log, sequence: summary.head.sequence, hash: summary.head.hash))
-            } else if let bound = try await lastCommit(of: summary, below: removal.epoch) {
+                bounds.append(summary.bound)
+            } else if let bound = try await last(of: summary) {
                 bounds.append(bound)
             }
         }
         return bounds
     }
 
-    /// Finds the last commit of a log below an epoch by binary search: epochs never decrease in a log.
-    private func lastCommit(of log: LogSummary, below epoch: Epoch) async throws(SyncError) -> LogBound? {
+    /// Finds the last commit of a log below the epoch by binary search: epochs never decrease in a log.
+    private func last(of log: LogSummary) async throws(SyncError) -> LogBound? {
         var (low, high) = (UInt64(0), log.head.sequence)
         var last: LogBound?
         while high - low > 1 {
             let middle = low + (high - low) / 2
             let dot = Dot(log: log.log, sequence: middle)
-            let name = layout.commit(dot.log, dot.sequence)
-            let bytes = try await fetchAll([name], byteCountMax: SignedRecord.byteCountMax)[name]
-            if let bytes, let commit = try? verifier().authentic(bytes, at: dot) {
-                if let record = try? SignedRecord(bytes, as: .commit), record.epoch >= epoch {
+            if let bytes = try await objects.commit(dot).bytes,
+                let commit = try? verifier.authentic(bytes, at: dot)
+            {
+                if let record = try? SignedRecord(bytes, as: .commit), record.epoch >= removal.epoch {
                     high = middle
                     continue
                 }

@@ -1,6 +1,5 @@
 package import CofferFormat
 package import CofferTrust
-internal import CofferRemote
 
 /// The members of a vault and their keys, for display.
 package struct Roster: Equatable, Sendable {
@@ -62,57 +61,54 @@ package struct Roster: Equatable, Sendable {
     package let epoch: Epoch?
 }
 
-extension SyncEngine {
-    /// Lists the members, as far as this device knows.
-    ///
-    /// - Parameter verified: The identities whose fingerprints this user has compared.
-    package func roster(verified: Set<IdentityID>) async throws(SyncError) -> Roster {
-        try await alone { () async throws(SyncError) in
-            try await load()
-            let members = chain.state.members.values.map { rosterMember($0, verified) }
-            let invites = try await setup.invites?.load().all ?? []
-            return Roster(
-                members: members.sorted {
-                    ($0.role.rawValue, $0.name ?? "\u{10FFFF}", $0.identity)
-                        < ($1.role.rawValue, $1.name ?? "\u{10FFFF}", $1.identity)
-                },
-                pending: invites.map { Roster.Pending(invite: $0.id, role: $0.role, expires: $0.expires) },
-                owed: chain.state.owed, forks: duties.forks, epoch: chain.state.epoch)
+extension Roster {
+    /// - Parameters:
+    ///   - invites: This user's open invites.
+    ///   - verified: The identities whose fingerprints this user has compared.
+    ///   - time: The time, in nanoseconds since 1970.
+    init(
+        _ members: KnownMembers, _ names: MemberNames, _ duties: MemberDuties, invites: [Invite],
+        verified: Set<IdentityID>, at time: Int64
+    ) {
+        let chain = members.chain
+        let all = chain.state.members.values.map { member in
+            Member(
+                identity: member.identity, name: names.known(member.identity), role: member.role,
+                fingerprint: Fingerprint(of: member.identity), joined: chain.links[Int(member.joined)].time,
+                addedBy: chain.signer(ofLink: member.joined),
+                isVerified: verified.contains(member.identity), isSelf: member.identity == names.own.identity,
+                keys: KeyStanding(member, members, duties.cards, at: time))
         }
+        self.init(
+            members: all.sorted {
+                ($0.role.rawValue, $0.name ?? "\u{10FFFF}", $0.identity)
+                    < ($1.role.rawValue, $1.name ?? "\u{10FFFF}", $1.identity)
+            },
+            pending: invites.map { Pending(invite: $0.id, role: $0.role, expires: $0.expires) },
+            owed: chain.state.owed, forks: duties.forks, epoch: chain.state.epoch)
     }
+}
 
-    /// The other members and their names, as far as this device knows at this moment.
-    ///
-    /// Unlike `roster`, this does not wait for a round to end.
-    ///
-    /// - Returns: Nil for the name of a member that has not given one.
-    package func otherMembers() async -> [IdentityID: String?] {
-        if !isRunning, !isLoaded {
-            try? await alone { () async throws(SyncError) in try await load() }
+extension Roster.KeyStanding {
+    fileprivate init(
+        _ member: MemberLedger.Member, _ members: KnownMembers, _ cards: [UserID: KeptCard], at time: Int64
+    ) {
+        guard member.keys != nil, let identity = members.identities[member.identity],
+            !identity.state.isRevoked
+        else {
+            self = .revoked
+            return
         }
-        var names: [IdentityID: String?] = [:]
-        for identity in chain.state.members.keys where identity != ownIdentity {
-            names.updateValue(knownName(of: identity), forKey: identity)
+        guard identity.state.current == member.keys else {
+            self = .rolled
+            return
         }
-        return names
-    }
-
-    private func rosterMember(_ member: MemberLedger.Member, _ verified: Set<IdentityID>) -> Roster.Member {
-        Roster.Member(
-            identity: member.identity, name: knownName(of: member.identity), role: member.role,
-            fingerprint: Fingerprint(of: member.identity), joined: chain.links[Int(member.joined)].time,
-            addedBy: chain.signer(ofLink: member.joined), isVerified: verified.contains(member.identity),
-            isSelf: member.identity == ownIdentity, keys: keyStanding(member))
-    }
-
-    private func keyStanding(_ member: MemberLedger.Member) -> Roster.KeyStanding {
-        guard member.keys != nil, let identity = identities[member.identity] else { return .revoked }
-        guard !identity.state.isRevoked else { return .revoked }
-        guard identity.state.current == member.keys else { return .rolled }
-        guard let kept = user(of: member.identity).flatMap({ duties.cards[$0] }),
-            let key = try? TransientKey(kept.transient, of: identity)
-        else { return .unseen }
-        return key.validity(at: time) == .expired
-            ? .expired(key.record.until) : .valid(until: key.record.until)
+        let card = members.user(of: member.identity).flatMap { cards[$0] }
+        guard let card, let key = try? TransientKey(card.transient, of: identity) else {
+            self = .unseen
+            return
+        }
+        let isExpired = key.validity(at: time) == .expired
+        self = isExpired ? .expired(key.record.until) : .valid(until: key.record.until)
     }
 }

@@ -2,103 +2,84 @@ internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
 
-// Links and keys: fetched, verified, kept.
+// Links, keys and identities: fetched, verified, kept; and this user's own, published.
 extension SyncEngine {
-    /// The most bytes of a set of wraps: one for each of 4096 members.
-    static let wrapsByteCountMax = 1 << 20
     /// The most links of the member chain that are saved at once.
     private static let linkBatchCountMax = 256
-    /// The most links that are fetched of one identity chain.
-    private static let identityLinkCountMax: UInt64 = 1024
 
-    /// Fetches the links of the member chain after the last known one, one by one.
-    ///
-    /// Does not rely on a listing, which may lag; an existing object cannot be hidden for long.
+    // MARK: Reading
+
+    /// Fetches the links of the member chain after the last known one.
     func pullMembers() async throws(SyncError) {
-        notes.removeAll { if case .memberLink = $0 { true } else { false } }
-        var rows: [KeptChange] = []
-        do throws(SyncError) {
-            while let bytes = try await fetchLink(layout.member(chain.nextSequence)) {
-                let sequence = chain.nextSequence
-                guard try await appendMember(bytes) else { break }
-                rows.append(KeptChange(KeptRow.Key(.memberLink, number: sequence), bytes))
-                // A commit that stopped for lack of a link may be valid now.
-                stops = stops.filter { $0.value.problem.isFinal }
-                forgetRestoredForks()
-                guard rows.count >= Self.linkBatchCountMax else { continue }
-                try await save(rows)
-                rows = []
+        findings.resolve { if case .memberLink = $0 { true } else { false } }
+        var reader = MemberReader(members, objects, .member)
+        var end = MemberReader.End.none
+        while case .none = end {
+            do throws(SyncError) { end = try await reader.readLinks(countMax: Self.linkBatchCountMax) } catch
+            {
+                // Links already appended are saved: with a gap among the saved ones, none could be loaded any
+                // more.
+                try await save(&reader)
+                throw error
             }
-        } catch {
-            // Links already appended are saved: with a gap among the saved ones, none could be loaded any
-            // more.
-            try await save(rows)
-            throw error
+            try await save(&reader)
         }
-        try await save(rows)
+        if case .refused(_, let reason?) = end {
+            findings.report(.memberLink(sequence: chain.nextSequence, reason))
+        }
         guard chain.nextSequence > 0 else { throw .noMembers }
     }
 
-    private func save(_ rows: [KeptChange]) async throws(SyncError) {
-        guard !rows.isEmpty else { return }
-        try await asking { () async throws(ReplicaError) in try await replica.save(rows) }
-    }
-
-    func fetchLink(_ name: RemoteName) async throws(SyncError) -> [UInt8]? {
-        let fetched = try await reaching { () async throws(RemoteError) in
-            try await remote.fetch(name, byteCountMax: LinkRecord.byteCountMax)
-        }
-        guard case .bytes(let bytes) = fetched else { return nil }
-        status.progress.bytesFetched += bytes.count
-        return bytes
-    }
-
-    /// Verifies and appends a link; returns false if it, or an identity that it names, is missing or invalid.
-    private func appendMember(_ bytes: [UInt8]) async throws(SyncError) -> Bool {
-        let sequence = chain.nextSequence
-        for isLast in [false, true] {
-            var missing: IdentityID?
-            do throws(TrustError) {
-                return try chain.append(bytes, knowing: identities) == .added
-            } catch {
-                if case .identityMissing(let identity) = error { missing = identity }
-                guard missing != nil, !isLast else {
-                    note(.memberLink(sequence: sequence, error))
-                    return false
-                }
-            }
-            if let missing { try await pullIdentity(of: missing) }
-        }
-        return false
+    /// Saves what was read.
+    private func save(_ reader: inout MemberReader) async throws(SyncError) {
+        try await save(reader.takeRows())
+        let hasNewLinks = reader.members.chain.nextSequence > chain.nextSequence
+        members = reader.members
+        guard hasNewLinks else { return }
+        // A commit that stopped for lack of a link may be valid now.
+        logs.resumeStopped()
+        if logs.reviewForks(chain) { rounds.isRebuildWanted = true }
     }
 
     /// Fetches new links of an identity, wherever it is beside the vault.
     func pullIdentity(of identity: IdentityID) async throws(SyncError) {
-        if let user = user(of: identity) { return try await pullIdentity(user) }
-        let (layout, remote) = (layout, remote)
-        var search = identitySearch
-        try await reaching { () async throws(RemoteError) in
-            try await search.look(for: [identity], at: remote, layout)
-        }
-        identitySearch = search
-        if let user = search.users[identity] { try await pullIdentity(user) }
+        var reader = MemberReader(members, objects, .member)
+        try await reader.readIdentity(identity)
+        try await save(&reader)
     }
 
-    func pullIdentity(_ user: UserID) async throws(SyncError) {
-        var known = identityChains[user] ?? IdentityChain(id: ChainID(user))
-        var rows: [KeptChange] = []
-        while known.nextSequence < Self.identityLinkCountMax {
-            let sequence = known.nextSequence
-            guard let bytes = try await fetchLink(layout.identityLink(user, sequence)) else { break }
-            // An object that is not a link of this identity must not keep others from being read.
-            guard (try? known.append(bytes)) == .added else { break }
-            rows.append(KeptChange(KeptRow.Key(.identityLink, id: user.bytes, number: sequence), bytes))
+    private func pullIdentity(_ user: UserID) async throws(SyncError) {
+        var reader = MemberReader(members, objects, .member)
+        try await reader.readIdentity(user)
+        try await save(&reader)
+    }
+
+    /// Fetches the links that a listing shows to be new, of identities that are known.
+    func pullListedIdentities() async throws(SyncError) {
+        var new: Set<UserID> = []
+        let known = members.identityChains
+        try await objects.list(layout.identities) { entries in
+            for name in entries.map(\.name) where name.segments.count == 6 && name.segments[4] == "chain" {
+                // Only users that are or were members matter here.
+                guard let user = name.user, let identity = known[user],
+                    let sequence = RemoteLayout.sequence(of: name), sequence >= identity.nextSequence
+                else { continue }
+                new.insert(user)
+            }
+            return .next
         }
-        guard !rows.isEmpty else { return }
-        let saved = rows
-        try await asking { () async throws(ReplicaError) in try await replica.save(saved) }
-        identityChains[user] = known
-        identities.add(known)
+        for user in new.sorted() { try await pullIdentity(user) }
+    }
+
+    // MARK: Keys
+
+    /// Checks that this user is a member with valid keys.
+    ///
+    /// - Throws: `.membership`: `.removed`, `.left`, `.revoked`; `.notMember` for a user that never was a
+    ///   member.
+    func checkStanding() throws(SyncError) {
+        let names = names
+        if let exclusion = members.exclusion(of: ownIdentity, name: names.name(of:)) { throw exclusion }
     }
 
     /// Opens the current epoch's key, unless it is open; a key that is open may belong to the lost side of a
@@ -119,9 +100,9 @@ extension SyncEngine {
         guard let epoch = chain.state.epoch, let hash = chain.wraps(for: ownIdentity) else {
             throw .notMember
         }
-        let name = layout.wraps(epoch: UInt64(epoch.number), hash: hash.bytes)
-        let fetched = try await fetchAll([name], byteCountMax: Self.wrapsByteCountMax)[name]
-        let found = fetched.flatMap { try? WrapSet($0) }
+        let fetched = try await objects.fetch(
+            layout.wraps(hash, of: epoch), byteCountMax: WrapSet.byteCountMax)
+        let found = fetched.bytes.flatMap { try? WrapSet($0) }
         guard let set = found?.hash == hash ? found : duties.keptWraps[hash] else { throw .keys(.noWrap) }
         do throws(TrustError) {
             keyring = try await setup.keys.open(set, of: chain, known: keyring)
@@ -139,10 +120,51 @@ extension SyncEngine {
         }
     }
 
-    /// A verifier for commits, with the links and keys known now.
-    func verifier() throws(SyncError) -> CommitVerifier {
-        guard let keyring else { throw .keys(.noWrap) }
-        return CommitVerifier(vault: setup.vault, root: setup.root, chain: chain, keyring: keyring)
+    // MARK: Publishing identities
+
+    /// Puts an identity chain and a transient key beside the vault, and adds them to what this device knows.
+    ///
+    /// This happens before the link that names the identity, which could not be verified without it.
+    func publish(_ card: IdentityCard) async throws(SyncError) {
+        let user = UserID(low: card.identity.id.low, high: card.identity.id.high)
+        // The remote's version may be newer than the card.
+        try await pullIdentity(user)
+        var known = members
+        guard known.add(card.identity), let identity = known.identityChains[user] else {
+            throw .membership(.identityForked)
+        }
+        let published = PublishedIdentity(chain: identity, transient: card.transient)
+        try await published.put(at: objects)
+        var rows = KnownMembers.rows(of: identity)
+        var kept = duties
+        if published.isValid {
+            let seen = KeptCard(transient: card.transient.record.bytes, name: card.name)
+            rows.append(kept.keep(seen, of: user))
+        }
+        try await save(rows)
+        (members, duties) = (known, kept)
+    }
+
+    /// Makes sure that the remote has this user's identity chain and newest transient key.
+    @discardableResult
+    func publishOwnIdentity() async throws(SyncError) -> IdentityCard? {
+        guard let card = await setup.card(), card.identity.identity == ownIdentity else { return nil }
+        if duties.published != card.bytes {
+            try await publish(card)
+            duties.published = card.bytes
+        }
+        return card
+    }
+
+    /// Makes sure that the remote has this user's identity chain and newest transient key, and that the
+    /// member chain names the identity's current keys.
+    ///
+    /// Asks the remote once after a start, and once after each change.
+    func publishOwnCard() async throws(SyncError) {
+        guard let card = try await publishOwnIdentity() else { return }
+        // An old key must not announce a new one.
+        guard card.identity.state.current?.signing == setup.keys.author.signing else { return }
+        try await recordKeys(of: ownIdentity)
     }
 }
 

@@ -6,6 +6,9 @@ enum Fetched: Equatable, Sendable {
     case absent
     /// The object is longer than the caller allows; only its first bytes were read.
     case tooLong(byteCount: Int)
+
+    /// The object's bytes; nil if it is absent or too long.
+    var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 }
 
 extension RemoteBackend {

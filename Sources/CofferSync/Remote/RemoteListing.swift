@@ -1,6 +1,4 @@
-internal import CofferFormat
 internal import CofferRemote
-internal import CofferTrust
 
 /// How a listing continues after a page.
 enum ListingStep {
@@ -43,36 +41,5 @@ extension RemoteBackend {
             }
         }
         throw .failed("a listing has no end")
-    }
-}
-
-extension RemoteBackend {
-    /// The most links after a gap that are examined.
-    private static var linkCountMax: Int { 16 }
-
-    /// Whether the remote lacks the next link of a member chain but has later ones.
-    ///
-    /// Only links by members who, as far as the chain is known, may change members count.
-    func hasLinks(behind chain: MemberChain, _ layout: RemoteLayout) async throws(RemoteError) -> Bool {
-        let next = chain.nextSequence
-        var later: [UInt64] = []
-        try await list(layout.members) { entries in
-            later += entries.compactMap { RemoteLayout.sequence(of: $0.name) }.filter { $0 > next }
-            return later.count < Self.linkCountMax ? .next : .enough
-        }
-        for sequence in later.prefix(Self.linkCountMax) {
-            let fetched = try await fetch(layout.member(sequence), byteCountMax: LinkRecord.byteCountMax)
-            guard case .bytes(let bytes) = fetched, chain.mayHaveLink(bytes, at: sequence) else { continue }
-            // The missing link may have arrived by now.
-            return try await !has(layout.member(next))
-        }
-        return false
-    }
-}
-
-extension SyncEngine {
-    /// Lists the objects below a prefix, and throws this layer's errors.
-    func list(_ prefix: RemotePrefix, _ body: ([RemotePage.Entry]) -> ListingStep) async throws(SyncError) {
-        try await reaching { () async throws(RemoteError) in try await remote.list(prefix, body) }
     }
 }

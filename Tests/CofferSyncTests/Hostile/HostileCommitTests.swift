@@ -170,7 +170,7 @@ struct HostileCommitTests {
         }
         try await scene.olga.sync()
         // One of them is this device's own log, which acknowledges the others.
-        #expect(await scene.olga.engine.logs.count == 4)
-        #expect(await scene.olga.engine.standing == nil)
+        #expect(await scene.olga.engine.logs.applied.count == 4)
+        #expect(await scene.olga.engine.checkpoints.standing == nil)
     }
 }

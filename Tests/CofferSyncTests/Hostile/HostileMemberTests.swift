@@ -38,13 +38,13 @@ struct HostileMemberTests {
         try await mallory.writes("hers", "1")
         for device in [mallory, olga, rita, mallory] { try await device.sync() }
         let before = try await mallory.engine.chain.head.orThrow()
-        let head = try await mallory.engine.logs[mallory.log].orThrow()
+        let head = try await mallory.ownSummary
         // Her modified program claims that everything she will ever write counts.
         let link = try await mallory.engine.chain.link(
             .leave(
                 successor: nil,
                 bounds: try LogBounds([LogBound(log: mallory.log, sequence: 1 << 62, hash: .zero)])),
-            at: now, by: mallory.person.signing, knowing: mallory.engine.identities)
+            at: now, by: mallory.person.signing, knowing: mallory.engine.members.identities)
         try await world.remote.put(world.layout.member(before.sequence + 1), .memory(link), ifAbsent: true)
         let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
         let body = CommitBody(
@@ -89,12 +89,12 @@ struct HostileMemberTests {
         try await will.writes("w", "1")
         for device in [will, mallory, olga, will, mallory] { try await device.sync() }
         let before = try await mallory.engine.chain.head.orThrow()
-        let head = try await mallory.engine.logs[mallory.log].orThrow()
+        let head = try await mallory.ownSummary
         let link = try await mallory.engine.chain.link(
             .leave(
                 successor: nil,
                 bounds: try LogBounds([LogBound(log: mallory.log, sequence: 1 << 62, hash: .zero)])),
-            at: now, by: mallory.person.signing, knowing: mallory.engine.identities)
+            at: now, by: mallory.person.signing, knowing: mallory.engine.members.identities)
         try await world.remote.put(world.layout.member(before.sequence + 1), .memory(link), ifAbsent: true)
         let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
         let body = CommitBody(
@@ -181,7 +181,7 @@ struct HostileMemberTests {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
         try await ada.sync()
-        let identities = await ada.engine.identities
+        let identities = await ada.engine.members.identities
         var chain = await ada.engine.chain
         var keyring = try await ada.keys.keyring().orThrow()
         let recipients = [try olga.person.recipient, try ada.person.recipient]
@@ -276,7 +276,7 @@ struct HostileMemberTests {
         let name = world.layout.member(head.sequence + 1)
         let other = try await ada.engine.chain.link(
             .changeRole(will.person.id, role: .reader, bounds: .none), at: now + 5, by: ada.person.signing,
-            knowing: ada.engine.identities)
+            knowing: ada.engine.members.identities)
         try await olga.engine.rotate()
         try await world.remote.put(name, .memory(other), ifAbsent: false)
         olga.restart()

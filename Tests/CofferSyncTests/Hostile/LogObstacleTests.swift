@@ -17,7 +17,7 @@ struct LogObstacleTests {
     private func intrusion(
         by author: Device, in log: Device, members: LinkHead, facts: [Fact]
     ) async throws -> (dot: Dot, bytes: [UInt8]) {
-        let head = try await log.engine.logs[log.log].orThrow().head
+        let head = try await log.ownSummary.head
         let dot = Dot(log: log.log, sequence: head.sequence + 1)
         let body = CommitBody(
             previous: head.hash, clock: nowMilliseconds << 16, stateHash: .zero, heads: .none,
@@ -158,7 +158,7 @@ struct LogObstacleTests {
         await #expect(throws: SyncError.ownLogAhead(sequence: next)) {
             try await yesterday.engine.round(.changes)
         }
-        #expect(await yesterday.engine.outgoing.isEmpty)
+        #expect(await yesterday.engine.ownLog.unsent.isEmpty)
         #expect(world.remote.objects == before)
         try await world.remote.put(name, .memory(link), ifAbsent: true)
         for device in [yesterday, olga, yesterday] { try await device.sync() }

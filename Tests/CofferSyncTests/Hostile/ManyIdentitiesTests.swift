@@ -42,9 +42,9 @@ struct ManyIdentitiesTests {
         let before = counting.counts.gets
         try await device.sync()
         #expect(counting.counts.gets - before < 100)
-        #expect(await device.engine.identityChains.count == 3)
+        #expect(await device.engine.members.identityChains.count == 3)
         try await will.sync()
-        #expect(await will.engine.identityChains.count == 3)
+        #expect(await will.engine.members.identityChains.count == 3)
     }
 
     /// Users without an identity are examined again and again, at no greater cost.

@@ -103,7 +103,7 @@ struct ReplacedObjectTests {
         let name = world.layout.member(try await olga.engine.chain.head.orThrow().sequence + 1)
         let other = try await ada.engine.chain.link(
             .changeRole(will.person.id, role: .reader, bounds: .none), at: now + 5, by: ada.person.signing,
-            knowing: ada.engine.identities)
+            knowing: ada.engine.members.identities)
         for _ in 0..<2 { try await olga.engine.rotate() }
         try await world.remote.put(name, .memory(other), ifAbsent: false)
         olga.restart()
@@ -120,7 +120,7 @@ struct ReplacedObjectTests {
         try await ada.sync()
         let rita = try world.person("Rita")
         try await ada.engine.publish(rita.card)
-        let identities = await ada.engine.identities
+        let identities = await ada.engine.members.identities
         let key = try await ada.keys.keyring().orThrow().current
         let recipients = try [rita, ada.person, olga.person].map { try $0.recipient }
         let set = try WrapSet.sealing(key, for: recipients, by: ada.person.signing)

@@ -1,11 +1,5 @@
 internal import CofferTrust
 
-// Whether the remote may be showing an old state.
-extension SyncEngine {
-    /// Whether the remote shows less than before, but not in enough rounds to be reported yet.
-    package var isDoubtful: Bool { staleRounds.values.contains { $0 < setup.staleRoundsMax } }
-}
-
 extension SyncFinding {
     /// Whether the remote may be showing less than it had, or a state that other devices contradict.
     ///
