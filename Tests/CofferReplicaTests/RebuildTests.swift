@@ -109,7 +109,7 @@ import Testing
         let result = try await result(of: source)
         for part in [0..<groups.count / 2, groups.count / 2..<groups.count] {
             if part.lowerBound == 0 { try await target.replica.beginRebuild() }
-            try await target.replica.gather(Array(groups[part]))
+            try await target.replica.addToRebuild(Array(groups[part]))
         }
         let state = try await target.replica.finishRebuild(result)
         #expect(try await source.replica.stateHash() == state, "seed \(seed)")
@@ -136,7 +136,7 @@ import Testing
             try target.put(Array("unsent".utf8), to: "common", at: 0)
         }
         try await target.replica.beginRebuild()
-        try await target.replica.gather(groups)
+        try await target.replica.addToRebuild(groups)
         _ = try await target.replica.finishRebuild(result)
         try await onThread {
             let (mode, text) = (try target.mode(of: "common"), try target.read("common"))
@@ -152,7 +152,7 @@ import Testing
             try target.write("2", to: "common")
         }
         try await target.replica.beginRebuild()
-        try await target.replica.gather(groups)
+        try await target.replica.addToRebuild(groups)
         _ = try await target.replica.finishRebuild(result)
         target.commitsAtOnce = true
         try await onThread {
@@ -188,7 +188,7 @@ import Testing
         let disk = target.test.directory
         disk.observe { _, _ in cuts.withLock { $0.append(disk.crash(seed: seed &+ UInt64($0.count))) } }
         try await target.replica.beginRebuild()
-        try await target.replica.gather(groups)
+        try await target.replica.addToRebuild(groups)
         _ = try await target.replica.finishRebuild(result)
         disk.observe(nil)
         let new = try await onThread { try target.tree(withContents: false) }

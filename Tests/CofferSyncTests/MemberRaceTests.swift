@@ -127,7 +127,7 @@ struct MemberRaceTests {
         team.will.restart()
         try await team.will.sync()
         #expect(try await team.will.engine.roster(verified: []).forks.count == 1)
-        try await team.will.engine.settleFork(at: 4, adopting: true)
+        try await team.will.engine.resolveFork(at: 4, adopting: true)
         #expect(await team.will.members[team.olga.person.id] == .owner)
         #expect(await team.will.members[team.ada.person.id] == nil)
         team.olga.restart()

@@ -200,7 +200,7 @@ actor MemoryReplica: LocalReplica {
 
     func beginRebuild() throws(ReplicaError) { try step { () throws(ReplicaError) in gathered = [] } }
 
-    func gather(_ groups: [CheckpointPiece.Group]) throws(ReplicaError) {
+    func addToRebuild(_ groups: [CheckpointPiece.Group]) throws(ReplicaError) {
         try step { () throws(ReplicaError) in gathered += groups }
     }
 

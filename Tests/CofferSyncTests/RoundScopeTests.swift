@@ -143,7 +143,7 @@ struct RoundScopeTests {
         let wakes = Wakes()
         wakes.wake(.changes)
         await wakes.sleep()
-        #expect(wakes.take() == .changes)
+        #expect(wakes.next() == .changes)
         wakes.wake(RoundScope(logs: [LogID(low: 1, high: 1)]))
         wakes.wake(RoundScope(looksForMembers: true, logs: [LogID(low: 2, high: 2)]))
         await wakes.sleep()
@@ -152,10 +152,10 @@ struct RoundScopeTests {
         let joined = RoundScope(
             looksForMembers: true, logs: [LogID(low: 1, high: 1), LogID(low: 2, high: 2)], acknowledges: true)
         #expect(wakes.peek() == joined)
-        #expect(wakes.take() == joined)
+        #expect(wakes.next() == joined)
         wakes.wake(.poll)
         await wakes.sleep()
-        #expect(wakes.take() == .poll)
+        #expect(wakes.next() == .poll)
         let sleeper = Task { await wakes.sleep() }
         sleeper.cancel()
         await sleeper.value

@@ -235,7 +235,7 @@ package final class VaultReplica: LocalReplica {
         }
     }
 
-    package func gather(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError) {
+    package func addToRebuild(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError) {
         let number = state.withLock { state in
             state.gathered += 1
             return state.gathered

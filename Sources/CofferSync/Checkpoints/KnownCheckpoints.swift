@@ -41,7 +41,7 @@ struct KnownCheckpoints: Equatable, Sendable {
     /// - Parameters:
     ///   - logs: The applied logs.
     ///   - isAdministrator: Whether an identity's checkpoints need no confirmation.
-    mutating func notice(
+    mutating func record(
         _ commit: VerifiedCommit, _ logs: [LogID: LogSummary], isAdministrator: (IdentityID) -> Bool
     ) {
         for notice in commit.body.notices {
@@ -59,14 +59,14 @@ struct KnownCheckpoints: Equatable, Sendable {
                 if let index { stand(unconfirmed.remove(at: index).standing) }
             }
         }
-        if !commit.body.facts.isEmpty { noticeFacts() }
+        if !commit.body.facts.isEmpty { recordFacts() }
         guard let standing else { return }
         let announcement = Dot(log: standing.dot.log, sequence: standing.announcement)
         if commit.versions.contains(announcement) { acknowledge(commit.dot.log) }
     }
 
     /// Records that facts were applied that no checkpoint covers.
-    mutating func noticeFacts() {
+    mutating func recordFacts() {
         standing?.hasChanges = true
         for index in unconfirmed.indices { unconfirmed[index].standing.hasChanges = true }
     }
@@ -128,7 +128,7 @@ struct KnownCheckpoints: Equatable, Sendable {
     }
 
     /// The changes that save the checkpoints, which count as saved from then on.
-    mutating func takeChanges() -> [KeptChange] {
+    mutating func changesToSave() -> [KeptChange] {
         let rows = rows
         var changes: [KeptChange] = []
         for (key, value) in rows where saved[key] != value { changes.append(KeptChange(key, value)) }

@@ -23,13 +23,13 @@ struct PieceBuilder {
             facts.append(Fact(value.assertion))
             factByteCount += Self.byteCount(value.assertion)
         }
-        return groups.count >= Self.pieceByteCount ? takeGroups() : nil
+        return groups.count >= Self.pieceByteCount ? endPiece() : nil
     }
 
     /// Returns the groups of the last piece.
     mutating func finish() -> [UInt8] {
         endGroup()
-        return takeGroups()
+        return endPiece()
     }
 
     private mutating func endGroup() {
@@ -37,7 +37,7 @@ struct PieceBuilder {
         (stamp, facts, factByteCount) = (nil, [], 0)
     }
 
-    private mutating func takeGroups() -> [UInt8] {
+    private mutating func endPiece() -> [UInt8] {
         defer { groups = [] }
         return groups
     }

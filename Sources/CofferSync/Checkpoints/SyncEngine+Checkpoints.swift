@@ -24,7 +24,7 @@ extension SyncEngine {
 
     private func saveCheckpoints() async throws(SyncError) {
         var saved = checkpoints
-        try await save(saved.takeChanges())
+        try await save(saved.changesToSave())
         checkpoints = saved
     }
 

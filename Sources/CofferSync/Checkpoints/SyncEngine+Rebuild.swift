@@ -89,7 +89,7 @@ extension SyncEngine {
         try await asking { () async throws(ReplicaError) in try await replica.beginRebuild() }
         for number in 0..<(checkpoint?.body.pieces.count ?? 0) {
             guard let checkpoint, let groups = try await piece(number, of: checkpoint) else { return }
-            try await asking { () async throws(ReplicaError) in try await replica.gather(groups) }
+            try await asking { () async throws(ReplicaError) in try await replica.addToRebuild(groups) }
         }
         let summaries = checkpoint?.body.logs ?? []
         let kept = try await keptRows(behind: checkpoint?.body.versions[logs.own] ?? 0)

@@ -186,7 +186,7 @@ struct OwnLog: Sendable {
     /// Returns the next batch of lost commits to deal with.
     ///
     /// - Parameter wanted: All lost commits, in ascending order.
-    mutating func takeTurn(_ wanted: [UInt64]) -> [UInt64] {
+    mutating func nextBatch(_ wanted: [UInt64]) -> [UInt64] {
         let start = wanted.firstIndex { $0 > turn } ?? 0
         let batch = Array((wanted[start...] + wanted[..<start]).prefix(Self.countMax))
         turn = batch.last ?? 0

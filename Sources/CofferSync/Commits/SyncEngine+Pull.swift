@@ -163,13 +163,13 @@ extension SyncEngine {
         var summaries: [LogSummary?] = []
         var incoming: [IncomingCommit] = []
         // What they say of checkpoints is recorded only once they are applied.
-        var (known, noticed) = (logs.applied, checkpoints)
+        var (known, recorded) = (logs.applied, checkpoints)
         for commit in batch {
             let summary = LogSummary(commit, after: known[commit.dot.log])
             known[commit.dot.log] = summary
             summaries.append(summary)
-            noticed.notice(commit, logs.applied, isAdministrator: members.isAdministrator)
-            let rows = [summary?.row].compactMap(\.self) + noticed.takeChanges()
+            recorded.record(commit, logs.applied, isAdministrator: members.isAdministrator)
+            let rows = [summary?.row].compactMap(\.self) + recorded.changesToSave()
             incoming.append(IncomingCommit(commit, needs: logs.queue.counting(commit.versions), rows: rows))
         }
         let commits = incoming
@@ -177,8 +177,8 @@ extension SyncEngine {
             try await replica.apply(commits, draft: draft)
         }
         let count = min(applied.count, batch.count)
-        for commit in batch.prefix(count) { notice(commit) }
-        _ = checkpoints.takeChanges()
+        for commit in batch.prefix(count) { recordCheckpoints(in: commit) }
+        _ = checkpoints.changesToSave()
         for commit in applied.made { recordMade(commit, changes: true) }
         for (commit, summary) in zip(batch, summaries).prefix(count) { logs.recordApplied(commit, summary) }
         status.progress.commitsApplied += count
@@ -192,8 +192,8 @@ extension SyncEngine {
     }
 
     /// Records what an applied commit says of checkpoints.
-    private func notice(_ commit: VerifiedCommit) {
-        checkpoints.notice(commit, logs.applied, isAdministrator: members.isAdministrator)
+    private func recordCheckpoints(in commit: VerifiedCommit) {
+        checkpoints.record(commit, logs.applied, isAdministrator: members.isAdministrator)
         for case .checkpoint(let sequence, _) in commit.body.notices
         where sequence == commit.dot.sequence - 1 {
             arrived(Dot(log: commit.dot.log, sequence: sequence))

@@ -116,7 +116,7 @@ extension SyncEngine {
         // Commits that waited for it are dropped from the queue, and fetched again.
         if logs.recordMade(commit.summary) { rounds.mustLoad() }
         ownLog.owesAcknowledgement = false
-        if changes { checkpoints.noticeFacts() }
+        if changes { checkpoints.recordFacts() }
     }
 
     /// Puts the saved commits, and records that they are there.

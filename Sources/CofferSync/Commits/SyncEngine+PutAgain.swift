@@ -50,7 +50,7 @@ extension SyncEngine {
         let missing = compared.missing(in: listing) { isExpected($0) }
         ownLog = compared
         let wanted = isOlderState ? missing.filter { $0 <= listing.end } : missing
-        let some = ownLog.takeTurn(wanted)
+        let some = ownLog.nextBatch(wanted)
         var lost = Set(ownLog.lost).intersection(wanted)
         var restored: [UInt64] = []
         for sequence in some {

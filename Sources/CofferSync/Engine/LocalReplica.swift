@@ -77,7 +77,7 @@ package protocol LocalReplica: Sendable {
     /// Begins to collect facts that will replace all existing ones; discards those collected before.
     func beginRebuild() async throws(ReplicaError)
     /// Collects facts.
-    func gather(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError)
+    func addToRebuild(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError)
     /// Replaces all facts by those that were collected, and all rows.
     ///
     /// Local changes that no commit contains stay, unless they are given up.

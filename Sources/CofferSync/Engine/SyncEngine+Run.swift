@@ -41,7 +41,7 @@ extension SyncEngine {
                 guard (try? await clock.sleep(for: pause)) != nil else { break }
                 let next: (pause: Duration, scope: RoundScope)?
                 do throws(SyncError) {
-                    try await round(wakes.take())
+                    try await round(wakes.next())
                     next = ownLog.owesAcknowledgement ? (Self.acknowledgementPause, .acknowledgement) : nil
                 } catch {
                     // The status shows the failure.

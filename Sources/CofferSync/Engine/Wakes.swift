@@ -43,7 +43,7 @@ final class Wakes: Sendable {
     func peek() -> RoundScope { state.withLock { $0.scope ?? .changes } }
 
     /// What to look at; resets it.
-    func take() -> RoundScope {
+    func next() -> RoundScope {
         state.withLock { state in
             defer { state.scope = nil }
             return state.scope ?? .changes

@@ -48,7 +48,7 @@ struct JoinRequests: Sendable {
 
     /// The requests whose turn it is, starting after the last one of the round before, so that requests that
     /// keep coming do not hide others.
-    mutating func takeTurn() -> [RemotePage.Entry] {
+    mutating func endListing() -> [RemotePage.Entry] {
         let some = Array((new + newBefore).prefix(Self.countMax))
         turn = some.last?.name
         return some

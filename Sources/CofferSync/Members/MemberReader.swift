@@ -41,7 +41,7 @@ struct MemberReader: Sendable {
     private let limits: Limits
     /// What is known so far.
     private(set) var members: KnownMembers
-    /// The rows of what was read; `takeRows` removes them.
+    /// The rows of what was read; `removeRows` removes them.
     private var rows: [KeptChange] = []
 
     init(_ members: KnownMembers, _ objects: RemoteObjects, _ limits: Limits) {
@@ -49,7 +49,7 @@ struct MemberReader: Sendable {
     }
 
     /// Returns the rows of what was read since the last call, to be saved.
-    mutating func takeRows() -> [KeptChange] {
+    mutating func removeRows() -> [KeptChange] {
         defer { rows = [] }
         return rows
     }

@@ -34,7 +34,7 @@ struct ComparisonTurns: Equatable, Sendable {
     /// - Parameters:
     ///   - objects: In the order of their names.
     ///   - sizes: The names in a listing, with sizes.
-    mutating func take(
+    mutating func next(
         _ objects: [KeptObject], _ sizes: [RemoteName: Int], _ kind: ComparedKind
     ) -> [KeptObject] {
         let isListed = { (object: KeptObject) in sizes[object.name] == object.bytes.count }

@@ -205,7 +205,7 @@ extension SyncEngine {
         }
         let places = Set(last.map(\.sequence))
         let middle = chain.links.filter { !places.contains($0.sequence) }.map(kept)
-        let compared = duties.turns.take(middle, listed, .links) + last.map(kept)
+        let compared = duties.turns.next(middle, listed, .links) + last.map(kept)
         for lost in try await objects.differing(compared, byteCountMax: LinkRecord.byteCountMax) {
             guard let link = links[lost.object.name] else { continue }
             // A different link of this vault is part of another history, which is not overwritten.
@@ -246,7 +246,7 @@ extension SyncEngine {
             kept.append(KeptObject(name: layout.transientKey(user), bytes: card.transient))
         }
         kept.sort { $0.name < $1.name }
-        let compared = duties.turns.take(kept, listed, .identities)
+        let compared = duties.turns.next(kept, listed, .identities)
         for lost in try await objects.differing(compared, byteCountMax: LinkRecord.byteCountMax) {
             guard let user = lost.object.name.user, let identity = identities[user],
                 let id = identity.identity
@@ -290,7 +290,7 @@ extension SyncEngine {
             kept.append(KeptObject(name: name, bytes: set.record.bytes))
         }
         kept.sort { $0.name < $1.name }
-        let compared = duties.turns.take(kept, listed, .wraps)
+        let compared = duties.turns.next(kept, listed, .wraps)
         // The name is the hash of the set, so other bytes are useless, and more of them all the more.
         let byteCountMax = compared.map(\.bytes.count).max() ?? 0
         for lost in try await objects.differing(compared, byteCountMax: byteCountMax) {

@@ -154,7 +154,7 @@ extension SyncEngine {
     ///
     /// - Parameter adopting: Whether the other link replaces the known one. Changes made by the lost links
     ///   have to be made again.
-    package func settleFork(at sequence: UInt64, adopting: Bool) async throws(SyncError) {
+    package func resolveFork(at sequence: UInt64, adopting: Bool) async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in
             guard let fork = duties.forks.first(where: { $0.sequence == sequence }) else {
                 throw .membership(.refused(.nothingNew))
@@ -291,7 +291,7 @@ extension SyncEngine {
         var requests = duties.requests
         requests.beginListing()
         try await objects.list(layout.requests) { requests.add($0) }
-        let new = requests.takeTurn()
+        let new = requests.endListing()
         duties.requests = requests
         for entry in new where entry.byteCount > JoinRequestRecord.byteCountMax {
             refuse(entry, nil, .format(.invalid(field: "length")))

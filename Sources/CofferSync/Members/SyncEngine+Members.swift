@@ -32,7 +32,7 @@ extension SyncEngine {
 
     /// Saves what was read.
     private func save(_ reader: inout MemberReader) async throws(SyncError) {
-        try await save(reader.takeRows())
+        try await save(reader.removeRows())
         let hasNewLinks = reader.members.chain.nextSequence > chain.nextSequence
         members = reader.members
         guard hasNewLinks else { return }

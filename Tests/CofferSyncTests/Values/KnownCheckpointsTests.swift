@@ -21,7 +21,7 @@ struct KnownCheckpointsTests {
         _ commits: [VerifiedCommit], _ checkpoints: inout KnownCheckpoints, administrators: Set<UInt8> = []
     ) {
         for commit in commits {
-            checkpoints.notice(commit, [:]) { identity in
+            checkpoints.record(commit, [:]) { identity in
                 administrators.contains { CofferSyncTests.identity($0) == identity }
             }
         }
@@ -83,13 +83,13 @@ struct KnownCheckpointsTests {
     @Test("Only what changed is saved, and what was saved is restored")
     func rows() throws {
         var checkpoints = KnownCheckpoints()
-        #expect(checkpoints.takeChanges().isEmpty)
+        #expect(checkpoints.changesToSave().isEmpty)
         notice([try announcing(1, 5, covering: [2: 3])], &checkpoints)
-        let unconfirmed = checkpoints.takeChanges()
-        #expect(unconfirmed.count == 1 && checkpoints.takeChanges().isEmpty)
+        let unconfirmed = checkpoints.changesToSave()
+        #expect(unconfirmed.count == 1 && checkpoints.changesToSave().isEmpty)
         let confirmation = CommitNotice.confirmation(dot(1, 4), hash(1))
         notice([try commit(2, 4, notices: [confirmation])], &checkpoints)
-        let changes = checkpoints.takeChanges()
+        let changes = checkpoints.changesToSave()
         #expect(changes.count == 2 && changes.contains(KeptChange(unconfirmed[0].key, nil)))
         var restored = KnownCheckpoints()
         for change in changes {
@@ -131,7 +131,7 @@ struct KnownCheckpointsTests {
         notice([try announcing(1, 5)], &checkpoints, administrators: [1])
         let quiet = try #require(checkpoints.largest)
         #expect(!administrator.hasCome(after: quiet, applied: versions([1: 1000]), logs: others))
-        checkpoints.noticeFacts()
+        checkpoints.recordFacts()
         let changed = try #require(checkpoints.largest)
         #expect(!administrator.hasCome(after: changed, applied: versions([1: 83]), logs: others))
         #expect(administrator.hasCome(after: changed, applied: versions([1: 84]), logs: others))

@@ -129,9 +129,9 @@ struct OwnLogTests {
     func turns() {
         var own = OwnLog()
         let wanted = Array(1...UInt64(OwnLog.countMax + 10))
-        #expect(own.takeTurn(wanted) == Array(wanted.prefix(OwnLog.countMax)))
-        let second = own.takeTurn(wanted)
+        #expect(own.nextBatch(wanted) == Array(wanted.prefix(OwnLog.countMax)))
+        let second = own.nextBatch(wanted)
         #expect(second.prefix(10) == wanted.suffix(10))
-        #expect(own.takeTurn([]) == [])
+        #expect(own.nextBatch([]) == [])
     }
 }

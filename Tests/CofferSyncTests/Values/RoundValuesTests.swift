@@ -112,13 +112,13 @@ struct ComparisonTurnsTests {
         var turns = ComparisonTurns()
         var compared: Set<RemoteName> = []
         for _ in 0..<4 {
-            let some = turns.take(objects, sizes, .links)
+            let some = turns.next(objects, sizes, .links)
             #expect(some.suffix(2).map(\.name) == objects.suffix(2).map(\.name))
             #expect(some.count == ComparisonTurns.listedCountMax + 2)
             compared.formUnion(some.map(\.name))
         }
         #expect(compared.count == 100)
-        #expect(turns.take([], sizes, .links).isEmpty)
+        #expect(turns.next([], sizes, .links).isEmpty)
     }
 }
 
@@ -131,7 +131,7 @@ struct JoinRequestsTests {
     private func next(_ entries: [RemotePage.Entry], _ requests: inout JoinRequests) -> [RemotePage.Entry] {
         requests.beginListing()
         _ = requests.add(entries)
-        return requests.takeTurn()
+        return requests.endListing()
     }
 
     @Test("Requests that keep coming do not hide others")
