@@ -44,7 +44,7 @@ package struct Bench: Sendable {
     package func run(
         _ options: MountService.Options, environment: @escaping @Sendable (String) -> String?,
         progress: @escaping (Progress) -> Void
-    ) throws(ProfileError) -> Outcome {
+    ) throws(ClientError) -> Outcome {
         let start = Clock.monotonic
         let place = try BenchWorkplace(in: directory, size: size)
         var session = BenchSession(place: place, rounds: isQuick ? 1 : 3, progress: progress)
@@ -55,7 +55,7 @@ package struct Bench: Sendable {
         try place.make()
         defer { place.remove() }
         let mount = try session.mount(options, environment)
-        do throws(ProfileError) {
+        do throws(ClientError) {
             var rounds = 0
             let begin = Clock.monotonic
             repeat {

@@ -6,7 +6,7 @@ internal import CofferSystem
 final class BenchMount: Sendable {
     private enum State {
         case starting, serving
-        case ended(ProfileError?)
+        case ended(ClientError?)
     }
 
     private static let vaultName = "Bench"
@@ -26,7 +26,7 @@ final class BenchMount: Sendable {
     init(
         in place: BenchWorkplace, _ options: MountService.Options,
         _ environment: @escaping @Sendable (String) -> String?
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         profile = place.profile
         let location = ProfileLocation(path: place.profile)
         let passphrase = SecretBytes.random(count: 32)
@@ -40,7 +40,7 @@ final class BenchMount: Sendable {
         let (state, point) = (state, point)
         try systemCalls { () throws(SystemError) in
             try Thread.startDetached("coffer") {
-                do throws(ProfileError) {
+                do throws(ClientError) {
                     try MountService.run(
                         opened, at: point, options, environment: environment,
                         serving: { _ in state.update { $0 = .serving } }, report: { _ in })
@@ -50,18 +50,18 @@ final class BenchMount: Sendable {
                 }
             }
         }
-        let failure = state.wait { state -> ProfileError?? in
+        let failure = state.wait { state -> ClientError?? in
             switch state {
             case .starting: nil
             case .serving: .some(nil)
-            case .ended(let error): error ?? .notMounted(path: point.path)
+            case .ended(let error): error ?? .mount(.notMounted(path: point.path))
             }
         }
         if let failure { throw failure }
     }
 
     /// Unmounts, and waits until everything is stored and all files are closed.
-    func end() throws(ProfileError) {
+    func end() throws(ClientError) {
         do throws(SystemError) {
             try MountPoint.detach(point.path, lazily: false)
         } catch {
@@ -71,6 +71,6 @@ final class BenchMount: Sendable {
         let isOver = state.wait(nanoseconds: Self.patience) { state -> Bool? in
             if case .ended = state { true } else { nil }
         }
-        if isOver == nil { throw .mountPoint(path: point.path, .busy) }
+        if isOver == nil { throw .mount(.mountPoint(path: point.path, .busy)) }
     }
 }

@@ -36,29 +36,27 @@ struct BenchSession {
     /// Mounts the temporary vault; nil, with a note, if FUSE cannot be used.
     mutating func mount(
         _ options: MountService.Options, _ environment: @escaping @Sendable (String) -> String?
-    ) throws(ProfileError) -> BenchMount? {
+    ) throws(ClientError) -> BenchMount? {
         var options = options
         options.endsOnSignal = false
-        do throws(ProfileError) {
+        do throws(ClientError) {
             guard Directory.exists("/dev/fuse") else {
-                throw .noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse"))
+                throw .mount(.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse")))
             }
             return try BenchMount(in: place, options, environment)
         } catch {
-            guard case .noFUSE = error else { throw error }
+            guard case .mount(.noFUSE) = error else { throw error }
             notes.append("The mount is left out: \(error)")
             return nil
         }
     }
 
     /// Measures one round; ends early after a signal.
-    mutating func measureRound(_ mount: BenchMount?, _ times: BenchTimes) throws(ProfileError) {
+    mutating func measureRound(_ mount: BenchMount?, _ times: BenchTimes) throws(ClientError) {
         do throws(CryptoError) {
             try BenchCipher().measure(into: &results)
         } catch {
-            throw .control(
-                "The cipher failed to open data that it had sealed. The memory or processor may be defective."
-            )
+            throw .cipherFailed
         }
         finishStep()
         let disk = try systemCalls { () throws(SystemError) in

@@ -21,7 +21,7 @@ struct BenchWorkplace {
     ///
     /// - Parameter size: The maximum size of the large file, in bytes.
     /// - Throws: `.system` with ENOSPC if there is too little space.
-    init(in directory: String, size: Int) throws(ProfileError) {
+    init(in directory: String, size: Int) throws(ClientError) {
         let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(directory) }
         path = "\(resolved)/coffer-bench-\(String(Random.number(), radix: 16))"
         let space = try systemCalls { () throws(SystemError) in
@@ -37,7 +37,7 @@ struct BenchWorkplace {
         }
     }
 
-    func make() throws(ProfileError) {
+    func make() throws(ClientError) {
         _ = try systemCalls { () throws(SystemError) in try Directory.make(path) }
     }
 

@@ -46,8 +46,7 @@ enum BackgroundMount {
             return
         }
         guard lines.count == 2, let code = Int32(lines[0]) else {
-            throw ProfileError.control(
-                "The mount ended before it was ready. To see why, use: coffer mount --foreground")
+            throw ClientError.mount(.endedEarly)
         }
         Output.error("coffer: \(lines[1])")
         Glibc.exit(code)
@@ -66,7 +65,7 @@ enum BackgroundMount {
         private static let lock: Int32 = 5
 
         /// Opens the profile with the key and the lock from the inherited descriptors.
-        func takeOver(_ location: ProfileLocation) throws(ProfileError) -> Profile {
+        func takeOver(_ location: ProfileLocation) throws(ClientError) -> Profile {
             var bytes: [UInt8]
             do throws(SystemError) {
                 bytes = []
@@ -102,7 +101,7 @@ enum BackgroundMount {
             _ = unsafe chdir("/")
         }
 
-        func fail(_ error: ProfileError) {
+        func fail(_ error: ClientError) {
             Output.write("\(error.exitCode)\n\(error)", to: Self.status)
             close(Self.status)
         }

@@ -24,7 +24,7 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         guard case .check(let report) = try Requests.perform(.check(vault: vault), profile, label: "Checking")
         else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         if json { try Output.json(report) } else { print(report) }
         if !report.isClean { throw ExitCode(1) }

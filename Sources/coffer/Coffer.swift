@@ -57,7 +57,7 @@ struct Coffer: ParsableCommand {
         do {
             var command = try parseAsRoot()
             try command.run()
-        } catch let error as ProfileError {
+        } catch let error as ClientError {
             Output.error("coffer: \(error)")
             Glibc.exit(error.exitCode)
         } catch {

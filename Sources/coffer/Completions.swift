@@ -81,7 +81,8 @@ enum Completions {
             location = ProfileLocation(path: unquoted(String(option.dropFirst("--home=".count))))
         }
         guard let location, location.isLocked else { return nil }
-        let access = try? ProfileAccess.open(location) { () throws(ProfileError) in throw .noTerminal }
+        let access = try? ProfileAccess.open(location) { () throws(ClientError) in throw .profile(.noTerminal)
+        }
         return try? access?.perform(request)
     }
 }

@@ -46,7 +46,7 @@ struct InitCommand: ParsableCommand {
 
     func run() throws {
         let location = try profile.location()
-        if location.exists { throw ProfileError.profileExists(path: location.path) }
+        if location.exists { throw ClientError.profile(.profileExists(path: location.path)) }
         let person = name ?? Environment.value("USER") ?? "me"
         let settings = Profile.Settings(
             name: person, device: Self.label(of: device, ownedBy: person), hint: hint,

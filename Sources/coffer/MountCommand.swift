@@ -46,7 +46,7 @@ struct MountCommand: ParsableCommand {
         if takesOver { return try serveTakenOver(location, options) }
         try Profile.check(location)
         guard Directory.exists("/dev/fuse") else {
-            throw ProfileError.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse"))
+            throw ClientError.mount(.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse")))
         }
         try refusePlaceInProfile(location)
         let lock = try location.takeLock()
@@ -68,14 +68,14 @@ struct MountCommand: ParsableCommand {
     }
 
     /// Refuses a mount point in the profile, where a mount would hide part of the profile.
-    private func refusePlaceInProfile(_ location: ProfileLocation) throws(ProfileError) {
+    private func refusePlaceInProfile(_ location: ProfileLocation) throws(ClientError) {
         let place = Directory.absolute(mountPoint)
         let parent = try? Directory.resolve(Directory.parent(of: place))
         let name = place.split(separator: "/").last ?? ""
         let resolved = (try? Directory.resolve(place)) ?? "\(parent ?? "")/\(name)"
         let home = (try? Directory.resolve(location.path)) ?? location.path
         guard resolved == home || resolved.hasPrefix(home + "/") else { return }
-        throw .mountPoint(path: mountPoint, .inProfile)
+        throw .mount(.mountPoint(path: mountPoint, .inProfile))
     }
 
     /// The second process of a mount in the background.
@@ -84,7 +84,7 @@ struct MountCommand: ParsableCommand {
     private func serveTakenOver(_ location: ProfileLocation, _ options: MountOptions) throws {
         unsafe coffer_name_process("coffer")
         let channel = BackgroundMount.Channel()
-        do throws(ProfileError) {
+        do throws(ClientError) {
             let opened = try channel.takeOver(location)
             let (point, _) = try MountPoint.prepare(mountPoint)
             try MountService.run(

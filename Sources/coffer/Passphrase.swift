@@ -16,7 +16,7 @@ struct Passphrase {
     let options: ProfileOptions
 
     /// Reads the passphrase of the profile.
-    func ask(_ prompt: String = "Passphrase: ") throws(ProfileError) -> SecretBytes {
+    func ask(_ prompt: String = "Passphrase: ") throws(ClientError) -> SecretBytes {
         if let given = try given() { return given }
         return try Self.prompt(prompt)
     }
@@ -39,7 +39,7 @@ struct Passphrase {
             remark(on: first)
         }
         let second = try self.prompt("Repeat it: ")
-        guard first.isEqual(to: second) else { throw ProfileError.passphrasesDiffer }
+        guard first.isEqual(to: second) else { throw ClientError.profile(.passphrasesDiffer) }
         return first
     }
 
@@ -51,7 +51,7 @@ struct Passphrase {
     private static let shortness =
         "The passphrase is short: anyone who gets a copy of the profile can try all passphrases of this length. Several words are better."
 
-    private func given() throws(ProfileError) -> SecretBytes? {
+    private func given() throws(ClientError) -> SecretBytes? {
         if let number = options.passphraseDescriptor {
             return try Self.read(descriptor: number, subject: "descriptor \(number)")
         }
@@ -67,7 +67,7 @@ struct Passphrase {
         return nil
     }
 
-    static func read(file path: String) throws(ProfileError) -> SecretBytes {
+    static func read(file path: String) throws(ClientError) -> SecretBytes {
         if path == "-" { return try read(descriptor: STDIN_FILENO, subject: "standard input") }
         let descriptor: Descriptor
         do throws(SystemError) { descriptor = try Descriptor.open(path, .readOnly) } catch {
@@ -79,7 +79,7 @@ struct Passphrase {
     /// Reads to the end, into a buffer that is not reallocated and is wiped.
     ///
     /// One newline at the end is not part of the passphrase.
-    private static func read(descriptor: Int32, subject: String) throws(ProfileError) -> SecretBytes {
+    private static func read(descriptor: Int32, subject: String) throws(ClientError) -> SecretBytes {
         var bytes = [UInt8](repeating: 0, count: byteCountMax + 1)
         defer { SecretBytes.wipe(&bytes) }
         var count = 0
@@ -96,7 +96,7 @@ struct Passphrase {
         }
         guard count <= byteCountMax else { throw .system(SystemError("read", code: EFBIG, on: subject)) }
         if count > 0, bytes[count - 1] == UInt8(ascii: "\n") { count -= 1 }
-        guard count > 0 else { throw .emptyPassphrase }
+        guard count > 0 else { throw .profile(.emptyPassphrase) }
         return unsafe SecretBytes(copying: bytes.span.bytes.extracting(0..<count))
     }
 
@@ -104,7 +104,7 @@ struct Passphrase {
     ///
     /// Uses readpassphrase(3): Ctrl-C ends the program, Ctrl-Z stops it until it is continued, and the
     /// terminal's settings are restored in both cases and at the end.
-    private static func prompt(_ text: String) throws(ProfileError) -> SecretBytes {
+    private static func prompt(_ text: String) throws(ClientError) -> SecretBytes {
         // Space for one byte too many, and for the NUL after it.
         var buffer = [UInt8](repeating: 0, count: byteCountMax + 2)
         defer { SecretBytes.wipe(&buffer) }
@@ -117,13 +117,13 @@ struct Passphrase {
             }
         }
         guard let count else {
-            if [ENXIO, ENOENT, ENOTTY].contains(errno) { throw .noTerminal }
+            if [ENXIO, ENOENT, ENOTTY].contains(errno) { throw .profile(.noTerminal) }
             throw .system(SystemError("readpassphrase", code: errno, on: "terminal"))
         }
         guard count <= byteCountMax else {
             throw .system(SystemError("read", code: EFBIG, on: "the passphrase"))
         }
-        guard count > 0 else { throw .emptyPassphrase }
+        guard count > 0 else { throw .profile(.emptyPassphrase) }
         return unsafe SecretBytes(copying: buffer.span.bytes.extracting(0..<count))
     }
 }

@@ -31,7 +31,7 @@ struct PassphraseCommand: ParsableCommand {
         try Profile.check(location)
         let old = try Passphrase(options: profile).ask("Current passphrase: ")
         let oldBytes = old.withBytes { $0.array }
-        let access = try ProfileAccess.open(location) { () throws(ProfileError) in
+        let access = try ProfileAccess.open(location) { () throws(ClientError) in
             old.duplicate()
         }
         defer { access.close() }

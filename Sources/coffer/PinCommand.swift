@@ -37,7 +37,7 @@ struct PinCommand: ParsableCommand {
     }
 
     func run() throws {
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ProfileError) in
+        let access = try ProfileAccess.open(try profile.location()) { () throws(ClientError) in
             // Hold signals before other threads start, but after the prompt, which handles Ctrl-C itself.
             defer { if !list { EndingSignals.hold() } }
             return try Passphrase(options: profile).ask()
@@ -86,7 +86,7 @@ struct PinCommand: ParsableCommand {
         _ request: ControlRequest, on access: ProfileAccess, _ isHeard: @escaping @Sendable () -> Bool
     ) throws -> [PinReport] {
         let response = try Requests.perform(request, on: access, label: "Fetching", isHeard: isHeard)
-        guard case .pins(let reports) = response else { throw ProfileError.otherAnswer }
+        guard case .pins(let reports) = response else { throw ClientError.control(.otherAnswer) }
         return reports
     }
 }
@@ -144,7 +144,7 @@ struct EvictCommand: ParsableCommand {
             failures.collect {
                 let request = ControlRequest.evict(vault: group.vault, paths: group.paths)
                 guard case .evicted(let report) = try Requests.perform(request, on: access, label: "Evicting")
-                else { throw ProfileError.otherAnswer }
+                else { throw ClientError.control(.otherAnswer) }
                 reports.append(report)
             }
         }
@@ -181,14 +181,14 @@ struct Failures {
     mutating func collect(_ body: () throws -> Void) {
         do { try body() } catch {
             // A failure that a mount answered is already printed.
-            if let error = error as? ProfileError { Output.error("coffer: \(error)") }
+            if let error = error as? ClientError { Output.error("coffer: \(error)") }
             first = first ?? error
         }
     }
 
     /// Throws the exit code of the first failure, if any.
     func end() throws {
-        if let error = first as? ProfileError { throw ExitCode(error.exitCode) }
+        if let error = first as? ClientError { throw ExitCode(error.exitCode) }
         if let first { throw first }
     }
 }

@@ -65,7 +65,7 @@ enum Reports {
         let access = try Requests.open(options)
         defer { access.close() }
         guard case .status(let report) = try Requests.perform(.status, on: access) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return report
     }
@@ -165,7 +165,7 @@ enum Reports {
 enum Requests {
     /// Opens the profile through its mount, or otherwise with the passphrase; the caller must close it.
     static func open(_ options: ProfileOptions) throws -> ProfileAccess {
-        try ProfileAccess.open(try options.location()) { () throws(ProfileError) in
+        try ProfileAccess.open(try options.location()) { () throws(ClientError) in
             try Passphrase(options: options).ask()
         }
     }

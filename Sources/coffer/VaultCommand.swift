@@ -44,7 +44,7 @@ struct VaultCommand: ParsableCommand {
                     $0.name.hasSameBytes(as: vault)
                 })
             else {
-                throw ProfileError.noSuchVault(name: vault)
+                throw ClientError.vaultName(.noSuchVault(name: vault))
             }
             if json { return try Output.json(report) }
             Output.line("Name     \(Output.visible(report.name))")
@@ -110,7 +110,7 @@ struct VaultCommand: ParsableCommand {
             let access = try Requests.open(profile)
             defer { access.close() }
             let remote = try remote(access)
-            if atRemote, remote == nil { throw ProfileError.noRemote(vault: vault) }
+            if atRemote, remote == nil { throw ClientError.remoteSetting(.noRemote(vault: vault)) }
             if !yes { try ask(remote) }
             _ = try Requests.perform(
                 .deleteVault(name: vault, atRemote: atRemote), on: access, label: "Deleting")
@@ -120,10 +120,10 @@ struct VaultCommand: ParsableCommand {
         /// Returns the URL of the vault's remote; nil without one.
         private func remote(_ access: ProfileAccess) throws -> String? {
             guard case .status(let status) = try Requests.perform(.status, on: access) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             guard let report = status.vaults.first(where: { $0.name.hasSameBytes(as: vault) }) else {
-                throw ProfileError.noSuchVault(name: vault)
+                throw ClientError.vaultName(.noSuchVault(name: vault))
             }
             return report.sync?.remote
         }

@@ -107,10 +107,10 @@ import Testing
         "", "{}", "null", "[1]", "{\"later\":{}}", "{\"status\":", "\u{0}", "{\"createVault\":{\"name\":1}}",
     ])
     func nonsense(text: String) {
-        let error = profileError { () throws(ProfileError) in
+        let error = profileError { () throws(ClientError) in
             try ControlCoding.decode(ControlRequest.self, Array(text.utf8))
         }
-        #expect(error?.caseName == "control")
+        #expect(error?.caseName == "malformed")
     }
 
     @Test func lines() throws {
@@ -182,7 +182,7 @@ import Testing
     }
 
     private func access(_ test: TestProfile) throws -> ProfileAccess {
-        try ProfileAccess.open(test.location) { () throws(ProfileError) in
+        try ProfileAccess.open(test.location) { () throws(ClientError) in
             Issue.record("the passphrase is asked for, though the profile is open")
             return secret("")
         }
@@ -232,10 +232,10 @@ import Testing
             for other in ["\(test.location.path)/other.socket", "\(open)/\(name)"] {
                 let note = LockNote(process: 1, mountPoint: "/m", socket: other)
                 try Data(note.text.utf8).write(to: URL(filePath: test.location.lock), options: [])
-                let error = profileError { () throws(ProfileError) in
-                    try ProfileAccess.open(test.location) { () throws(ProfileError) in secret("") }
+                let error = profileError { () throws(ClientError) in
+                    try ProfileAccess.open(test.location) { () throws(ClientError) in secret("") }
                 }
-                #expect(error?.caseName == "control", "\(other)")
+                #expect(error?.caseName == "otherSocket", "\(other)")
             }
         }
     }
@@ -250,10 +250,10 @@ import Testing
             #expect(symlink(socket, path) == 0)
             try held.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: path))
             let access = try access(other)
-            let error = profileError { () throws(ProfileError) in
+            let error = profileError { () throws(ClientError) in
                 try access.perform(.createVault(name: "Astray"))
             }
-            #expect(error?.caseName == "control")
+            #expect(error?.caseName == "answered")
             guard case .status(let status) = try self.access(served).perform(.status) else {
                 Issue.record("no status")
                 return
@@ -295,14 +295,10 @@ import Testing
         #expect(chmod(directory.path, 0o700) == 0)
         let socket = RuntimeDirectory.socket(of: one, in: directory.path)
         #expect(try ProfileAccess.checkSocket(socket, of: test.location) == one)
-        let error = profileError { () throws(ProfileError) in
+        let error = profileError { () throws(ClientError) in
             try ProfileAccess.checkSocket(socket, of: copy)
         }
-        guard case .control(let text) = error else {
-            Issue.record("not refused")
-            return
-        }
-        #expect(text.contains("is also the lock of another profile"))
+        #expect(error?.caseName == "linkedLock")
     }
 
     /// What is sent reaches this user and root only.
@@ -332,7 +328,7 @@ import Testing
             defer { server.terminate() }
             #expect(waitUntil { (try? Data(contentsOf: URL(filePath: heard)).count) == 5 })
             let request = ControlRequest.changePassphrase(old: [1], new: [2], hint: nil, passes: 2, memory: 8)
-            let error = profileError { () throws(ProfileError) in try access.perform(request) }
+            let error = profileError { () throws(ClientError) in try access.perform(request) }
             #expect("\(String(describing: error))".contains("Another user"))
             server.waitUntilExit()
             #expect(try Data(contentsOf: URL(filePath: heard)) == Data("ready".utf8))

@@ -16,9 +16,9 @@ import Testing
         static let bodyLength = 224
     }
 
-    private func open(_ test: TestProfile) -> ProfileError? {
+    private func open(_ test: TestProfile) -> ClientError? {
         test.forgetAttempts()
-        return profileError { () throws(ProfileError) in try test.unlock() }
+        return profileError { () throws(ClientError) in try test.unlock() }
     }
 
     @Test func everyByteFlipped() throws {
@@ -39,10 +39,10 @@ import Testing
     }
 
     /// Opens the profile as `open`, but the body by a known key, which saves Argon2id a few hundred times.
-    private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ProfileError? {
+    private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ClientError? {
         if offset < Offset.bodyLength { return open(test) }
         test.waitUntilFree()
-        return profileError { () throws(ProfileError) in
+        return profileError { () throws(ClientError) in
             try Profile.open(
                 test.location, try test.location.takeLock(), key: SecretBytes(copying: key.span.bytes))
         }
@@ -53,7 +53,7 @@ import Testing
         let bytes = try test.bytes()
         for count in bytes.indices {
             try test.write(Array(bytes.prefix(count)))
-            let error = profileError { () throws(ProfileError) in try Profile.check(test.location) }
+            let error = profileError { () throws(ClientError) in try Profile.check(test.location) }
             #expect(error?.caseName == "damagedProfile", "\(count) bytes")
         }
         try test.write(bytes + [0])
@@ -68,7 +68,7 @@ import Testing
             var bytes = try test.bytes()
             bytes[Offset.version] = version
             try test.write(bytes)
-            guard case .newerProfile(_, let found, let supported) = open(test) else {
+            guard case .profile(.newerProfile(_, let found, let supported)) = open(test) else {
                 Issue.record("version \(version) is not noticed")
                 return
             }

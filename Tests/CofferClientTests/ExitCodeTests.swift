@@ -13,48 +13,72 @@ import Testing
 @Suite struct ExitCodeTests {
     private static let failed = SystemError("open", code: 5, on: "/file")
 
-    static let table: [(ProfileError, Int32)] = [
-        (.noProfile(path: "/p"), 66), (.profileExists(path: "/p"), 73), (.damagedProfile(path: "/p"), 65),
-        (.newerProfile(path: "/p", found: 2, supported: 1), 65), (.wrongPassphrase(hint: nil), 77),
-        (.tooManyAttempts(seconds: 5), 75), (.emptyPassphrase, 77), (.noMemory, 71), (.locked(nil), 75),
-        (.locked(LockNote(process: 1, mountPoint: "/m", socket: "/s")), 75), (.noSuchVault(name: "v"), 66),
-        (.vaultExists(name: "v"), 73), (.invalidVaultName(name: "v"), 64), (.vaultNotEmpty(name: "v"), 73),
-        (.mountPoint(path: "/m", .missing), 72), (.mountPoint(path: "/m", .notDirectory), 72),
-        (.mountPoint(path: "/m", .notEmpty), 72), (.mountPoint(path: "/m", .notOurs), 72),
-        (.mountPoint(path: "/m", .inUse), 75), (.mountPoint(path: "/m", .busy), 75), (.noFUSE(failed), 69),
-        (.notMounted(path: "/m"), 72), (.notPrivate(path: "/p"), 73),
-        (.notStored(path: "/m", reason: "no space", isUnmounted: false), 74),
-        (.notStored(path: "/m", reason: "no space", isUnmounted: true), 74), (.system(failed), 74),
+    static let table: [(ClientError, Int32)] = [
+        (.profile(.noProfile(path: "/p")), 66), (.profile(.profileExists(path: "/p")), 73),
+        (.profile(.damagedProfile(path: "/p")), 65),
+        (.profile(.newerProfile(path: "/p", found: 2, supported: 1)), 65),
+        (.profile(.wrongPassphrase(hint: nil)), 77),
+        (.profile(.tooManyAttempts(seconds: 5)), 75), (.profile(.emptyPassphrase), 77),
+        (.profile(.noMemory), 71), (.profile(.locked(nil)), 75),
+        (.profile(.locked(LockNote(process: 1, mountPoint: "/m", socket: "/s"))), 75),
+        (.vaultName(.noSuchVault(name: "v")), 66),
+        (.vaultName(.vaultExists(name: "v")), 73), (.vaultName(.invalidVaultName(name: "v")), 64),
+        (.mount(.mountPoint(path: "/m", .missing)), 72), (.mount(.mountPoint(path: "/m", .notDirectory)), 72),
+        (.mount(.mountPoint(path: "/m", .notEmpty)), 72), (.mount(.mountPoint(path: "/m", .notOurs)), 72),
+        (.mount(.mountPoint(path: "/m", .inUse)), 75), (.mount(.mountPoint(path: "/m", .busy)), 75),
+        (.mount(.noFUSE(failed)), 69),
+        (.mount(.notMounted(path: "/m")), 72), (.profile(.notPrivate(path: "/p")), 73),
+        (.mount(.notStored(path: "/m", reason: "no space", isUnmounted: false)), 74),
+        (.mount(.notStored(path: "/m", reason: "no space", isUnmounted: true)), 74), (.system(failed), 74),
         (.vault(.damaged(place: "a page")), 65), (.vault(.format(.truncated, place: "a page")), 65),
         (.vault(.noSpace), 74), (.vault(.system(failed)), 74),
-        (.control("text"), 76), (.noRemote(vault: "v"), 66), (.hasRemote(vault: "v", url: "file:///r"), 73),
-        (.otherRemote(vault: "v", url: "file:///r"), 73),
-        (.invalidName("n"), 64), (.hintTellsPassphrase, 64), (.noTerminal, 64), (.passphrasesDiffer, 64),
-        (.noSuchInvite(id: "0"), 66), (.othersAreMembers(vault: "v", count: 1), 77),
-        (.notOwner(vault: "v"), 77),
+        (.control(.answered(code: 70, message: "text")), 70), (.remoteSetting(.noRemote(vault: "v")), 66),
+        (.remoteSetting(.hasRemote(vault: "v", url: "file:///r")), 73),
+        (.remoteSetting(.otherRemote(vault: "v", url: "file:///r")), 73),
+        (.profile(.invalidName("n")), 64), (.profile(.hintTellsPassphrase), 64), (.profile(.noTerminal), 64),
+        (.profile(.passphrasesDiffer), 64),
+        (.member(.noSuchInvite(id: "0")), 66), (.remoteSetting(.othersAreMembers(vault: "v", count: 1)), 77),
+        (.remoteSetting(.notOwner(vault: "v")), 77),
         (.sync(vault: "v", .membership(.refused(.lastOwner))), 77), (.sync(vault: "v", .notMember), 77),
-        (.sync(vault: "v", .membership(.contended)), 74), (.mountPoint(path: "/m", .inProfile), 72),
-        (.incompleteRemote(vault: "v", url: "file:///r"), 73),
-        (.vaultBusy(name: "v"), 75), (.olderMount, 76), (.noSuchPath(path: "p", vault: "v"), 66),
-        (.notPinned(path: "p", vault: "v"), 66), (.notFetched(vault: "v", bytes: 1, .timedOut), 74),
-        (.notFetched(vault: "v", bytes: 1, .damaged(place: "a pack")), 65),
-        (.hasVault(name: "v"), 73),
-        (.notJoined(.expired), 77), (.notJoined(.noVault), 66), (.notJoined(.remote(.absent)), 74),
-        (.notJoined(.linkMissing(1)), 75), (.notJoined(.refused(.withdrawn)), 77),
-        (.notJoined(.cancelled), 77), (.noSuchJoin(name: "v"), 66),
-        (.noSuchJoin(name: nil), 66), (.requestStays(name: "v", .remote(.absent)), 74),
-        (.remoteOnly(vault: "v", items: 1, bytes: 2), 73), (.joinInterrupted, 75),
-        (.noSuchMember(name: "m", vault: "v"), 66),
-        (.ambiguousMember(name: "m", vault: "v"), 64), (.otherWords(first: 3), 77),
-        (.otherWords(first: nil), 77),
-        (.noSuchConflict(path: "a"), 66), (.remoteURL(.noScheme), 64), (.remote(.absent), 74),
+        (.sync(vault: "v", .membership(.contended)), 74), (.mount(.mountPoint(path: "/m", .inProfile)), 72),
+        (.remoteSetting(.incompleteRemote(vault: "v", url: "file:///r")), 73),
+        (.remoteSetting(.vaultBusy(name: "v")), 75), (.control(.olderMount), 76),
+        (.content(.noSuchPath(path: "p", vault: "v")), 66),
+        (.content(.notPinned(path: "p", vault: "v")), 66),
+        (.content(.notFetched(vault: "v", bytes: 1, .timedOut)), 74),
+        (.content(.notFetched(vault: "v", bytes: 1, .damaged(place: "a pack"))), 65),
+        (.joining(.hasVault(name: "v")), 73),
+        (.joining(.notJoined(.expired)), 77), (.joining(.notJoined(.noVault)), 66),
+        (.joining(.notJoined(.remote(.absent))), 74),
+        (.joining(.notJoined(.linkMissing(1))), 75), (.joining(.notJoined(.refused(.withdrawn))), 77),
+        (.joining(.notJoined(.cancelled)), 77), (.joining(.noSuchJoin(name: "v")), 66),
+        (.joining(.noSuchJoin(name: nil)), 66), (.joining(.requestStays(name: "v", .remote(.absent))), 74),
+        (.remoteSetting(.remoteOnly(vault: "v", items: 1, bytes: 2)), 73), (.joining(.joinInterrupted), 75),
+        (.member(.noSuchMember(name: "m", vault: "v")), 66),
+        (.member(.ambiguousMember(name: "m", vault: "v")), 64), (.member(.otherWords(first: 3)), 77),
+        (.member(.otherWords(first: nil)), 77),
+        (.content(.noSuchConflict(path: "a")), 66), (.remoteSetting(.remoteURL(.noScheme)), 64),
+        (.remote(.absent), 74),
         (.sync(vault: "v", .noMembers), 74), (.trust(.noSuchInvite), 77),
+        (.mount(.mountPoint(path: "/m", .busyHere("p (1)"))), 75),
+        (.mount(.mountPoint(path: "/m", .busyElsewhere("p (1)"))), 75),
+        (.mount(.mountPoint(path: "/m", .detached(process: 7))), 75), (.mount(.endedEarly), 76),
+        (.profile(.strengthOutOfRange), 76), (.profile(.namesNotShareable), 76),
+        (.profile(.noMoreVaults), 76), (.profile(.wrongPassphrase(hint: "horse")), 77),
+        (.profile(.tooManyAttempts(seconds: 1)), 75), (.member(.noSuchRole("king")), 76),
+        (.content(.notFetched(vault: "v", bytes: 1, .noSpace)), 74),
+        (.remoteSetting(.remoteOnly(vault: "v", items: 2, bytes: 3000)), 73),
+        (.remoteSetting(.othersAreMembers(vault: "v", count: 2)), 77),
+        (.control(.malformed), 76), (.control(.notEncodable("reason")), 76), (.control(.silent(failed)), 76),
+        (.control(.ended), 76), (.control(.otherAnswer), 76), (.control(.notThisProfile), 76),
+        (.control(.otherProfile), 76), (.control(.otherUser(5)), 76), (.control(.otherSocket("/s")), 76),
+        (.control(.linkedLock(path: "/p/lock")), 76), (.control(.noDirectory), 76), (.cipherFailed, 76),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 51)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 67)
     }
 
     /// What `coffer sync` ends with: the worst of all vaults.
@@ -101,9 +125,10 @@ import Testing
             #expect(!text.isEmpty && !text.contains("Optional"), "\(text)")
             #expect(text == "text" || text.hasSuffix(".") || text.contains("coffer "), "\(text)")
         }
-        let locked = ProfileError.locked(LockNote(process: 4711, mountPoint: "/home/a/Coffer", socket: "/s"))
+        let locked = ClientError.profile(
+            .locked(LockNote(process: 4711, mountPoint: "/home/a/Coffer", socket: "/s")))
         #expect("\(locked)".contains("4711") && "\(locked)".contains("/home/a/Coffer"))
-        #expect("\(ProfileError.tooManyAttempts(seconds: 1))".contains("1 second."))
-        #expect("\(ProfileError.wrongPassphrase(hint: "horse"))".contains("horse"))
+        #expect("\(ClientError.profile(.tooManyAttempts(seconds: 1)))".contains("1 second."))
+        #expect("\(ClientError.profile(.wrongPassphrase(hint: "horse")))".contains("horse"))
     }
 }

@@ -210,7 +210,7 @@ import Testing
         let old = try profile.identityCard()
         let rolled = try #require(
             try identity.rolled(by: profile.identityKeys, at: identity.transient.key.record.until))
-        try profile.change { state throws(ProfileError) in state.body.publicIdentity = rolled }
+        try profile.change { state throws(ClientError) in state.body.publicIdentity = rolled }
         let key = EpochKey(vault: VaultID(low: 1, high: 2), epoch: .first, key: .random())
         var known = KnownIdentities()
         known.add(identity.chain)
@@ -223,7 +223,7 @@ import Testing
         #expect(opened.current.isEqual(to: key))
         // Without the private half, nothing is opened.
         let other = try PublicIdentity(founding: profile.identityKeys, at: 1)
-        try profile.change { state throws(ProfileError) in state.body.publicIdentity = other }
+        try profile.change { state throws(ClientError) in state.body.publicIdentity = other }
         #expect(throws: TrustError.self) { _ = try profile.open(link.wraps, of: chain, known: nil) }
     }
 }

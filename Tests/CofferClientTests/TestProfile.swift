@@ -46,7 +46,7 @@ final class TestProfile {
     ///   too, for the moment between fork(2) and exec(2).
     func unlock(
         _ passphrase: String = passphrase, waits: Bool = true
-    ) throws(ProfileError) -> Profile {
+    ) throws(ClientError) -> Profile {
         if waits { waitUntilFree() }
         return try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
     }
@@ -56,7 +56,7 @@ final class TestProfile {
     func waitUntilFree() -> Bool { waitUntil { !location.isLocked } }
 
     /// The vaults, opened.
-    func open() throws(ProfileError) -> OpenVaults {
+    func open() throws(ClientError) -> OpenVaults {
         OpenVaults(try unlock(), problems: .init(), isReadOnly: false)
     }
 
@@ -91,8 +91,8 @@ final class TestProfile {
 }
 
 /// The error that a body throws; nil if it does not.
-func profileError<Result>(_ body: () throws(ProfileError) -> Result) -> ProfileError? {
-    do throws(ProfileError) {
+func profileError<Result>(_ body: () throws(ClientError) -> Result) -> ClientError? {
+    do throws(ClientError) {
         _ = try body()
         return nil
     } catch {
@@ -100,61 +100,77 @@ func profileError<Result>(_ body: () throws(ProfileError) -> Result) -> ProfileE
     }
 }
 
-extension ProfileError {
+extension ClientError {
     /// The name of the case.
     var caseName: String {
         switch self {
-        case .noProfile: "noProfile"
-        case .profileExists: "profileExists"
-        case .damagedProfile: "damagedProfile"
-        case .newerProfile: "newerProfile"
-        case .wrongPassphrase: "wrongPassphrase"
-        case .tooManyAttempts: "tooManyAttempts"
-        case .emptyPassphrase: "emptyPassphrase"
-        case .passphrasesDiffer: "passphrasesDiffer"
-        case .hintTellsPassphrase: "hintTellsPassphrase"
-        case .invalidName: "invalidName"
-        case .noTerminal: "noTerminal"
-        case .noMemory: "noMemory"
-        case .locked: "locked"
-        case .noSuchVault: "noSuchVault"
-        case .vaultExists: "vaultExists"
-        case .invalidVaultName: "invalidVaultName"
-        case .vaultNotEmpty: "vaultNotEmpty"
-        case .mountPoint: "mountPoint"
-        case .noFUSE: "noFUSE"
-        case .notMounted: "notMounted"
-        case .notPrivate: "notPrivate"
-        case .notStored: "notStored"
+        case .profile(.noProfile): "noProfile"
+        case .profile(.profileExists): "profileExists"
+        case .profile(.damagedProfile): "damagedProfile"
+        case .profile(.newerProfile): "newerProfile"
+        case .profile(.wrongPassphrase): "wrongPassphrase"
+        case .profile(.tooManyAttempts): "tooManyAttempts"
+        case .profile(.emptyPassphrase): "emptyPassphrase"
+        case .profile(.passphrasesDiffer): "passphrasesDiffer"
+        case .profile(.hintTellsPassphrase): "hintTellsPassphrase"
+        case .profile(.invalidName): "invalidName"
+        case .profile(.noTerminal): "noTerminal"
+        case .profile(.noMemory): "noMemory"
+        case .profile(.locked): "locked"
+        case .vaultName(.noSuchVault): "noSuchVault"
+        case .vaultName(.vaultExists): "vaultExists"
+        case .vaultName(.invalidVaultName): "invalidVaultName"
+        case .mount(.mountPoint): "mountPoint"
+        case .mount(.noFUSE): "noFUSE"
+        case .mount(.notMounted): "notMounted"
+        case .profile(.notPrivate): "notPrivate"
+        case .mount(.notStored): "notStored"
         case .system: "system"
         case .vault: "vault"
-        case .control: "control"
+        case .control(.answered): "answered"
+        case .control(.malformed): "malformed"
+        case .control(.notEncodable): "notEncodable"
+        case .control(.silent): "silent"
+        case .control(.ended): "ended"
+        case .control(.notThisProfile): "notThisProfile"
+        case .control(.otherAnswer): "otherAnswer"
+        case .control(.otherProfile): "otherProfile"
+        case .control(.otherUser): "otherUser"
+        case .control(.otherSocket): "otherSocket"
+        case .control(.linkedLock): "linkedLock"
+        case .control(.noDirectory): "noDirectory"
+        case .cipherFailed: "cipherFailed"
+        case .profile(.strengthOutOfRange): "strengthOutOfRange"
+        case .profile(.namesNotShareable): "namesNotShareable"
+        case .profile(.noMoreVaults): "noMoreVaults"
+        case .mount(.endedEarly): "endedEarly"
+        case .member(.noSuchRole): "noSuchRole"
         case .trust: "trust"
         case .sync: "sync"
         case .remote: "remote"
-        case .remoteURL: "remoteURL"
-        case .noRemote: "noRemote"
-        case .hasRemote: "hasRemote"
-        case .otherRemote: "otherRemote"
-        case .incompleteRemote: "incompleteRemote"
-        case .vaultBusy: "vaultBusy"
-        case .hasVault: "hasVault"
-        case .notJoined: "notJoined"
-        case .joinInterrupted: "joinInterrupted"
-        case .noSuchMember: "noSuchMember"
-        case .noSuchJoin: "noSuchJoin"
-        case .remoteOnly: "remoteOnly"
-        case .requestStays: "requestStays"
-        case .ambiguousMember: "ambiguousMember"
-        case .otherWords: "otherWords"
-        case .noSuchConflict: "noSuchConflict"
-        case .noSuchInvite: "noSuchInvite"
-        case .othersAreMembers: "othersAreMembers"
-        case .notOwner: "notOwner"
-        case .olderMount: "olderMount"
-        case .noSuchPath: "noSuchPath"
-        case .notPinned: "notPinned"
-        case .notFetched: "notFetched"
+        case .remoteSetting(.remoteURL): "remoteURL"
+        case .remoteSetting(.noRemote): "noRemote"
+        case .remoteSetting(.hasRemote): "hasRemote"
+        case .remoteSetting(.otherRemote): "otherRemote"
+        case .remoteSetting(.incompleteRemote): "incompleteRemote"
+        case .remoteSetting(.vaultBusy): "vaultBusy"
+        case .joining(.hasVault): "hasVault"
+        case .joining(.notJoined): "notJoined"
+        case .joining(.joinInterrupted): "joinInterrupted"
+        case .member(.noSuchMember): "noSuchMember"
+        case .joining(.noSuchJoin): "noSuchJoin"
+        case .remoteSetting(.remoteOnly): "remoteOnly"
+        case .joining(.requestStays): "requestStays"
+        case .member(.ambiguousMember): "ambiguousMember"
+        case .member(.otherWords): "otherWords"
+        case .content(.noSuchConflict): "noSuchConflict"
+        case .member(.noSuchInvite): "noSuchInvite"
+        case .remoteSetting(.othersAreMembers): "othersAreMembers"
+        case .remoteSetting(.notOwner): "notOwner"
+        case .control(.olderMount): "olderMount"
+        case .content(.noSuchPath): "noSuchPath"
+        case .content(.notPinned): "notPinned"
+        case .content(.notFetched): "notFetched"
         }
     }
 }

@@ -5,7 +5,7 @@ internal import CofferVault
 
 // Requests about conflicts.
 extension ControlHandler {
-    func conflicts(of name: String?) throws(ProfileError) -> [ConflictReport] {
+    func conflicts(of name: String?) throws(ClientError) -> [ConflictReport] {
         var reports: [ConflictReport] = []
         for mounted in vaults.vaults where name == nil || mounted.name.hasSameBytes(as: name ?? "") {
             do throws(FileSystemError) {
@@ -20,18 +20,18 @@ extension ControlHandler {
                 throw .vault(error)
             }
         }
-        if let name, vaults.vault(named: Array(name.utf8)) == nil { throw .noSuchVault(name: name) }
+        if let name { _ = try vaults.named(name) }
         return reports
     }
 
-    func resolve(_ path: String, of name: String, _ choice: ConflictChoice) throws(ProfileError) {
-        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+    func resolve(_ path: String, of name: String, _ choice: ConflictChoice) throws(ClientError) {
+        let mounted = try vaults.named(name)
         do throws(FileSystemError) {
             try mounted.vault.resolveConflict(
                 Array(path.utf8), keeping: choice == .copy ? .copy : .original)
         } catch {
             switch error {
-            case .notFound, .invalidArgument: throw .noSuchConflict(path: path)
+            case .notFound, .invalidArgument: throw .content(.noSuchConflict(path: path))
             default: throw .vault(error)
             }
         }

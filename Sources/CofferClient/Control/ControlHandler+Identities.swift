@@ -3,7 +3,7 @@ internal import CofferTrust
 
 // Requests about identities.
 extension ControlHandler {
-    func answerOnIdentities(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
+    func answerOnIdentities(_ request: ControlRequest) throws(ClientError) -> ControlResponse {
         switch request {
         case .identity:
             return .identity(try own())
@@ -11,23 +11,23 @@ extension ControlHandler {
             try vaults.profile.rollTransientKey()
             return .identity(try own())
         case .verify(let target, let words): return .identity(try verify(target, words))
-        default: throw .otherAnswer
+        default: throw .control(.otherAnswer)
         }
     }
 
-    private func own() throws(ProfileError) -> IdentityReport {
+    private func own() throws(ClientError) -> IdentityReport {
         let card = try vaults.profile.identityCard()
         guard let identity = card.identity.identity else { throw .trust(.wrongPlace) }
         return report(of: identity, card.name, card: card.text)
     }
 
-    private func verify(_ target: IdentityTarget, _ words: String?) throws(ProfileError) -> IdentityReport {
+    private func verify(_ target: IdentityTarget, _ words: String?) throws(ClientError) -> IdentityReport {
         let (identity, name, claimed) = try identity(of: target)
         if let words {
             switch Fingerprint(of: identity).compare(with: words) {
             case .same: try vaults.profile.noteVerified(identity, called: claimed)
-            case .differs(let word): throw .otherWords(first: word)
-            case .wrongCount: throw .otherWords(first: nil)
+            case .differs(let word): throw .member(.otherWords(first: word))
+            case .wrongCount: throw .member(.otherWords(first: nil))
             }
         }
         return report(of: identity, name, card: nil)
@@ -36,7 +36,7 @@ extension ControlHandler {
     /// Returns the identity that is meant, the name to show for it, and the name that it claims.
     private func identity(
         of target: IdentityTarget
-    ) throws(ProfileError) -> (IdentityID, String, claimed: String?) {
+    ) throws(ClientError) -> (IdentityID, String, claimed: String?) {
         switch target {
         case .member(let vault, let member):
             let shared = try shared.named(vault)

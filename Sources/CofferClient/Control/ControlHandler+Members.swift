@@ -8,7 +8,7 @@ extension ControlHandler {
     func answerOnMembers(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
         progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         switch request {
         case .invite(let name, let role, let seconds):
             return .text(try shared.named(name).invite(try Self.role(role), seconds: seconds))
@@ -26,14 +26,14 @@ extension ControlHandler {
             return .joined(
                 try shared.join(invite, as: name, at: remote, waits: waits, isHeard: isHeard, progress))
         case .cancelJoin(let text): try shared.cancelJoin(text)
-        default: throw .otherAnswer
+        default: throw .control(.otherAnswer)
         }
         return .done
     }
 
-    private static func role(_ text: String) throws(ProfileError) -> Role {
+    private static func role(_ text: String) throws(ClientError) -> Role {
         guard let role = Role.allCases.first(where: { "\($0)" == text }) else {
-            throw .control("“\(text)” is not a role. Use owner, admin, writer or reader.")
+            throw .member(.noSuchRole(text))
         }
         return role
     }

@@ -7,7 +7,7 @@ extension ControlHandler {
     func answerOnPins(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
         progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         switch request {
         case .pin(let name, let paths, let waits):
             // Without a remote all content is here, and pins have no meaning.
@@ -19,34 +19,34 @@ extension ControlHandler {
             for (item, path) in zip(items, paths) { reports.append(try report(on: item, path, in: mounted)) }
             return .pins(reports)
         case .unpin(let name, let paths):
-            let mounted = try named(name)
+            let mounted = try vaults.named(name)
             let items = try numbers(of: paths, in: mounted)
             let others: [Int64]
             do throws(FileSystemError) { others = try mounted.vault.unpin(items) } catch {
                 throw .vault(error)
             }
             if let place = items.firstIndex(where: { others.contains($0) }) {
-                throw .notPinned(path: paths[place], vault: name)
+                throw .content(.notPinned(path: paths[place], vault: name))
             }
         case .pins(let name):
-            let all = if let name { [try named(name)] } else { vaults.vaults }
+            let all = if let name { [try vaults.named(name)] } else { vaults.vaults }
             var reports: [PinReport] = []
             for mounted in all { reports += try pins(of: mounted) }
             return .pins(reports)
         case .evict(let name, let paths):
             // Not while another command gives up the remote, from which evicted content would be fetched.
             let mounted = try shared.named(name).mounted
-            return try shared.alone(mounted.vault.id, name) { () throws(ProfileError) in
+            return try shared.alone(mounted.vault.id, name) { () throws(ClientError) in
                 try evict(paths, of: mounted, progress)
             }
-        default: throw .otherAnswer
+        default: throw .control(.otherAnswer)
         }
         return .done
     }
 
     private func evict(
         _ paths: [String], of mounted: MountedVault, _ progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         let items = try numbers(of: paths, in: mounted)
         do throws(FileSystemError) {
             // A full disk has no space to store changes until content is evicted.
@@ -67,12 +67,7 @@ extension ControlHandler {
             missingBytes: use.content.missing)
     }
 
-    private func named(_ name: String) throws(ProfileError) -> MountedVault {
-        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
-        return mounted
-    }
-
-    private func numbers(of paths: [String], in mounted: MountedVault) throws(ProfileError) -> [Int64] {
+    private func numbers(of paths: [String], in mounted: MountedVault) throws(ClientError) -> [Int64] {
         var numbers: [Int64] = []
         for path in paths {
             do throws(FileSystemError) {
@@ -80,7 +75,7 @@ extension ControlHandler {
             } catch {
                 switch error {
                 case .notFound, .notDirectory, .nameTooLong:
-                    throw .noSuchPath(path: path, vault: mounted.name)
+                    throw .content(.noSuchPath(path: path, vault: mounted.name))
                 default: throw .vault(error)
                 }
             }
@@ -91,7 +86,7 @@ extension ControlHandler {
     private func fetch(
         _ items: [Int64], in mounted: MountedVault, while isHeard: () -> Bool,
         _ progress: (Progress) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         let vault = mounted.vault
         do throws(FileSystemError) {
             _ = try vault.fetchContents(of: try vault.files(below: items), while: isHeard) { done, total in
@@ -100,11 +95,11 @@ extension ControlHandler {
         } catch {
             let files = try? vault.files(below: items)
             let use = files.flatMap { try? vault.contentUse(of: $0) }
-            throw .notFetched(vault: mounted.name, bytes: use?.missing ?? 0, error)
+            throw .content(.notFetched(vault: mounted.name, bytes: use?.missing ?? 0, error))
         }
     }
 
-    private func pins(of mounted: MountedVault) throws(ProfileError) -> [PinReport] {
+    private func pins(of mounted: MountedVault) throws(ClientError) -> [PinReport] {
         let paths: [Int64: String]
         do throws(FileSystemError) {
             let items = try mounted.vault.pinnedItems()
@@ -123,7 +118,7 @@ extension ControlHandler {
 
     private func report(
         on item: Int64, _ path: String, in mounted: MountedVault
-    ) throws(ProfileError) -> PinReport {
+    ) throws(ClientError) -> PinReport {
         do throws(FileSystemError) {
             let use = try mounted.vault.contentUse(of: try mounted.vault.files(below: [item]))
             return PinReport(

@@ -6,27 +6,27 @@ internal import CofferSystem
 extension ControlHandler {
     func answerOnRemotes(
         _ request: ControlRequest, progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         switch request {
         case .addRemote(let name, let url): try shared.publish(name, at: url)
         case .moveRemote(let name, let url): try shared.move(name, to: url)
         case .removeRemote(let name, let contents): try shared.giveUp(name, contents, progress)
         case .testRemote(let target): return .remoteTest(try test(target))
         case .sync(let name): return .sync(try sync(name, progress))
-        default: throw .otherAnswer
+        default: throw .control(.otherAnswer)
         }
         return .done
     }
 
     private func sync(
         _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> [SyncReport] {
+    ) throws(ClientError) -> [SyncReport] {
         let wanted = if let name { [try shared.named(name)] } else { shared.all }
         var reports: [SyncReport] = []
         for one in wanted {
             // Sync includes data of files that are still open.
             try vaults.store()
-            do throws(ProfileError) { try one.sync(progress) } catch {
+            do throws(ClientError) { try one.sync(progress) } catch {
                 // A failure of a single vault is the answer; one of several is in its vault's report. If the
                 // mount is ending, the other vaults are not tried.
                 if name != nil || shared.isEnding { throw error }
@@ -55,7 +55,7 @@ extension ControlHandler {
 
     // MARK: Testing a remote
 
-    private func test(_ target: RemoteTarget) throws(ProfileError) -> RemoteTestReport {
+    private func test(_ target: RemoteTarget) throws(ClientError) -> RemoteTestReport {
         switch target {
         case .vault(let name):
             let shared = try shared.named(name)

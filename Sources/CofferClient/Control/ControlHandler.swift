@@ -39,13 +39,13 @@ final class ControlHandler: Sendable {
     func answer(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         if vaults.isReadOnly, request.changesVaults { throw .vault(.readOnly) }
         switch request {
         case .status:
             return .status(try status())
         case .names(let name):
-            let members = try name.map { name throws(ProfileError) in
+            let members = try name.map { name throws(ClientError) in
                 try shared.named(name).memberNames()
             }
             return .names(vaults: vaults.profile.vaults.map(\.name), members: members ?? [])
@@ -75,7 +75,7 @@ final class ControlHandler: Sendable {
             do throws(CryptoError) {
                 strength = try PasswordHash(passes: passes, memory: memory)
             } catch {
-                throw .control("The strength of the passphrase is out of range.")
+                throw .profile(.strengthOutOfRange)
             }
             try vaults.profile.changePassphrase(
                 from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength
@@ -97,7 +97,7 @@ final class ControlHandler: Sendable {
         return .done
     }
 
-    private func status() throws(ProfileError) -> StatusReport {
+    private func status() throws(ClientError) -> StatusReport {
         let profile = vaults.profile
         let open = vaults.vaults
         var disk: DiskReport?
@@ -137,9 +137,9 @@ final class ControlHandler: Sendable {
 
     private func check(
         _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ProfileError) -> CheckReport {
+    ) throws(ClientError) -> CheckReport {
         let records = vaults.profile.vaults.filter { name == nil || $0.name.hasSameBytes(as: name ?? "") }
-        if records.isEmpty, let name { throw .noSuchVault(name: name) }
+        if records.isEmpty, let name { throw .vaultName(.noSuchVault(name: name)) }
         var checks: [VaultCheck] = []
         for record in records {
             guard let mounted = vaults.vault(slot: record.slot) else {

@@ -55,10 +55,10 @@ final class ControlServer: Sendable {
         let number = connection.number
         let client = ControlClient(number)
         defer { client.end() }
-        do throws(ProfileError) {
+        do throws(ClientError) {
             guard let greeting = try line(from: number) else { return }
             guard try ControlCoding.decode(ProfilePlace.self, greeting) == place else {
-                throw .control("The mount that answered serves another profile. Nothing was done.")
+                throw .control(.notThisProfile)
             }
             client.send(place)
             guard let line = try line(from: number) else { return }
@@ -72,7 +72,7 @@ final class ControlServer: Sendable {
 }
 
 extension ControlServer {
-    private func line(from descriptor: Int32) throws(ProfileError) -> [UInt8]? {
+    private func line(from descriptor: Int32) throws(ClientError) -> [UInt8]? {
         try systemCalls { () throws(SystemError) in
             try LineReader.read(from: descriptor, limit: Self.requestByteCountMax)
         }
@@ -143,7 +143,7 @@ enum LineReader {
 /// It is the first that is usable of `$XDG_RUNTIME_DIR/coffer`, `/run/user/UID/coffer`, for root
 /// `/run/coffer`, and `/tmp/coffer-UID`.
 enum RuntimeDirectory {
-    static func make(_ environment: (String) -> String?) throws(ProfileError) -> String {
+    static func make(_ environment: (String) -> String?) throws(ClientError) -> String {
         let user = geteuid()
         var candidates: [String] = []
         if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
@@ -155,9 +155,7 @@ enum RuntimeDirectory {
             guard (try? Directory.make(path)) != nil, isPrivate(path) else { continue }
             return path
         }
-        throw .control(
-            "The mount has no private directory for its socket. Set XDG_RUNTIME_DIR to a directory of your own."
-        )
+        throw .control(.noDirectory)
     }
 
     /// Whether a directory belongs to this user, and others have no permissions.

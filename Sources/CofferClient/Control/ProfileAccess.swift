@@ -17,17 +17,19 @@ package final class ProfileAccess: Sendable {
     ///
     /// - Parameter passphrase: Called for the passphrase if the profile is not mounted.
     package static func open(
-        _ location: ProfileLocation, passphrase: () throws(ProfileError) -> SecretBytes
-    ) throws(ProfileError) -> ProfileAccess {
+        _ location: ProfileLocation, passphrase: () throws(ClientError) -> SecretBytes
+    ) throws(ClientError) -> ProfileAccess {
         try Profile.check(location)
-        do throws(ProfileError) {
+        do throws(ClientError) {
             let lock = try location.takeLock()
             let profile = try Profile.unlock(location, lock, passphrase: try passphrase())
             let vaults = OpenVaults(profile, problems: ProblemLog(), isReadOnly: false)
             let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: nil) { _ in }
             return ProfileAccess(.alone(handler, vaults))
         } catch {
-            guard case .locked(let note) = error, let note, !note.socket.isEmpty else { throw error }
+            guard case .profile(.locked(let note)) = error, let note, !note.socket.isEmpty else {
+                throw error
+            }
             return ProfileAccess(.mount(socket: note.socket, try checkSocket(note.socket, of: location)))
         }
     }
@@ -38,34 +40,30 @@ package final class ProfileAccess: Sendable {
     /// Otherwise a process that can write the note could choose which process receives the passphrase.
     ///
     /// - Returns: The profile that must answer at the socket.
-    static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ProfileError)
+    static func checkSocket(_ socket: String, of location: ProfileLocation) throws(ClientError)
         -> ProfilePlace
     {
         let directory = Directory.parent(of: socket)
         let place = try ProfilePlace(of: location)
         // The name that older versions used, which copies of a profile had in common.
         if RuntimeDirectory.isPrivate(directory), socket == "\(directory)/\(place.id.prefix(16)).socket" {
-            throw .olderMount
+            throw .control(.olderMount)
         }
         guard RuntimeDirectory.isPrivate(directory),
             socket == RuntimeDirectory.socket(of: place, in: directory)
         else {
             if (try? FileStatus(of: location.lock).linkCount) ?? 1 > 1 {
-                throw .control(
-                    "\(location.lock) is also the lock of another profile, as after “cp -al”, and that profile is in use. Replace it with a copy: cp lock lock.new && mv lock.new lock"
-                )
+                throw .control(.linkedLock(path: location.lock))
             }
-            throw .control(
-                "The profile's lock names a socket that is not one of its mounts: \(socket). End the process that holds the lock, and try again."
-            )
+            throw .control(.otherSocket(socket))
         }
         return place
     }
 
     /// Checks, before anything is sent, that the peer runs as this user or as root.
-    static func checkPeer(_ peer: Int64) throws(ProfileError) {
+    static func checkPeer(_ peer: Int64) throws(ClientError) {
         guard peer == Int64(geteuid()) || peer == 0 else {
-            throw .control("Another user (\(peer)) holds the profile. Nothing was sent to that user.")
+            throw .control(.otherUser(peer))
         }
     }
 
@@ -87,7 +85,7 @@ package final class ProfileAccess: Sendable {
     package func perform(
         _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         switch way {
         case .alone(let handler, _):
             return try handler.answer(request, isHeard: isHeard, progress: progress)
@@ -105,12 +103,10 @@ package final class ProfileAccess: Sendable {
     /// Sends the request only after the mount has confirmed that it serves this profile.
     static func ask(
         _ socket: String, of place: ProfilePlace, _ request: ControlRequest, _ progress: (Progress) -> Void
-    ) throws(ProfileError) -> ControlResponse {
+    ) throws(ClientError) -> ControlResponse {
         let number = unsafe coffer_connect(socket)
         guard number >= 0 else {
-            throw .control(
-                "The mount of this profile does not answer (\(SystemError("connect", code: -number))). Try again later, or end it with: coffer unmount"
-            )
+            throw .control(.silent(SystemError("connect", code: -number)))
         }
         let connection = Descriptor(owning: number)
         try checkPeer(coffer_peer_user(connection.number))
@@ -125,22 +121,22 @@ package final class ProfileAccess: Sendable {
     }
 
     /// Checks that the mount that answered serves the expected profile.
-    private static func checkGreeting(_ line: [UInt8], from place: ProfilePlace) throws(ProfileError) {
+    private static func checkGreeting(_ line: [UInt8], from place: ProfilePlace) throws(ClientError) {
         if let other = try? ControlCoding.decode(ProfilePlace.self, line) {
             guard other == place else {
-                throw .control("The mount that answered serves another profile. Nothing was sent to it.")
+                throw .control(.otherProfile)
             }
             return
         }
         if case .failure(_, let message) = try ControlCoding.decode(ControlResponse.self, line) {
-            throw .control(message)
+            throw .control(.answered(code: 76, message: message))
         }
-        throw .otherAnswer
+        throw .control(.otherAnswer)
     }
 
     private static func send(
         _ message: some Encodable, to connection: borrowing Descriptor
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         let (bytes, number) = (try ControlCoding.encode(message), connection.number)
         try systemCalls { () throws(SystemError) in
             try WholeFile.writeAll(bytes, to: number, subject: "control socket")
@@ -148,12 +144,12 @@ package final class ProfileAccess: Sendable {
     }
 
     /// Reads the next line from the mount.
-    private static func answer(from connection: borrowing Descriptor) throws(ProfileError) -> [UInt8] {
+    private static func answer(from connection: borrowing Descriptor) throws(ClientError) -> [UInt8] {
         let number = connection.number
         let line = try systemCalls { () throws(SystemError) in
             try LineReader.read(from: number, limit: 64 << 20)
         }
-        guard let line else { throw .control("The mount ended before it answered. Mount again, and retry.") }
+        guard let line else { throw .control(.ended) }
         return line
     }
 }

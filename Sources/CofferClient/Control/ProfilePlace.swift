@@ -21,13 +21,13 @@ struct ProfilePlace: Codable, Equatable, Sendable {
     }
 
     /// Identifies the profile at a location, whether or not this process holds its lock.
-    init(of location: ProfileLocation) throws(ProfileError) {
+    init(of location: ProfileLocation) throws(ClientError) {
         let lock = try systemCalls { () throws(SystemError) in try FileIdentity(of: location.lock) }
         self.init(id: try Profile.id(at: location), lock: lock, directory: try Self.directory(of: location))
     }
 
     /// Identifies the directory of a profile; follows a symbolic link.
-    static func directory(of location: ProfileLocation) throws(ProfileError) -> FileIdentity {
+    static func directory(of location: ProfileLocation) throws(ClientError) -> FileIdentity {
         try systemCalls { () throws(SystemError) in try FileIdentity(of: "\(location.path)/.") }
     }
 

@@ -17,7 +17,7 @@ package struct MountPoint: Sendable {
     ///
     /// - Returns: The mount point, and notes for the user about what was done to it.
     /// - Throws: `.mountPoint`.
-    package static func prepare(_ path: String) throws(ProfileError) -> (point: MountPoint, notes: [String]) {
+    package static func prepare(_ path: String) throws(ClientError) -> (point: MountPoint, notes: [String]) {
         if let resolved = try? Directory.resolve(path), try topType(resolved) == "autofs" {
             return (MountPoint(path: resolved, isAutomount: true), [])
         }
@@ -27,7 +27,7 @@ package struct MountPoint: Sendable {
             do throws(SystemError) {
                 try Directory.make(path)
             } catch  where error.code == ENOENT || error.code == ENOTDIR {
-                throw .mountPoint(path: path, .missing)
+                throw .mount(.mountPoint(path: path, .missing))
             } catch {
                 throw .system(error)
             }
@@ -36,12 +36,12 @@ package struct MountPoint: Sendable {
         }
         let resolved = try systemCalls { () throws(SystemError) in try Directory.resolve(path) }
         var status = stat()
-        guard unsafe stat(resolved, &status) == 0 else { throw .mountPoint(path: path, .missing) }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw .mountPoint(path: path, .notDirectory) }
-        if try isMounted(resolved) { throw .mountPoint(path: path, .inUse) }
-        if geteuid() != 0, status.st_uid != geteuid() { throw .mountPoint(path: path, .notOurs) }
+        guard unsafe stat(resolved, &status) == 0 else { throw .mount(.mountPoint(path: path, .missing)) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .mount(.mountPoint(path: path, .notDirectory)) }
+        if try isMounted(resolved) { throw .mount(.mountPoint(path: path, .inUse)) }
+        if geteuid() != 0, status.st_uid != geteuid() { throw .mount(.mountPoint(path: path, .notOurs)) }
         let names = try systemCalls { () throws(SystemError) in try Directory.names(in: resolved) }
-        guard names.isEmpty else { throw .mountPoint(path: path, .notEmpty) }
+        guard names.isEmpty else { throw .mount(.mountPoint(path: path, .notEmpty)) }
         return (MountPoint(path: resolved, isAutomount: false), notes)
     }
 
@@ -60,7 +60,7 @@ package struct MountPoint: Sendable {
     /// Detaches a mount whose process has died.
     ///
     /// - Returns: Whether there was one.
-    private static func mend(_ path: String) throws(ProfileError) -> Bool {
+    private static func mend(_ path: String) throws(ClientError) -> Bool {
         // The kernel answers stat(2) from its cache; statvfs(3) asks the filesystem.
         var space = statvfs()
         guard unsafe statvfs(path, &space) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
@@ -73,26 +73,26 @@ package struct MountPoint: Sendable {
     // MARK: Mounted filesystems
 
     /// Whether anything is mounted at exactly this path.
-    package static func isMounted(_ path: String) throws(ProfileError) -> Bool {
+    package static func isMounted(_ path: String) throws(ClientError) -> Bool {
         try topType(path) != nil
     }
 
     /// The type of the topmost mount at exactly this path; nil if nothing is mounted there.
-    private static func topType(_ path: String) throws(ProfileError) -> String? {
+    private static func topType(_ path: String) throws(ClientError) -> String? {
         try mounts().last { $0.path == path }?.type
     }
 
     /// Whether vaults are mounted at exactly this path.
-    package static func hasVaults(_ path: String) throws(ProfileError) -> Bool {
+    package static func hasVaults(_ path: String) throws(ClientError) -> Bool {
         try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
     }
 
     /// The topmost mount of vaults at exactly this path.
-    static func mount(of path: String) throws(ProfileError) -> MountTable.Mount? {
+    static func mount(of path: String) throws(ClientError) -> MountTable.Mount? {
         try mounts().last { $0.path == path && $0.type == "fuse.coffer" }
     }
 
-    private static func mounts() throws(ProfileError) -> [MountTable.Mount] {
+    private static func mounts() throws(ClientError) -> [MountTable.Mount] {
         try systemCalls { () throws(SystemError) in try MountTable.read().mounts }
     }
 

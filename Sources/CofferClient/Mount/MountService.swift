@@ -64,10 +64,10 @@ package final class MountService: Sendable {
         _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
         serving: @escaping @Sendable ([String]) -> Void, ending: @escaping @Sendable () -> Void = {},
         report: @escaping @Sendable (String) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         coffer_block_signals()
         let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
-        do throws(ProfileError) {
+        do throws(ClientError) {
             let service = try MountService(vaults, point, options, environment, ending) {
                 serving(vaults.problems.all.map(\.text))
             }
@@ -84,7 +84,7 @@ package final class MountService: Sendable {
     private init(
         _ vaults: OpenVaults, _ point: MountPoint, _ options: Options, _ environment: (String) -> String?,
         _ ending: @escaping @Sendable () -> Void, _ serving: @escaping @Sendable () -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         self.ending = ending
         endsOnSignal = options.endsOnSignal
         self.vaults = vaults
@@ -121,13 +121,13 @@ package final class MountService: Sendable {
             try session.mount(at: point.path, options: options.mount)
         } catch {
             server.stop()
-            throw .noFUSE(error)
+            throw .mount(.noFUSE(error))
         }
         device = (try? MountPoint.mount(of: point.path))?.device
         if options.protects { directory?.protect() }
     }
 
-    private func serve() throws(ProfileError) {
+    private func serve() throws(ClientError) {
         defer { shared.stop() }
         try systemCalls { () throws(SystemError) in
             try server.start()

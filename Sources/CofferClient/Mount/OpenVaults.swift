@@ -33,7 +33,7 @@ final class OpenVaults: VaultDirectory {
             problems.add("\(path) belongs to no vault of this profile. If no vault is missing, delete it.")
         }
         for record in profile.vaults {
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 let vault = try open(record)
                 state.withLock { $0.open[record.slot] = vault }
             } catch {
@@ -42,9 +42,9 @@ final class OpenVaults: VaultDirectory {
         }
     }
 
-    private func open(_ record: VaultRecord) throws(ProfileError) -> MountedVault {
+    private func open(_ record: VaultRecord) throws(ClientError) -> MountedVault {
         guard let keys = ContentKeys(vault: record.id, record.keys, lost: record.lost) else {
-            throw .damagedProfile(path: profile.location.path)
+            throw .profile(.damagedProfile(path: profile.location.path))
         }
         let path = profile.directory(of: record)
         let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
@@ -85,7 +85,7 @@ final class OpenVaults: VaultDirectory {
     ///
     /// - Parameter usingReserve: Passed to `Vault.commit`; true at the end of a mount.
     /// - Throws: `.vault(.noSpace)`, after all other vaults are stored.
-    func store(usingReserve: Bool = false) throws(ProfileError) {
+    func store(usingReserve: Bool = false) throws(ClientError) {
         if isReadOnly { return }
         var failure: FileSystemError?
         for mounted in vaults {
@@ -113,7 +113,7 @@ final class OpenVaults: VaultDirectory {
                 try mounted.vault.close()
             } catch {
                 failure = error.summary
-                problems.add("The vault “\(mounted.name)” could not be stored: \(ProfileError.vault(error))")
+                problems.add("The vault “\(mounted.name)” could not be stored: \(ClientError.vault(error))")
             }
         }
         return failure
@@ -133,6 +133,16 @@ final class OpenVaults: VaultDirectory {
         vaults.first { Array($0.name.utf8) == name }
     }
 
+    /// Returns the open vault of a name.
+    ///
+    /// - Throws: `.noSuchVault`, also for a vault that could not be opened.
+    func named(_ name: String) throws(ClientError) -> MountedVault {
+        guard let mounted = vault(named: Array(name.utf8)) else {
+            throw .vaultName(.noSuchVault(name: name))
+        }
+        return mounted
+    }
+
     var owner: (user: UInt32, group: UInt32) { (Caller.current.user, Caller.current.group) }
 
     var changed: Int64 { state.withLock { $0.changed } }
@@ -140,7 +150,7 @@ final class OpenVaults: VaultDirectory {
     func createVault(named name: [UInt8], by caller: Caller) throws(FileSystemError) -> MountedVault {
         if isReadOnly { throw .readOnly }
         guard let text = String(validating: name, as: UTF8.self) else { throw .invalidArgument }
-        do throws(ProfileError) {
+        do throws(ClientError) {
             return try create(text, owner: caller)
         } catch {
             throw Self.fileSystemError(error)
@@ -152,7 +162,7 @@ final class OpenVaults: VaultDirectory {
         guard let old = String(validating: name, as: UTF8.self),
             let new = String(validating: newName, as: UTF8.self)
         else { throw .invalidArgument }
-        do throws(ProfileError) { try rename(old, to: new) } catch { throw Self.fileSystemError(error) }
+        do throws(ClientError) { try rename(old, to: new) } catch { throw Self.fileSystemError(error) }
     }
 
     func removeEmptyVault(named name: [UInt8]) throws(FileSystemError) {
@@ -160,15 +170,15 @@ final class OpenVaults: VaultDirectory {
         guard let mounted = vault(named: name) else { throw .notFound }
         let entries = try mounted.vault.readDirectory(Vault.rootNumber, after: 2, limit: 1, attributes: false)
         guard entries.isEmpty else { throw .directoryNotEmpty }
-        do throws(ProfileError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
+        do throws(ClientError) { try delete(mounted.name) } catch { throw Self.fileSystemError(error) }
     }
 
     /// Converts an error to one that a program can receive.
-    static func fileSystemError(_ error: ProfileError) -> FileSystemError {
+    static func fileSystemError(_ error: ClientError) -> FileSystemError {
         switch error {
-        case .vaultExists: .alreadyExists
-        case .noSuchVault: .notFound
-        case .invalidVaultName: .invalidArgument
+        case .vaultName(.vaultExists): .alreadyExists
+        case .vaultName(.noSuchVault): .notFound
+        case .vaultName(.invalidVaultName): .invalidArgument
         case .vault(let error): error
         case .system(let error): FileSystemError(error)
         default: .notPermitted
@@ -182,16 +192,16 @@ final class OpenVaults: VaultDirectory {
     /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
     func create(
         _ name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
-    ) throws(ProfileError) -> MountedVault {
-        try changingAlone { () throws(ProfileError) in
+    ) throws(ClientError) -> MountedVault {
+        try changingAlone { () throws(ClientError) in
             let mounted = try open(try profile.createVault(named: name, joined: joined, owner: owner))
             note { $0.open[mounted.slot] = mounted }
             return mounted
         }
     }
 
-    func rename(_ name: String, to newName: String) throws(ProfileError) {
-        try changingAlone { () throws(ProfileError) in
+    func rename(_ name: String, to newName: String) throws(ClientError) {
+        try changingAlone { () throws(ClientError) in
             try profile.renameVault(name, to: newName)
             note { state in
                 for (slot, mounted) in state.open where mounted.name.hasSameBytes(as: name) {
@@ -201,17 +211,17 @@ final class OpenVaults: VaultDirectory {
         }
     }
 
-    func delete(_ name: String) throws(ProfileError) {
-        try changingAlone { () throws(ProfileError) in
+    func delete(_ name: String) throws(ClientError) {
+        try changingAlone { () throws(ClientError) in
             guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
-                throw .noSuchVault(name: name)
+                throw .vaultName(.noSuchVault(name: name))
             }
             let mounted = state.withLock { $0.open[record.slot] }
             note { $0.open[record.slot] = nil }
             state.withLock { $0.deletes }?(record.slot)
             // Changes that cannot be stored are deleted with the vault.
             try? mounted?.vault.close()
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 try profile.deleteVault(record)
             } catch {
                 // If the profile could not be changed, the vault is still in it, and is opened again.
@@ -224,11 +234,11 @@ final class OpenVaults: VaultDirectory {
     }
 
     /// Runs one change of the list at a time; throws on a read-only mount.
-    private func changingAlone<Result>(_ body: () throws(ProfileError) -> Result) throws(ProfileError)
+    private func changingAlone<Result>(_ body: () throws(ClientError) -> Result) throws(ClientError)
         -> Result
     {
         if isReadOnly { throw .vault(.readOnly) }
-        return try changing.withLock { _ throws(ProfileError) in try body() }
+        return try changing.withLock { _ throws(ClientError) in try body() }
     }
 
     private func note(_ change: (inout State) -> Void) {

@@ -24,14 +24,14 @@ package enum Unmounting {
     ///   `.mountPoint(_, .busyElsewhere)`, `.notStored`.
     package static func unmount(
         _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation, note tell: (String) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         // A mount whose process died does not resolve.
         let resolved = (try? Directory.resolve(path)) ?? path
         let note = location.lockNote.flatMap { $0.mountPoint == resolved ? $0 : nil }
         guard try MountPoint.hasVaults(resolved) else {
             // The mount was detached earlier, and its process still runs.
-            guard let note, !lazily, location.isLocked else { throw .notMounted(path: path) }
-            guard force else { throw .mountPoint(path: path, .detached(process: note.process)) }
+            guard let note, !lazily, location.isLocked else { throw .mount(.notMounted(path: path)) }
+            guard force else { throw .mount(.mountPoint(path: path, .detached(process: note.process))) }
             return try end(path, note, force: true, location, tell)
         }
         let mount = try MountPoint.mount(of: resolved)
@@ -44,7 +44,7 @@ package enum Unmounting {
         do throws(SystemError) {
             try MountPoint.detach(resolved, lazily: lazily)
         } catch  where error.code == EBUSY {
-            throw .mountPoint(path: path, .busy)
+            throw .mount(.mountPoint(path: path, .busy))
         } catch {
             throw .system(error)
         }
@@ -68,15 +68,15 @@ package enum Unmounting {
     /// Users of the mount itself need no check: unmounting fails with EBUSY.
     private static func checkCopies(
         of mount: MountTable.Mount?, _ path: String, _ note: LockNote
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         guard let mount else { return }
         let users = MountCopies(of: mount.device, besides: mount.id, server: note.process).holders
             .filter(\.isUsing)
         guard !users.isEmpty else { return }
         if users.allSatisfy(\.isHere) {
-            throw .mountPoint(path: path, .busyHere(MountCopies.list(users)))
+            throw .mount(.mountPoint(path: path, .busyHere(MountCopies.list(users))))
         }
-        throw .mountPoint(path: path, .busyElsewhere(MountCopies.list(users)))
+        throw .mount(.mountPoint(path: path, .busyElsewhere(MountCopies.list(users))))
     }
 
     /// Makes the process of a mount end, and waits for it.
@@ -84,8 +84,8 @@ package enum Unmounting {
     /// It must be asked, because the kernel reports the unmount to it only when no copy is left.
     private static func end(
         _ path: String, _ note: LockNote, force: Bool, _ location: ProfileLocation, _ tell: (String) -> Void
-    ) throws(ProfileError) {
-        do throws(ProfileError) {
+    ) throws(ClientError) {
+        do throws(ClientError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
             _ = try ProfileAccess.ask(note.socket, of: place, .end(process: note.process)) { _ in }
         } catch {
@@ -102,7 +102,7 @@ package enum Unmounting {
             tell("Waiting for the mount's process \(note.process) to store the last changes and end …")
         }
         if !force, let last = location.lockNote, last.process == note.process, !last.failure.isEmpty {
-            throw .notStored(path: path, reason: last.failure, isUnmounted: true)
+            throw .mount(.notStored(path: path, reason: last.failure, isUnmounted: true))
         }
     }
 
@@ -110,23 +110,23 @@ package enum Unmounting {
     private static func store(
         _ path: String, _ resolved: String, _ note: LockNote, _ location: ProfileLocation,
         _ tell: (String) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         MountPoint.sync(resolved)
         let response: ControlResponse
-        do throws(ProfileError) {
+        do throws(ClientError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
             response = try ProfileAccess.ask(note.socket, of: place, .store) { _ in }
         } catch {
             // A mount that does not answer can still be unmounted, and then stores what it can.
-            if case .olderMount = error {
+            if case .control(.olderMount) = error {
                 tell("The mount is of an older version of Coffer. It stores everything when it ends.")
             }
             return
         }
         guard case .failure(let code, let message) = response,
-            code == ProfileError.vault(.noSpace).exitCode
+            code == ClientError.vault(.noSpace).exitCode
         else { return }
         let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
-        throw .notStored(path: path, reason: reason, isUnmounted: false)
+        throw .mount(.notStored(path: path, reason: reason, isUnmounted: false))
     }
 }

@@ -30,7 +30,7 @@ struct AttemptLimiter {
     /// If a full disk has no room for the count, sleeps for the delay instead.
     ///
     /// - Throws: `.tooManyAttempts` with the seconds left to wait.
-    func begin() throws(ProfileError) {
+    func begin() throws(ClientError) {
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
         let now = now()
         var record = read() ?? AttemptRecord(count: 0, boot: boot, time: now)
@@ -42,7 +42,7 @@ struct AttemptLimiter {
         }
         let since = record.boot == boot ? now - record.time : now
         let rest = Self.delay(after: record.count) * Self.second - since
-        if rest > 0 { throw .tooManyAttempts(seconds: (rest + Self.second - 1) / Self.second) }
+        if rest > 0 { throw .profile(.tooManyAttempts(seconds: (rest + Self.second - 1) / Self.second)) }
         let isStored = try store(AttemptRecord(count: record.count + 1, boot: boot, time: now))
         if !isStored { pause(max(Self.firstDelay, Self.delay(after: record.count))) }
     }
@@ -54,7 +54,7 @@ struct AttemptLimiter {
     ///
     /// - Returns: Whether there was room.
     @discardableResult
-    private func store(_ record: AttemptRecord) throws(ProfileError) -> Bool {
+    private func store(_ record: AttemptRecord) throws(ClientError) -> Bool {
         do throws(SystemError) {
             try write(path, record.bytes)
             return true
@@ -67,7 +67,7 @@ struct AttemptLimiter {
     /// Resets the count after a correct passphrase.
     ///
     /// The file stays, to keep its space on the disk.
-    func succeed() throws(ProfileError) {
+    func succeed() throws(ClientError) {
         guard Directory.exists(path) else { return }
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
         try store(AttemptRecord(count: 0, boot: boot, time: now()))

@@ -9,7 +9,7 @@ enum PassphraseUnlock {
     static func makeRecord(
         profile: ProfileID, key: borrowing SymmetricKey<ProfileRole>, passphrase: borrowing SecretBytes,
         strength: PasswordHash, hint: String?
-    ) throws(ProfileError) -> PassphraseRecord {
+    ) throws(ClientError) -> PassphraseRecord {
         let salt = Random.bytes(PasswordHash.saltByteCount)
         let created = Clock.realTime
         let associated = PassphraseRecord.associatedData(
@@ -39,12 +39,12 @@ enum PassphraseUnlock {
     ///   damaged, or if the cost parameters are invalid; `.noMemory`.
     static func open(
         _ record: PassphraseRecord, profile: ProfileID, passphrase: borrowing SecretBytes, path: String
-    ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
+    ) throws(ClientError) -> SymmetricKey<ProfileRole> {
         let strength: PasswordHash
         do throws(CryptoError) {
             strength = try PasswordHash(passes: record.passes, memory: record.memory)
         } catch {
-            throw .damagedProfile(path: path)
+            throw .profile(.damagedProfile(path: path))
         }
         let associated = associatedData(record, profile)
         let unlock = try unlockKey(strength, passphrase, record.salt)
@@ -55,7 +55,7 @@ enum PassphraseUnlock {
                 key: unlock.derive(VerifierRole.self, context: none.span.bytes),
                 associated: associated.span.bytes)
         } catch {
-            throw .wrongPassphrase(hint: nil)
+            throw .profile(.wrongPassphrase(hint: nil))
         }
         do throws(CryptoError) {
             let secret = try unsafe RecordCipher.openSecret(
@@ -67,7 +67,7 @@ enum PassphraseUnlock {
             }
             return SymmetricKey(secret)
         } catch {
-            throw .damagedProfile(path: path)
+            throw .profile(.damagedProfile(path: path))
         }
     }
 
@@ -88,11 +88,11 @@ enum PassphraseUnlock {
 
     private static func unlockKey(
         _ strength: PasswordHash, _ passphrase: borrowing SecretBytes, _ salt: [UInt8]
-    ) throws(ProfileError) -> SymmetricKey<UnlockRole> {
+    ) throws(ClientError) -> SymmetricKey<UnlockRole> {
         do throws(CryptoError) {
             return try strength.unlockKey(passphrase: passphrase, salt: salt)
         } catch {
-            throw .noMemory
+            throw .profile(.noMemory)
         }
     }
 

@@ -10,7 +10,7 @@ extension Profile {
     var identityKeys: IdentityKeys { state.withLock { $0.body.identity } }
 
     /// The person's public identity, created on first use; rolls its transient key when due.
-    func publicIdentity() throws(ProfileError) -> PublicIdentity {
+    func publicIdentity() throws(ClientError) -> PublicIdentity {
         let (known, keys) = state.withLock { ($0.body.publicIdentity, $0.body.identity) }
         let present: PublicIdentity?
         do throws(TrustError) {
@@ -29,7 +29,7 @@ extension Profile {
     /// Makes a new transient key, for which others wrap keys as soon as they find it at the remotes.
     ///
     /// The old one is kept as long as there may be wraps for it.
-    func rollTransientKey() throws(ProfileError) {
+    func rollTransientKey() throws(ClientError) {
         let known = try publicIdentity()
         let rolled: PublicIdentity
         do throws(TrustError) {
@@ -42,9 +42,9 @@ extension Profile {
 
     private func keep(
         _ identity: PublicIdentity, instead known: PublicIdentity?
-    ) throws(ProfileError) -> PublicIdentity {
+    ) throws(ClientError) -> PublicIdentity {
         var kept = identity
-        try change { state throws(ProfileError) in
+        try change { state throws(ClientError) in
             // Another thread may have made or rolled it meanwhile.
             if let other = state.body.publicIdentity, other.transient.key != known?.transient.key {
                 kept = other
@@ -56,7 +56,7 @@ extension Profile {
     }
 
     /// The person's signed identity card, to give to others.
-    func identityCard() throws(ProfileError) -> IdentityCard {
+    func identityCard() throws(ClientError) -> IdentityCard {
         let (identity, keys) = (try publicIdentity(), identityKeys)
         do throws(TrustError) {
             return try IdentityCard.signed(
@@ -78,16 +78,16 @@ extension Profile {
     }
 
     /// Records the remote of a vault, or its new place.
-    func setShare(_ share: VaultShare) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    func setShare(_ share: VaultShare) throws(ClientError) {
+        try change { state throws(ClientError) in
             state.body.shares.removeAll { $0.vault == share.vault }
             state.body.shares.append(share)
         }
     }
 
     /// Records that a vault has no remote; keeps this device's log in it, in case it gets a remote again.
-    func giveUpShare(of vault: VaultID) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    func giveUpShare(of vault: VaultID) throws(ClientError) {
+        try change { state throws(ClientError) in
             guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
             state.body.shares[index].url = ""
             if let use = state.body.uses.firstIndex(where: { $0.vault == vault }) {
@@ -101,8 +101,8 @@ extension Profile {
     /// Changes the open invites of a vault.
     func changeInvites(
         of vault: VaultID, _ edit: (inout OpenInvites) throws(TrustError) -> Void
-    ) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    ) throws(ClientError) {
+        try change { state throws(ClientError) in
             guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
             do throws(TrustError) { try edit(&state.body.shares[index].invites) } catch {
                 throw .trust(error)
@@ -113,10 +113,10 @@ extension Profile {
     /// Begins a new log of this device in a shared vault; later additions to the old log do not count.
     ///
     /// - Returns: The log's id, once it is on disk; nil if the vault is no longer shared.
-    func beginLog(in vault: VaultID) throws(ProfileError) -> LogID? {
+    func beginLog(in vault: VaultID) throws(ClientError) -> LogID? {
         let log = LogID(low: Random.number(), high: Random.number())
         var isKept = false
-        try change { state throws(ProfileError) in
+        try change { state throws(ClientError) in
             guard let index = state.body.shares.firstIndex(where: { $0.vault == vault }) else { return }
             state.body.shares[index].log = log
             isKept = true
@@ -125,8 +125,8 @@ extension Profile {
     }
 
     /// Stores the keys of a vault, and those of epochs on lost sides of forks of its member chain.
-    func setKeys(_ keys: [EpochKey], lost: [EpochKey], of vault: VaultID) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    func setKeys(_ keys: [EpochKey], lost: [EpochKey], of vault: VaultID) throws(ClientError) {
+        try change { state throws(ClientError) in
             guard let index = state.body.vaults.firstIndex(where: { $0.id == vault }) else { return }
             state.body.vaults[index] = state.body.vaults[index].with(keys, lost: lost)
         }
@@ -140,10 +140,10 @@ extension Profile {
     /// Records that the user asks to join a vault; replaces an earlier request for it.
     ///
     /// - Throws: `.hasVault` if the profile already has it.
-    func add(_ join: PendingJoin) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    func add(_ join: PendingJoin) throws(ClientError) {
+        try change { state throws(ClientError) in
             if let known = state.body.vaults.first(where: { $0.id == join.invite.vault }) {
-                throw .hasVault(name: known.name)
+                throw .joining(.hasVault(name: known.name))
             }
             state.body.joins.removeAll { $0.invite.vault == join.invite.vault }
             state.body.joins.append(join)
@@ -151,8 +151,8 @@ extension Profile {
     }
 
     /// Removes the request to join a vault.
-    func removeJoin(_ vault: VaultID) throws(ProfileError) {
-        try change { state throws(ProfileError) in state.body.joins.removeAll { $0.invite.vault == vault } }
+    func removeJoin(_ vault: VaultID) throws(ClientError) {
+        try change { state throws(ClientError) in state.body.joins.removeAll { $0.invite.vault == vault } }
     }
 }
 
@@ -172,9 +172,9 @@ extension Profile {
     }
 
     /// Records that the words of an identity were compared and matched, and its name at that time.
-    func noteVerified(_ identity: IdentityID, called name: String?) throws(ProfileError) {
+    func noteVerified(_ identity: IdentityID, called name: String?) throws(ClientError) {
         if hasVerified(identity), verifiedName(of: identity) == name { return }
-        try change { state throws(ProfileError) in
+        try change { state throws(ClientError) in
             if !state.body.verified.contains(identity) { state.body.verified.append(identity) }
             state.body.verifiedNames[identity] = name
         }

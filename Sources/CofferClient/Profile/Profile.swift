@@ -57,9 +57,9 @@ package final class Profile: Sendable {
         /// Checks the names.
         ///
         /// - Throws: `.invalidName`, `.invalidVaultName`.
-        package func check() throws(ProfileError) {
+        package func check() throws(ClientError) {
             // Other members see both once a vault is shared.
-            for name in [name, device] where !TrustLimits.isName(name) { throw .invalidName(name) }
+            for name in [name, device] where !TrustLimits.isName(name) { throw .profile(.invalidName(name)) }
             try Profile.validate(vaultName: firstVault)
         }
     }
@@ -85,20 +85,20 @@ package final class Profile: Sendable {
     ///   `.invalidVaultName`, `.notPrivate`, `.locked`.
     package static func create(
         at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
-    ) throws(ProfileError) {
-        if location.exists { throw .profileExists(path: location.path) }
-        guard passphrase.count > 0 else { throw .emptyPassphrase }
-        if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .hintTellsPassphrase }
+    ) throws(ClientError) {
+        if location.exists { throw .profile(.profileExists(path: location.path)) }
+        guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
+        if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .profile(.hintTellsPassphrase) }
         try settings.check()
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
         guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) })
         else {
-            throw .locked(location.lockNote)
+            throw .profile(.locked(location.lockNote))
         }
         // Another process may have created one before this one took the lock.
-        if location.exists { throw .profileExists(path: location.path) }
+        if location.exists { throw .profile(.profileExists(path: location.path)) }
         try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: Directory.parent(of: location.path), followsLink: true).sync()
         }
@@ -116,10 +116,10 @@ package final class Profile: Sendable {
     /// Makes an empty directory accessible to its owner only.
     ///
     /// - Throws: `.notPrivate` for one that is not empty: the user must decide.
-    private static func makePrivate(_ path: String) throws(ProfileError) {
+    private static func makePrivate(_ path: String) throws(ClientError) {
         if RuntimeDirectory.isPrivate(path) { return }
         guard try systemCalls({ () throws(SystemError) in try Directory.names(in: path) }).isEmpty else {
-            throw .notPrivate(path: path)
+            throw .profile(.notPrivate(path: path))
         }
         try systemCalls { () throws(SystemError) in try Directory.makePrivate(path) }
     }
@@ -131,7 +131,7 @@ package final class Profile: Sendable {
     /// - Throws: `.wrongPassphrase`, with the hint from the third time on; `.tooManyAttempts`.
     package static func unlock(
         _ location: ProfileLocation, _ lock: consuming FileLock, passphrase: borrowing SecretBytes
-    ) throws(ProfileError) -> Profile {
+    ) throws(ClientError) -> Profile {
         let record = try readRecord(location)
         let key = try open(record, location, passphrase)
         return try Profile(location, lock, record, key)
@@ -140,7 +140,7 @@ package final class Profile: Sendable {
     /// Opens a profile by its key.
     package static func open(
         _ location: ProfileLocation, _ lock: consuming FileLock, key: consuming SecretBytes
-    ) throws(ProfileError) -> Profile {
+    ) throws(ClientError) -> Profile {
         let record = try readRecord(location)
         return try Profile(location, lock, record, SymmetricKey(key))
     }
@@ -148,24 +148,24 @@ package final class Profile: Sendable {
     private convenience init(
         _ location: ProfileLocation, _ lock: consuming FileLock, _ record: ProfileRecord,
         _ key: consuming SymmetricKey<ProfileRole>
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         let body = try Self.openBody(record, key, location)
         self.init(location, lock, key, State(record, body))
         try setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
     /// Checks that this program can read a profile, before it asks for the passphrase.
-    package static func check(_ location: ProfileLocation) throws(ProfileError) {
+    package static func check(_ location: ProfileLocation) throws(ClientError) {
         _ = try readRecord(location)
     }
 
     /// The id of a profile, which is not encrypted in its file.
-    static func id(at location: ProfileLocation) throws(ProfileError) -> String {
+    static func id(at location: ProfileLocation) throws(ClientError) -> String {
         try readRecord(location).id.description
     }
 
-    private static func readRecord(_ location: ProfileLocation) throws(ProfileError) -> ProfileRecord {
-        guard location.exists else { throw .noProfile(path: location.path) }
+    private static func readRecord(_ location: ProfileLocation) throws(ClientError) -> ProfileRecord {
+        guard location.exists else { throw .profile(.noProfile(path: location.path)) }
         let bytes = try systemCalls { () throws(SystemError) in
             try WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
         }
@@ -173,36 +173,36 @@ package final class Profile: Sendable {
             return try unsafe ProfileRecord(bytes.span.bytes)
         } catch {
             if case .newerVersion(let found, let supported) = error {
-                throw .newerProfile(path: location.profile, found: found, supported: supported)
+                throw .profile(.newerProfile(path: location.profile, found: found, supported: supported))
             }
-            throw .damagedProfile(path: location.profile)
+            throw .profile(.damagedProfile(path: location.profile))
         }
     }
 
     /// Tries a passphrase, and counts the attempt.
     private static func open(
         _ record: ProfileRecord, _ location: ProfileLocation, _ passphrase: borrowing SecretBytes
-    ) throws(ProfileError) -> SymmetricKey<ProfileRole> {
-        guard passphrase.count > 0 else { throw .emptyPassphrase }
+    ) throws(ClientError) -> SymmetricKey<ProfileRole> {
+        guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
         let limiter = AttemptLimiter(path: location.attempts)
         try limiter.begin()
         for method in record.unlockMethods {
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 let key = try PassphraseUnlock.open(
                     method, profile: record.id, passphrase: passphrase, path: location.profile)
                 try limiter.succeed()
                 return key
             } catch {
-                guard case .wrongPassphrase = error else { throw error }
+                guard case .profile(.wrongPassphrase) = error else { throw error }
             }
         }
         let hint = record.unlockMethods.first.flatMap { PassphraseUnlock.hint($0, profile: record.id) }
-        throw .wrongPassphrase(hint: limiter.count >= 3 ? hint : nil)
+        throw .profile(.wrongPassphrase(hint: limiter.count >= 3 ? hint : nil))
     }
 
     private static func openBody(
         _ record: ProfileRecord, _ key: borrowing SymmetricKey<ProfileRole>, _ location: ProfileLocation
-    ) throws(ProfileError) -> ProfileBody {
+    ) throws(ClientError) -> ProfileBody {
         let associated = record.associatedData
         do throws(CryptoError) {
             let bytes = try unsafe RecordCipher.openSecret(
@@ -215,7 +215,7 @@ package final class Profile: Sendable {
                 throw CryptoError.authenticationFailed
             }
         } catch {
-            throw .damagedProfile(path: location.profile)
+            throw .profile(.damagedProfile(path: location.profile))
         }
     }
 
@@ -241,13 +241,13 @@ package final class Profile: Sendable {
     package var lockDescriptor: Int32 { lock.number }
 
     /// Returns what distinguishes this profile from all others on this machine, including its copies.
-    func place() throws(ProfileError) -> ProfilePlace {
+    func place() throws(ClientError) -> ProfilePlace {
         let file = try systemCalls { () throws(SystemError) in try lock.identity() }
         return ProfilePlace(id: id, lock: file, directory: try ProfilePlace.directory(of: location))
     }
 
     /// Writes the note that processes read when they find the profile locked.
-    package func setLockNote(_ note: LockNote) throws(ProfileError) {
+    package func setLockNote(_ note: LockNote) throws(ClientError) {
         try systemCalls { () throws(SystemError) in try lock.setNote(note.text) }
     }
 
@@ -256,15 +256,15 @@ package final class Profile: Sendable {
     /// Changes the profile and stores it; rolls back if `edit` or storing fails.
     ///
     /// Holds the lock of the state while it writes to disk.
-    func change(_ edit: (State) throws(ProfileError) -> Void) throws(ProfileError) {
-        try state.withLock { state throws(ProfileError) in
+    func change(_ edit: (State) throws(ClientError) -> Void) throws(ClientError) {
+        try state.withLock { state throws(ClientError) in
             let vaults = state.body.vaults
             let nextSlot = state.body.nextSlot
             let (publicIdentity, shares) = (state.body.publicIdentity, state.body.shares)
             let (joins, verified, uses) = (state.body.joins, state.body.verified, state.body.uses)
             let verifiedNames = state.body.verifiedNames
             let record = state.record
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 try edit(state)
                 try store(state)
             } catch {
@@ -279,7 +279,7 @@ package final class Profile: Sendable {
         }
     }
 
-    private func store(_ state: State) throws(ProfileError) {
+    private func store(_ state: State) throws(ClientError) {
         var bytes = state.body.encoded()
         let associated = state.record.associatedData
         let bodyKey = unsafe key.derive(ProfileBodyRole.self, context: state.record.id.bytes.span.bytes)
@@ -304,14 +304,14 @@ package final class Profile: Sendable {
     /// Replaces the passphrase after checking the current one.
     package func changePassphrase(
         from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
-    ) throws(ProfileError) {
-        guard new.count > 0 else { throw .emptyPassphrase }
-        if NewPassphrase.isTold(new, by: hint) { throw .hintTellsPassphrase }
+    ) throws(ClientError) {
+        guard new.count > 0 else { throw .profile(.emptyPassphrase) }
+        if NewPassphrase.isTold(new, by: hint) { throw .profile(.hintTellsPassphrase) }
         let record = state.withLock { $0.record }
-        try trying.withLock { _ throws(ProfileError) in _ = try Self.open(record, location, old) }
+        try trying.withLock { _ throws(ClientError) in _ = try Self.open(record, location, old) }
         let method = try PassphraseUnlock.makeRecord(
             profile: record.id, key: key, passphrase: new, strength: strength, hint: hint)
-        try change { state throws(ProfileError) in state.record.unlockMethods = [method] }
+        try change { state throws(ClientError) in state.record.unlockMethods = [method] }
     }
 
     /// Creates a vault: first its store, then its record.
@@ -319,24 +319,23 @@ package final class Profile: Sendable {
     /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
     func createVault(
         named name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
-    ) throws(ProfileError) -> VaultRecord {
+    ) throws(ClientError) -> VaultRecord {
         try Self.validate(vaultName: name)
-        return try creating.withLock { _ throws(ProfileError) in try createVaultAlone(name, joined, owner) }
+        return try creating.withLock { _ throws(ClientError) in try createVaultAlone(name, joined, owner) }
     }
 
     private func createVaultAlone(
         _ name: String, _ joined: (share: VaultShare, keys: [EpochKey])?, _ owner: Caller
-    ) throws(ProfileError) -> VaultRecord {
-        let slot = try state.withLock { state throws(ProfileError) in
+    ) throws(ClientError) -> VaultRecord {
+        let slot = try state.withLock { state throws(ClientError) in
             guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
-                throw .vaultExists(name: name)
+                throw .vaultName(.vaultExists(name: name))
             }
             if let known = state.body.vaults.first(where: { $0.id == joined?.share.vault }) {
-                throw .hasVault(name: known.name)
+                throw .joining(.hasVault(name: known.name))
             }
             guard state.body.nextSlot < UInt16.max else {
-                throw .control(
-                    "This profile cannot have more vaults; deleted ones count, too. Create another profile.")
+                throw .profile(.noMoreVaults)
             }
             return state.body.nextSlot
         }
@@ -346,11 +345,11 @@ package final class Profile: Sendable {
         let path = directory(of: vault)
         // A joined vault may have been here before, or a crash may have interrupted an earlier join.
         if joined != nil, Directory.exists(path) { try putAside(path) }
-        do throws(ProfileError) {
+        do throws(ClientError) {
             try makeStore(of: vault, at: path, owner)
-            try change { state throws(ProfileError) in
+            try change { state throws(ClientError) in
                 guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
-                    throw .vaultExists(name: name)
+                    throw .vaultName(.vaultExists(name: name))
                 }
                 state.body.vaults.append(vault)
                 state.body.nextSlot = slot + 1
@@ -367,14 +366,14 @@ package final class Profile: Sendable {
     }
 
     /// Renames a directory that stands where a store will be; the user may delete it later.
-    private func putAside(_ path: String) throws(ProfileError) {
+    private func putAside(_ path: String) throws(ClientError) {
         let other = "\(location.vaults)/\(VaultID(low: Random.number(), high: Random.number()))"
         try systemCalls { () throws(SystemError) in
             guard unsafe rename(path, other) == 0 else { throw SystemError("rename", code: errno, on: path) }
         }
     }
 
-    private func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ProfileError) {
+    private func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ClientError) {
         let directory = try systemCalls { () throws(SystemError) in
             try Directory.make(path)
             return try POSIXStorageDirectory(path: path)
@@ -389,23 +388,23 @@ package final class Profile: Sendable {
         }
     }
 
-    func renameVault(_ name: String, to newName: String) throws(ProfileError) {
+    func renameVault(_ name: String, to newName: String) throws(ClientError) {
         if !name.hasSameBytes(as: newName) { try Self.validate(vaultName: newName) }
-        try change { state throws(ProfileError) in
+        try change { state throws(ClientError) in
             guard let index = state.body.vaults.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
-                throw .noSuchVault(name: name)
+                throw .vaultName(.noSuchVault(name: name))
             }
             if name.hasSameBytes(as: newName) { return }
             guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: newName) }) else {
-                throw .vaultExists(name: newName)
+                throw .vaultName(.vaultExists(name: newName))
             }
             state.body.vaults[index] = state.body.vaults[index].renamed(to: newName)
         }
     }
 
     /// Removes a vault and its keys from the profile, then deletes its store, which no key opens any more.
-    func deleteVault(_ vault: VaultRecord) throws(ProfileError) {
-        try change { state throws(ProfileError) in
+    func deleteVault(_ vault: VaultRecord) throws(ClientError) {
+        try change { state throws(ClientError) in
             state.body.vaults.removeAll { $0.id == vault.id }
             state.body.shares.removeAll { $0.vault == vault.id }
             state.body.uses.removeAll { $0.vault == vault.id }
@@ -433,10 +432,10 @@ package final class Profile: Sendable {
     ///
     /// Names with a leading dot are left to desktops (`.Trash-1000`). Vaults that have such a name already
     /// keep it.
-    static func validate(vaultName name: String) throws(ProfileError) {
+    static func validate(vaultName name: String) throws(ClientError) {
         let bytes = Array(name.utf8)
         guard (1...Vault.nameByteCountMax).contains(bytes.count), !bytes.contains(UInt8(ascii: "/")),
             !bytes.contains(0), bytes.first != UInt8(ascii: ".")
-        else { throw .invalidVaultName(name: name) }
+        else { throw .vaultName(.invalidVaultName(name: name)) }
     }
 }

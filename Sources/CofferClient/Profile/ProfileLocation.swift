@@ -41,15 +41,15 @@ package struct ProfileLocation: Sendable {
     /// for that.
     ///
     /// - Throws: `.noProfile`, `.locked`.
-    package func takeLock() throws(ProfileError) -> FileLock {
-        guard exists else { throw .noProfile(path: path) }
+    package func takeLock() throws(ClientError) -> FileLock {
+        guard exists else { throw .profile(.noProfile(path: path)) }
         let deadline = Clock.monotonic + Self.endingTimeMax
         while true {
             let taken = try systemCalls { () throws(SystemError) in try FileLock.take(lock) }
             if let taken { return taken }
             let note = lockNote
             guard let note, ProcessState.isEnding(note.process), Clock.monotonic < deadline else {
-                throw .locked(note)
+                throw .profile(.locked(note))
             }
             usleep(10_000)
         }

@@ -61,12 +61,12 @@ extension Profile {
     }
 
     /// Changes the settings of a vault; they are on disk when it returns.
-    func changeUse(of vault: VaultID, _ edit: (inout VaultUse) -> Void) throws(ProfileError) {
+    func changeUse(of vault: VaultID, _ edit: (inout VaultUse) -> Void) throws(ClientError) {
         let old = use(of: vault)
         var new = old
         edit(&new)
         if new == old { return }
-        try change { state throws(ProfileError) in
+        try change { state throws(ClientError) in
             var use = state.body.uses.first { $0.vault == vault } ?? VaultUse(of: vault)
             edit(&use)
             state.body.uses.removeAll { $0.vault == vault }

@@ -15,8 +15,8 @@ struct ProfileInvites: InviteBook {
 
     func save(_ invites: OpenInvites) async throws(SyncError) {
         let (profile, vault) = (profile, vault)
-        do throws(ProfileError) {
-            try await thread.run { () throws(ProfileError) in
+        do throws(ClientError) {
+            try await thread.run { () throws(ClientError) in
                 try profile.changeInvites(of: vault) { $0 = invites }
             }
         } catch {

@@ -15,7 +15,7 @@ final class ProfileKeys: VaultKeys {
     /// - Parameter adopt: Called with the new keys; makes the open vault seal with the newest one.
     init(
         of vault: VaultID, in profile: Profile, adopt: @escaping @Sendable (ContentKeys) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         let identity = try profile.publicIdentity()
         author = RecordAuthor(identity.id, key: profile.identityKeys.signing.duplicate())
         self.profile = profile
@@ -30,7 +30,7 @@ final class ProfileKeys: VaultKeys {
 
     func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) async throws(TrustError) -> Keyring {
         let opened = try profile.open(wraps, of: chain, known: known)
-        do throws(ProfileError) {
+        do throws(ClientError) {
             try profile.setKeys(opened.all, lost: opened.lost, of: vault)
         } catch {
             // The engine keeps the old keyring, and opens the wraps again in a later round.
@@ -45,7 +45,7 @@ extension Profile {
     /// Opens a vault's keys with the wrap for this person.
     func open(_ wraps: WrapSet, of chain: MemberChain, known: Keyring?) throws(TrustError) -> Keyring {
         let identity: PublicIdentity
-        do throws(ProfileError) { identity = try publicIdentity() } catch { throw .noWrap }
+        do throws(ClientError) { identity = try publicIdentity() } catch { throw .noWrap }
         guard let wrap = wraps[identity.id] else { throw .noWrap }
         let name = try KeyWrap.transientKey(of: wrap)
         guard let pair = identity.transients.first(where: { $0.key.record.id == name }) else { throw .noWrap }

@@ -127,7 +127,7 @@ package enum RemoteTrial {
     ///
     /// - Parameter place: A URL or an absolute path.
     /// - Throws: `.remoteURL`, `.remote` if this version cannot use the place.
-    package static func run(_ place: String) throws(ProfileError) -> RemoteTestReport {
+    package static func run(_ place: String) throws(ClientError) -> RemoteTestReport {
         let remote = try SharedVault.backend(place)
         return Waiting.run { await RemoteTest(remote, of: nil).run() }
     }

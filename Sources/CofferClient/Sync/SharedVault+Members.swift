@@ -10,7 +10,7 @@ extension SharedVault {
     /// Runs a call of the engine, blocks until it ends, and wraps its error in `.sync`.
     func asking<Value: Sendable>(
         _ body: @escaping @Sendable (SyncEngine) async throws(SyncError) -> Value
-    ) throws(ProfileError) -> Value {
+    ) throws(ClientError) -> Value {
         let engine = engine
         do throws(SyncError) {
             return try Waiting.run { () async throws(SyncError) in try await body(engine) }
@@ -19,7 +19,7 @@ extension SharedVault {
         }
     }
 
-    private func roster() throws(ProfileError) -> Roster {
+    private func roster() throws(ClientError) -> Roster {
         let verified = profile.verified
         return try asking { engine async throws(SyncError) in try await engine.roster(verified: verified) }
     }
@@ -27,12 +27,12 @@ extension SharedVault {
     /// Finds a member by name or by the beginning of the identity's id.
     ///
     /// - Throws: `.noSuchMember`, `.ambiguousMember`.
-    func member(_ text: String) throws(ProfileError) -> (identity: IdentityID, name: String) {
+    func member(_ text: String) throws(ClientError) -> (identity: IdentityID, name: String) {
         let members = try roster().members
         let names = members.map { profile.verifiedName(of: $0.identity) ?? $0.name }
         switch MemberChoice(text, among: zip(members, names).map { ($0.identity, $1) }) {
-        case .none: throw .noSuchMember(name: text, vault: name)
-        case .several: throw .ambiguousMember(name: text, vault: name)
+        case .none: throw .member(.noSuchMember(name: text, vault: name))
+        case .several: throw .member(.ambiguousMember(name: text, vault: name))
         case .one(let index):
             return (members[index].identity, Self.name(of: members[index].identity, names[index]))
         }
@@ -53,7 +53,7 @@ extension SharedVault {
     }
 
     /// The name that a member claims; nil if none.
-    func claimedName(of identity: IdentityID) throws(ProfileError) -> String? {
+    func claimedName(of identity: IdentityID) throws(ClientError) -> String? {
         try roster().members.first { $0.identity == identity }?.name
     }
 
@@ -68,7 +68,7 @@ extension SharedVault {
     }
 
     /// Reports all members and open invites.
-    func membersReport() throws(ProfileError) -> MembersReport {
+    func membersReport() throws(ClientError) -> MembersReport {
         let roster = try roster()
         return MembersReport(
             members: roster.members.map { member in
@@ -121,7 +121,7 @@ extension SharedVault {
     // MARK: Inviting
 
     /// Makes an invite, and returns its text.
-    func invite(_ role: Role, seconds: Int64) throws(ProfileError) -> String {
+    func invite(_ role: Role, seconds: Int64) throws(ClientError) -> String {
         let (expires, url, name) = (Clock.realTime + seconds * Self.second, share.url, name)
         return try asking { engine async throws(SyncError) in
             try await engine.invite(role: role, expires: expires, url: url, name: name)
@@ -131,18 +131,20 @@ extension SharedVault {
     /// Withdraws the open invite whose id begins with the text.
     ///
     /// - Throws: `.noSuchInvite` if none or several do.
-    func withdrawInvite(_ text: String) throws(ProfileError) {
+    func withdrawInvite(_ text: String) throws(ClientError) {
         let found = try roster().pending.filter {
             !text.isEmpty && $0.invite.description.hasPrefix(text.lowercased())
         }
-        guard let invite = found.first?.invite, found.count == 1 else { throw .noSuchInvite(id: text) }
+        guard let invite = found.first?.invite, found.count == 1 else {
+            throw .member(.noSuchInvite(id: text))
+        }
         try asking { engine async throws(SyncError) in try await engine.withdraw(invite) }
     }
 
     /// Adds the person of an identity card as a member.
     ///
     /// - Returns: An invite by which that person finds the vault; it admits no one else.
-    func add(card text: String, as role: Role) throws(ProfileError) -> String {
+    func add(card text: String, as role: Role) throws(ClientError) -> String {
         let card: IdentityCard
         do throws(TrustError) { card = try IdentityCard(text: text) } catch { throw .trust(error) }
         let (vault, url, expires) = (share.vault, share.url, Clock.realTime + 365 * 86_400 * Self.second)
@@ -160,12 +162,12 @@ extension SharedVault {
 
     // MARK: Changing
 
-    func setRole(of member: String, to role: Role) throws(ProfileError) {
+    func setRole(of member: String, to role: Role) throws(ClientError) {
         let identity = try self.member(member).identity
         try asking { engine async throws(SyncError) in try await engine.setRole(of: identity, to: role) }
     }
 
-    func remove(_ member: String) throws(ProfileError) {
+    func remove(_ member: String) throws(ClientError) {
         let identity = try self.member(member).identity
         try asking { engine async throws(SyncError) in try await engine.remove(identity) }
     }
@@ -174,18 +176,18 @@ extension SharedVault {
     ///
     /// - Parameter member: The member that the change concerns, by name or by the beginning of the identity's
     ///   id.
-    func cancelChange(of member: String) throws(ProfileError) {
+    func cancelChange(of member: String) throws(ClientError) {
         let pending = try asking { engine async throws(SyncError) in try await engine.pendingChange() }
         let concerned = pending.flatMap { change in change.identity.map { ($0, change.name) } }
         if let concerned,
             case .none = MemberChoice(member, among: [(identity: concerned.0, name: concerned.1)])
         {
-            throw .noSuchMember(name: member, vault: name)
+            throw .member(.noSuchMember(name: member, vault: name))
         }
         try asking { engine async throws(SyncError) in try await engine.cancelPendingChange() }
     }
 
-    func leave(successor: String?) throws(ProfileError) {
+    func leave(successor: String?) throws(ClientError) {
         var identity: IdentityID?
         if let successor { identity = try member(successor).identity }
         let chosen = identity
@@ -193,7 +195,7 @@ extension SharedVault {
     }
 
     /// Reports what removed members can still read.
-    func removalReports() throws(ProfileError) -> [RemovalReport] {
+    func removalReports() throws(ClientError) -> [RemovalReport] {
         let vault = mounted.vault
         let receipts = try asking { engine async throws(SyncError) in
             try await engine.removalReceipts { Self.usage(of: vault) }

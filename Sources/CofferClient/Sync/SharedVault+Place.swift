@@ -11,16 +11,16 @@ extension SharedVault {
     private var layout: RemoteLayout { RemoteLayout(share.vault) }
 
     /// Checks that the remote can be reached; it need not have the vault yet.
-    func reach() throws(ProfileError) { _ = try start(of: layout.format, at: try Self.backend(share.url)) }
+    func reach() throws(ClientError) { _ = try start(of: layout.format, at: try Self.backend(share.url)) }
 
     /// Checks that the remote has this vault's first member link: a vault from another remote is not sent
     /// again.
     ///
     /// - Throws: `.otherRemote`.
-    func checkFirstLink() throws(ProfileError) {
+    func checkFirstLink() throws(ClientError) {
         let known = try asking { engine async throws(SyncError) in await engine.chain.links.first?.bytes }
         guard let known, try start(of: layout.member(0), at: remote) == known else {
-            throw .otherRemote(vault: self.name, url: share.url)
+            throw .remoteSetting(.otherRemote(vault: self.name, url: share.url))
         }
     }
 
@@ -32,7 +32,7 @@ extension SharedVault {
     /// - Returns: Whether this device has any links.
     /// - Throws: `.otherRemote` if it does not have this vault; `.incompleteRemote` if the newest link is
     ///   missing.
-    func checkKnownLinks() throws(ProfileError) -> Bool {
+    func checkKnownLinks() throws(ClientError) -> Bool {
         let replica = replica
         let rows: [KeptRow]
         do throws(ReplicaError) {
@@ -42,13 +42,13 @@ extension SharedVault {
         }
         let links = rows.filter { $0.key.kind == .memberLink }.sorted { $0.key.number < $1.key.number }
         guard let first = links.first, let last = links.last else { return false }
-        func has(_ link: KeptRow) throws(ProfileError) -> Bool {
+        func has(_ link: KeptRow) throws(ClientError) -> Bool {
             try start(of: layout.member(link.key.number), at: remote) == link.value
         }
         guard try start(of: layout.format, at: remote) != nil, try has(first) else {
-            throw .otherRemote(vault: name, url: share.url)
+            throw .remoteSetting(.otherRemote(vault: name, url: share.url))
         }
-        guard try has(last) else { throw .incompleteRemote(vault: name, url: share.url) }
+        guard try has(last) else { throw .remoteSetting(.incompleteRemote(vault: name, url: share.url)) }
         return true
     }
 
@@ -58,7 +58,7 @@ extension SharedVault {
     /// A copy without them would have a gap in a log, at which all other devices would stop for good.
     ///
     /// - Throws: `.incompleteRemote`.
-    func checkKnownCommits() throws(ProfileError) {
+    func checkKnownCommits() throws(ClientError) {
         let commits = try asking { engine async throws(SyncError) in try await engine.lastCommits() }
         let packs: [PackID]
         do throws(FileSystemError) { packs = try mounted.vault.remotePacks() } catch { throw .vault(error) }
@@ -77,13 +77,13 @@ extension SharedVault {
         } catch {
             throw .remote(error)
         }
-        guard isComplete else { throw .incompleteRemote(vault: name, url: share.url) }
+        guard isComplete else { throw .remoteSetting(.incompleteRemote(vault: name, url: share.url)) }
     }
 
     /// Reads the first bytes of an object, up to the size of a link; nil if it does not exist.
     private func start(
         of name: RemoteName, at remote: any RemoteBackend
-    ) throws(ProfileError) -> [UInt8]? {
+    ) throws(ClientError) -> [UInt8]? {
         do throws(RemoteError) {
             return try Waiting.run { () async throws(RemoteError) in
                 try await remote.get(name, 0..<LinkRecord.byteCountMax).bytes

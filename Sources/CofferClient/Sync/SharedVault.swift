@@ -32,7 +32,7 @@ final class SharedVault: Sendable {
 
     init(
         _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         self.mounted = mounted
         self.share = share
         self.profile = profile
@@ -43,13 +43,13 @@ final class SharedVault: Sendable {
         let keys = try ProfileKeys(of: share.vault, in: profile) { try? vault.adopt($0) }
         guard let record = profile.vaults.first(where: { $0.id == share.vault }),
             let first = record.keys.first(where: { $0.epoch == .first })
-        else { throw .noSuchVault(name: mounted.name) }
+        else { throw .vaultName(.noSuchVault(name: mounted.name)) }
         firstKey = first
         let introduction: LogIntroduction
         do throws(FormatError) {
             introduction = try LogIntroduction(name: profile.name, label: profile.device)
         } catch {
-            throw .control("Your name and this machine's name must have 1 to 255 bytes each.")
+            throw .profile(.namesNotShareable)
         }
         replica = VaultReplica(
             vault, log: share.log, label: profile.device,
@@ -78,14 +78,16 @@ final class SharedVault: Sendable {
     }
 
     /// Opens the backend of a URL.
-    static func backend(_ url: String) throws(ProfileError) -> any RemoteBackend {
+    static func backend(_ url: String) throws(ClientError) -> any RemoteBackend {
         let parsed = try Self.url(url)
         do throws(RemoteError) { return try parsed.open() } catch { throw .remote(error) }
     }
 
     /// Parses a URL or path that a user entered.
-    static func url(_ text: String) throws(ProfileError) -> RemoteURL {
-        do throws(RemoteURL.Mistake) { return try RemoteURL(text) } catch { throw .remoteURL(error) }
+    static func url(_ text: String) throws(ClientError) -> RemoteURL {
+        do throws(RemoteURL.Mistake) { return try RemoteURL(text) } catch {
+            throw .remoteSetting(.remoteURL(error))
+        }
     }
 
     /// The current name of the vault.
@@ -178,7 +180,7 @@ final class SharedVault: Sendable {
         }
         mounted.vault.setForReading(isForReading)
         // The next mount needs the role before it has read the members.
-        do throws(ProfileError) {
+        do throws(ClientError) {
             try profile.changeUse(of: share.vault) { $0.isForReading = isForReading }
         } catch {
             problems.add("“\(name)”: your role could not be stored: \(error)")
@@ -212,7 +214,7 @@ final class SharedVault: Sendable {
     ///
     /// - Parameter progress: Called on this thread at least every half second with the number of commits that
     ///   are done, and of all.
-    func sync(_ progress: (Progress) -> Void) throws(ProfileError) {
+    func sync(_ progress: (Progress) -> Void) throws(ClientError) {
         let (engine, replica) = (engine, replica)
         let news = Condition(SyncNews())
         let watcher = Task.detached {

@@ -36,8 +36,8 @@ extension SharedVaults {
                 if profile.share(of: known.vault.id) != nil { continue }
                 mounted = known
             } else {
-                do throws(ProfileError) { mounted = try vaults.create(name, owner: owner) } catch {
-                    if case .vaultExists = error { continue }
+                do throws(ClientError) { mounted = try vaults.create(name, owner: owner) } catch {
+                    if case .vaultName(.vaultExists) = error { continue }
                     throw OpenVaults.fileSystemError(error)
                 }
                 rootChanged(name)

@@ -14,11 +14,11 @@ extension SharedVaults {
     ///
     /// - Parameter progress: Called with the number of deleted objects, and the number of all.
     /// - Throws: `.noRemote`, `.notOwner`; `.othersAreMembers` if other members would lose the vault.
-    func deleteAtRemote(_ name: String, _ progress: (Progress) -> Void) throws(ProfileError) {
+    func deleteAtRemote(_ name: String, _ progress: (Progress) -> Void) throws(ClientError) {
         let shared = try named(name)
         // Without the mark, an empty place may be a directory whose filesystem is not mounted.
         if profile.use(of: shared.share.vault).isBeingDeleted, try !shared.hasFormat() {
-            try alone(shared.share.vault, name) { () throws(ProfileError) in
+            try alone(shared.share.vault, name) { () throws(ClientError) in
                 forget(shared.mounted.slot)
                 try profile.giveUpShare(of: shared.share.vault)
             }
@@ -28,13 +28,15 @@ extension SharedVaults {
         try shared.sync { _ in }
         let members = try shared.membersReport().members
         guard members.contains(where: { $0.isThis && $0.role == "\(Role.owner)" }) else {
-            throw .notOwner(vault: name)
+            throw .remoteSetting(.notOwner(vault: name))
         }
-        guard members.count == 1 else { throw .othersAreMembers(vault: name, count: members.count - 1) }
-        try alone(shared.share.vault, name) { () throws(ProfileError) in
+        guard members.count == 1 else {
+            throw .remoteSetting(.othersAreMembers(vault: name, count: members.count - 1))
+        }
+        try alone(shared.share.vault, name) { () throws(ClientError) in
             forget(shared.mounted.slot)
-            do throws(ProfileError) {
-                try shared.deleteObjects(progress) { () throws(ProfileError) in
+            do throws(ClientError) {
+                try shared.deleteObjects(progress) { () throws(ClientError) in
                     try profile.changeUse(of: shared.share.vault) { $0.isBeingDeleted = true }
                 }
             } catch {
@@ -49,7 +51,7 @@ extension SharedVaults {
 
 extension SharedVault {
     /// Whether the remote has the vault's format object.
-    fileprivate func hasFormat() throws(ProfileError) -> Bool {
+    fileprivate func hasFormat() throws(ClientError) -> Bool {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
             return try Waiting.run { () async throws(RemoteError) in
@@ -65,8 +67,8 @@ extension SharedVault {
     /// - Parameter isLast: Called before the format object is deleted, to record that its absence means
     ///   success; a place without it may otherwise just not be mounted.
     fileprivate func deleteObjects(
-        _ progress: (Progress) -> Void, isLast: () throws(ProfileError) -> Void
-    ) throws(ProfileError) {
+        _ progress: (Progress) -> Void, isLast: () throws(ClientError) -> Void
+    ) throws(ClientError) {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
             let names = try Waiting.run { () async throws(RemoteError) in

@@ -26,11 +26,11 @@ extension SharedVaults {
         _ text: String, as name: String?, at remote: String? = nil, waits: Bool,
         isHeard: () -> Bool = { true },
         _ progress: (Progress) -> Void
-    ) throws(ProfileError) -> JoinReport {
+    ) throws(ClientError) -> JoinReport {
         let invite: Invite
         do throws(TrustError) { invite = try Invite(text: text) } catch { throw .trust(error) }
         if let record = profile.vaults.first(where: { $0.id == invite.vault }) {
-            throw .hasVault(name: record.name)
+            throw .joining(.hasVault(name: record.name))
         }
         var url: String?
         if let remote { url = try SharedVault.url(remote).text }
@@ -39,8 +39,8 @@ extension SharedVaults {
         let joining = try joining(join)
         var pause = Self.pause
         while let delay = try Self.ask(joining) {
-            guard invite.expires > Clock.realTime else { throw .notJoined(.expired) }
-            guard waits, isHeard(), !isEnding else { throw .notJoined(delay) }
+            guard invite.expires > Clock.realTime else { throw .joining(.notJoined(.expired)) }
+            guard waits, isHeard(), !isEnding else { throw .joining(.notJoined(delay)) }
             progress(Progress(done: 0, total: 0, note: "\(delay)"))
             Self.wait(&pause)
         }
@@ -49,7 +49,7 @@ extension SharedVaults {
         pause = Self.pause
         while true {
             if let report = try finish(join, progress) { return report }
-            if isEnding { throw .joinInterrupted }
+            if isEnding { throw .joining(.joinInterrupted) }
             guard waits, isHeard() else {
                 return JoinReport(vault: join.name, isMember: false, role: "\(invite.role)")
             }
@@ -68,7 +68,7 @@ extension SharedVaults {
     ///
     /// - Returns: What is still missing at the remote to verify the vault before asking; nil if the request
     ///   was put.
-    private static func ask(_ joining: Joining) throws(ProfileError) -> JoinError? {
+    private static func ask(_ joining: Joining) throws(ClientError) -> JoinError? {
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in
                 do throws(JoinError) { try await joining.join() } catch {
@@ -79,7 +79,7 @@ extension SharedVaults {
             }
             return nil
         } catch {
-            guard error.isNotArrived else { throw .notJoined(error) }
+            guard error.isNotArrived else { throw .joining(.notJoined(error)) }
             return error
         }
     }
@@ -89,32 +89,32 @@ extension SharedVaults {
     /// - Parameter text: The name that the vault was to have here, or the invite.
     /// - Throws: `.noSuchJoin`; `.requestStays` if the request could not be deleted; the join is given up
     ///   anyway.
-    func cancelJoin(_ text: String) throws(ProfileError) {
+    func cancelJoin(_ text: String) throws(ClientError) {
         let invited = (try? Invite(text: text))?.vault
         let join = profile.joins.first { $0.name.hasSameBytes(as: text) || $0.invite.vault == invited }
-        guard let join else { throw .noSuchJoin(name: invited == nil ? text : nil) }
+        guard let join else { throw .joining(.noSuchJoin(name: invited == nil ? text : nil)) }
         let joining = try joining(join)
-        try alone(join.invite.vault, join.name) { () throws(ProfileError) in
+        try alone(join.invite.vault, join.name) { () throws(ClientError) in
             try endJoin(of: join.invite.vault, .cancelled)
         }
         do throws(JoinError) {
             try Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
         } catch {
-            throw .requestStays(name: join.name, error)
+            throw .joining(.requestStays(name: join.name, error))
         }
     }
 
     /// Polls all pending joins once, and opens the vaults that admitted this person.
     func tryJoins() {
         for join in profile.joins where !isEnding {
-            do throws(ProfileError) { _ = try finish(join) { _ in } } catch {
+            do throws(ClientError) { _ = try finish(join) { _ in } } catch {
                 noteNotJoined(join, error)
             }
         }
     }
 
     /// Logs once why a vault was not joined.
-    private func noteNotJoined(_ join: PendingJoin, _ error: ProfileError) {
+    private func noteNotJoined(_ join: PendingJoin, _ error: ClientError) {
         let text = "The vault “\(join.name)” was not joined: \(error)"
         if !problems.all.contains(where: { $0.text == text }) { problems.add(text) }
     }
@@ -136,13 +136,13 @@ extension SharedVaults {
     /// - Throws: `.invalidVaultName`, `.vaultExists`.
     private func freeName(
         _ wanted: String?, for vault: VaultID, called: String? = nil
-    ) throws(ProfileError) -> String {
+    ) throws(ClientError) -> String {
         let joins = profile.joins
         let others = joins.filter { $0.invite.vault != vault }.map(\.name)
         let taken = Set((profile.vaults.map(\.name) + others).map { Array($0.utf8) })
         if let wanted {
             try Profile.validate(vaultName: wanted)
-            guard !taken.contains(Array(wanted.utf8)) else { throw .vaultExists(name: wanted) }
+            guard !taken.contains(Array(wanted.utf8)) else { throw .vaultName(.vaultExists(name: wanted)) }
             return wanted
         }
         // An earlier request for this vault may have a name.
@@ -164,7 +164,7 @@ extension SharedVaults {
         return name
     }
 
-    private func joining(_ join: PendingJoin) throws(ProfileError) -> Joining {
+    private func joining(_ join: PendingJoin) throws(ClientError) -> Joining {
         Joining(
             join.invite, card: try profile.identityCard(),
             keys: try ProfileKeys(of: join.invite.vault, in: profile) { _ in },
@@ -177,31 +177,31 @@ extension SharedVaults {
     /// - Returns: Nil before admission.
     private func finish(
         _ join: PendingJoin, _ progress: (Progress) -> Void
-    ) throws(ProfileError) -> JoinReport? {
+    ) throws(ClientError) -> JoinReport? {
         let vault = join.invite.vault
         guard let joining = try pending(join) else {
             let record = profile.vaults.first { $0.id == vault }
-            guard let record else { throw .notJoined(endOfJoin(of: vault) ?? .cancelled) }
+            guard let record else { throw .joining(.notJoined(endOfJoin(of: vault) ?? .cancelled)) }
             return JoinReport(vault: record.name, isMember: true, role: "\(join.invite.role)")
         }
         guard let joined = try poll(joining, join) else { return nil }
         let shared: SharedVault?
-        do throws(ProfileError) {
-            shared = try alone(vault, join.name) { () throws(ProfileError) in try open(joined, join) }
+        do throws(ClientError) {
+            shared = try alone(vault, join.name) { () throws(ClientError) in try open(joined, join) }
         } catch {
             // Another thread is opening it.
-            if case .vaultBusy = error { return nil }
+            if case .remoteSetting(.vaultBusy) = error { return nil }
             throw error
         }
         guard let shared else { return nil }
         rootChanged(shared.name)
         // The vault is open; its contents may come later.
-        do throws(ProfileError) { try shared.sync(progress) } catch { problems.add("\(error)") }
+        do throws(ClientError) { try shared.sync(progress) } catch { problems.add("\(error)") }
         return JoinReport(vault: shared.name, isMember: true, role: "\(joined.role)")
     }
 
     /// Returns the protocol of a join; nil if the join has ended.
-    private func pending(_ join: PendingJoin) throws(ProfileError) -> Joining? {
+    private func pending(_ join: PendingJoin) throws(ClientError) -> Joining? {
         guard profile.joins.contains(where: { $0.invite.vault == join.invite.vault }) else { return nil }
         return try joining(join)
     }
@@ -209,7 +209,7 @@ extension SharedVaults {
     /// Polls the remote for admission, and puts the request again if it is missing.
     ///
     /// - Returns: The vault after admission; nil if the join goes on.
-    private func poll(_ joining: Joining, _ join: PendingJoin) throws(ProfileError) -> JoinedVault? {
+    private func poll(_ joining: Joining, _ join: PendingJoin) throws(ClientError) -> JoinedVault? {
         do throws(JoinError) {
             let answer = try Waiting.run { () async throws(JoinError) -> JoinAnswer in
                 let answer = try await joining.poll()
@@ -235,12 +235,12 @@ extension SharedVaults {
                 guard join.invite.expires < Clock.realTime else { return nil }
                 try endJoin(of: join.invite.vault, error)
             }
-            throw .notJoined(error)
+            throw .joining(.notJoined(error))
         }
     }
 
     /// Creates and opens the joined vault; nil if the mount is ending, or if the join has ended meanwhile.
-    private func open(_ joined: JoinedVault, _ join: PendingJoin) throws(ProfileError) -> SharedVault? {
+    private func open(_ joined: JoinedVault, _ join: PendingJoin) throws(ClientError) -> SharedVault? {
         let vault = join.invite.vault
         guard !isEnding, profile.joins.contains(where: { $0.invite.vault == vault }) else { return nil }
         let log = LogID(low: Random.number(), high: Random.number())

@@ -36,7 +36,7 @@ final class SharedVaults: Sendable {
         self.rootChanged = rootChanged
         for mounted in vaults.vaults {
             guard let share = profile.share(of: mounted.vault.id), share.hasRemote else { continue }
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 _ = try open(mounted, share)
             } catch {
                 vaults.problems.add("The vault “\(mounted.name)” cannot be synced: \(error)")
@@ -45,7 +45,7 @@ final class SharedVaults: Sendable {
         vaults.setDeletionListener { [weak self] slot in self?.forget(slot) }
     }
 
-    func open(_ mounted: MountedVault, _ share: VaultShare) throws(ProfileError) -> SharedVault {
+    func open(_ mounted: MountedVault, _ share: VaultShare) throws(ClientError) -> SharedVault {
         let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
         shared.replica.setAsidePlace { [weak self, weak shared] () throws(FileSystemError) in
             guard let self, let shared else { throw .notPermitted }
@@ -96,7 +96,7 @@ final class SharedVaults: Sendable {
     }
 
     /// Ends a join; a command that waits for it fails with the reason.
-    func endJoin(of vault: VaultID, _ reason: JoinError) throws(ProfileError) {
+    func endJoin(of vault: VaultID, _ reason: JoinError) throws(ClientError) {
         state.withLock { $0.endedJoins[vault] = reason }
         try profile.removeJoin(vault)
     }
@@ -126,9 +126,9 @@ final class SharedVaults: Sendable {
     /// Returns the shared vault of a name.
     ///
     /// - Throws: `.noSuchVault`, `.noRemote`.
-    func named(_ name: String) throws(ProfileError) -> SharedVault {
-        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
-        guard let shared = self[mounted.slot] else { throw .noRemote(vault: name) }
+    func named(_ name: String) throws(ClientError) -> SharedVault {
+        let mounted = try vaults.named(name)
+        guard let shared = self[mounted.slot] else { throw .remoteSetting(.noRemote(vault: name)) }
         return shared
     }
 
@@ -139,11 +139,13 @@ final class SharedVaults: Sendable {
     /// A vault that had a remote before continues there with the same log, even if the URL has changed.
     ///
     /// - Throws: `.hasRemote`, `.otherRemote`, `.incompleteRemote`, `.vaultBusy`.
-    func publish(_ name: String, at url: String) throws(ProfileError) {
-        guard let mounted = vaults.vault(named: Array(name.utf8)) else { throw .noSuchVault(name: name) }
+    func publish(_ name: String, at url: String) throws(ClientError) {
+        let mounted = try vaults.named(name)
         let id = mounted.vault.id
-        try alone(id, name) { () throws(ProfileError) in
-            if let shared = self[mounted.slot] { throw .hasRemote(vault: name, url: shared.share.url) }
+        try alone(id, name) { () throws(ClientError) in
+            if let shared = self[mounted.slot] {
+                throw .remoteSetting(.hasRemote(vault: name, url: shared.share.url))
+            }
             let url = try SharedVault.url(url).text
             let log = LogID(low: Random.number(), high: Random.number())
             var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
@@ -166,10 +168,10 @@ final class SharedVaults: Sendable {
     /// Moves the sync of a vault to another place, which must have a copy of the current remote.
     ///
     /// If the place fails a check, the vault keeps its current remote.
-    func move(_ name: String, to url: String) throws(ProfileError) {
+    func move(_ name: String, to url: String) throws(ClientError) {
         let old = try named(name)
         let mounted = old.mounted
-        try alone(old.share.vault, name) { () throws(ProfileError) in
+        try alone(old.share.vault, name) { () throws(ClientError) in
             var share = old.share
             share.url = try SharedVault.url(url).text
             if share.url == old.share.url { return }
@@ -178,7 +180,7 @@ final class SharedVaults: Sendable {
             forget(mounted.slot)
             // Invites or the log may have changed since the sync began.
             let present = profile.share(of: share.vault) ?? old.share
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
                 try new.reach()
                 if try new.checkKnownLinks() { try new.checkKnownCommits() }
@@ -204,13 +206,13 @@ final class SharedVaults: Sendable {
     /// - Throws: `.remoteOnly` if content would be lost that is not to be given up.
     func giveUp(
         _ name: String, _ contents: RemoteOnly, _ progress: (Progress) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         let shared = try named(name)
         let (mounted, share) = (shared.mounted, shared.share)
-        try alone(share.vault, name) { () throws(ProfileError) in
+        try alone(share.vault, name) { () throws(ClientError) in
             // No more content may be evicted: it could not be fetched again.
             mounted.vault.setCacheLimit(nil)
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 try keepContents(of: mounted, contents, progress)
                 forget(mounted.slot)
                 // Content may have been added until sync ended.
@@ -232,7 +234,7 @@ final class SharedVaults: Sendable {
     /// - Throws: `.remoteOnly`.
     private func keepContents(
         of mounted: MountedVault, _ contents: RemoteOnly, _ progress: (Progress) -> Void
-    ) throws(ProfileError) {
+    ) throws(ClientError) {
         if contents == .lose { return }
         let missing: (items: Int, bytes: Int64)
         do throws(FileSystemError) {
@@ -244,25 +246,25 @@ final class SharedVaults: Sendable {
             throw .vault(error)
         }
         guard missing.bytes == 0 else {
-            throw .remoteOnly(vault: mounted.name, items: missing.items, bytes: missing.bytes)
+            throw .remoteSetting(.remoteOnly(vault: mounted.name, items: missing.items, bytes: missing.bytes))
         }
     }
 
     /// Limits how many bytes of content stay here that are also at the remote; nil for no limit.
-    func setCacheLimit(of name: String, _ limit: Int64?) throws(ProfileError) {
+    func setCacheLimit(of name: String, _ limit: Int64?) throws(ClientError) {
         guard let record = profile.vaults.first(where: { $0.name.hasSameBytes(as: name) }) else {
-            throw .noSuchVault(name: name)
+            throw .vaultName(.noSuchVault(name: name))
         }
-        try alone(record.id, name) { () throws(ProfileError) in
+        try alone(record.id, name) { () throws(ClientError) in
             try profile.changeUse(of: record.id) { $0.cacheLimit = limit.map { max($0, 0) } }
             self[record.slot]?.mounted.vault.setCacheLimit(limit)
         }
     }
 
     /// Deletes a vault on this device; the membership stays.
-    func delete(_ name: String) throws(ProfileError) {
+    func delete(_ name: String) throws(ClientError) {
         guard let shared = try? named(name) else { return try vaults.delete(name) }
-        try alone(shared.share.vault, name) { () throws(ProfileError) in try vaults.delete(name) }
+        try alone(shared.share.vault, name) { () throws(ClientError) in try vaults.delete(name) }
     }
 
     /// Stops the sync of a vault, so that it can be closed.
@@ -276,9 +278,11 @@ final class SharedVaults: Sendable {
     ///
     /// - Throws: `.vaultBusy`.
     func alone<Result>(
-        _ vault: VaultID, _ name: String, _ body: () throws(ProfileError) -> Result
-    ) throws(ProfileError) -> Result {
-        guard state.withLock({ $0.busy.insert(vault).inserted }) else { throw .vaultBusy(name: name) }
+        _ vault: VaultID, _ name: String, _ body: () throws(ClientError) -> Result
+    ) throws(ClientError) -> Result {
+        guard state.withLock({ $0.busy.insert(vault).inserted }) else {
+            throw .remoteSetting(.vaultBusy(name: name))
+        }
         defer { state.withLock { _ = $0.busy.remove(vault) } }
         return try body()
     }

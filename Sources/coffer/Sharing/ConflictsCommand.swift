@@ -25,7 +25,7 @@ struct ConflictsCommand: ParsableCommand {
 
         func run() throws {
             let response = try Requests.perform(.conflicts(vault: vault), profile)
-            guard case .conflicts(let reports) = response else { throw ProfileError.otherAnswer }
+            guard case .conflicts(let reports) = response else { throw ClientError.control(.otherAnswer) }
             if json { return try Output.json(reports) }
             if reports.isEmpty { return Output.error("There are no conflicts.") }
             Output.table(

@@ -15,7 +15,7 @@ struct IdentityCommand: ParsableCommand {
 
         func run() throws {
             guard case .identity(let report) = try Requests.perform(.identity, profile) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             if json { return try Output.json(report) }
             if card {
@@ -76,7 +76,7 @@ struct IdentityCommand: ParsableCommand {
                 throw ValidationError("Give VAULT and MEMBER, or --card FILE.")
             }
             let response = try Requests.perform(.verify(target, words: words), profile)
-            guard case .identity(let report) = response else { throw ProfileError.otherAnswer }
+            guard case .identity(let report) = response else { throw ClientError.control(.otherAnswer) }
             if json { return try Output.json(report) }
             Output.line(Output.visible(report.name))
             Output.line(report.fingerprint)

@@ -52,7 +52,7 @@ struct JoinCommand: ParsableCommand {
         let request = ControlRequest.join(
             invite: text, name: name, remote: remote?.url, waits: !noWait)
         guard case .joined(let report) = try Requests.perform(request, profile, label: "Joining") else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         if report.isMember {
             let role = ("ao".contains(report.role.prefix(1)) ? "an " : "a ") + report.role

@@ -49,7 +49,7 @@ struct MemberCommand: ParsableCommand {
             let request = ControlRequest.invite(
                 vault: vault, role: role.rawValue, seconds: Int64(hours) * 3600)
             guard case .text(let invite) = try Requests.perform(request, profile) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             guard Output.write(invite + "\n", to: STDOUT_FILENO) else {
                 let reason = SystemError("write", code: errno, on: "standard output")
@@ -91,7 +91,7 @@ struct MemberCommand: ParsableCommand {
             let request = ControlRequest.addMember(
                 vault: vault, card: try TextFile.read(with), role: role.rawValue)
             guard case .text(let invite) = try Requests.perform(request, profile) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             Output.line(invite)
         }
@@ -105,7 +105,7 @@ struct MemberCommand: ParsableCommand {
 
         func run() throws {
             guard case .members(let report) = try Requests.perform(.members(vault: vault), profile) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             if json { return try Output.json(report) }
             Output.table(
@@ -202,7 +202,7 @@ struct MemberCommand: ParsableCommand {
     private static func find(_ member: String, in vault: String, _ access: ProfileAccess) throws -> String {
         let request = ControlRequest.verify(.member(vault: vault, member: member), words: nil)
         guard case .identity(let report) = try Requests.perform(request, on: access) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return Output.visible("“\(report.name)” (identity \(report.identity.prefix(16)))")
     }
@@ -233,7 +233,7 @@ struct MemberCommand: ParsableCommand {
 
         func run() throws {
             guard case .removals(let reports) = try Requests.perform(.removals(vault: vault), profile) else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             if json { return try Output.json(reports) }
             if reports.isEmpty { return Output.error("No member was removed from “\(vault)”.") }

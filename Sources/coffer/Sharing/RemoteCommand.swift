@@ -110,7 +110,7 @@ struct RemoteCommand: ParsableCommand {
             // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
             if target.contains("/") { return try RemoteTrial.run(RemoteArgument(target).url) }
             let response = try Requests.perform(.testRemote(.vault(target)), profile)
-            guard case .remoteTest(let report) = response else { throw ProfileError.otherAnswer }
+            guard case .remoteTest(let report) = response else { throw ClientError.control(.otherAnswer) }
             return report
         }
 

@@ -31,7 +31,7 @@ struct SyncCommand: ParsableCommand {
         while true {
             let request = ControlRequest.sync(vault: vault)
             guard case .sync(let reports) = try Requests.perform(request, on: access, label: "Syncing") else {
-                throw ProfileError.otherAnswer
+                throw ClientError.control(.otherAnswer)
             }
             if json, !watch { try Output.json(reports) }
             for report in reports where watch || !json {

@@ -50,10 +50,10 @@ import Testing
         let carol = try OpenProfile()
         let handler = carol.handler
         let request = ControlRequest.join(invite: try alice.invite(), name: nil, waits: true)
-        let result = Condition<ProfileError?>(nil)
+        let result = Condition<ClientError?>(nil)
         let waiting = Condition(false)
         Thread.detachNewThread {
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 _ = try handler.answer(request) { _ in waiting.update { $0 = true } }
             } catch {
                 result.update { $0 = error }

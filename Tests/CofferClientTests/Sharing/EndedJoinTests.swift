@@ -23,9 +23,9 @@ import Testing
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
         let (handler, invite) = (carol.handler, try alice.invite())
-        let (waiting, result) = (Condition(false), Condition<ProfileError?>(nil))
+        let (waiting, result) = (Condition(false), Condition<ClientError?>(nil))
         Thread.detachNewThread {
-            do throws(ProfileError) {
+            do throws(ClientError) {
                 _ = try handler.answer(.join(invite: invite, name: nil, waits: true)) { _ in
                     waiting.update { $0 = true }
                 }
@@ -36,7 +36,7 @@ import Testing
         _ = waiting.wait { $0 ? true : nil }
         try withdraw(alice)
         let error = result.wait { $0 }
-        guard case .notJoined(.refused(.withdrawn)) = error else {
+        guard case .joining(.notJoined(.refused(.withdrawn))) = error else {
             Issue.record("\(error)")
             return
         }
@@ -52,11 +52,15 @@ import Testing
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
         _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
-        guard case .status(let before) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        guard case .status(let before) = try carol.ask(.status) else {
+            throw ClientError.control(.otherAnswer)
+        }
         #expect(before.joins.map(\.vault) == ["Theirs"] && before.joins.map(\.role) == ["writer"])
         try withdraw(alice)
         _ = try carol.sync()
-        guard case .status(let after) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        guard case .status(let after) = try carol.ask(.status) else {
+            throw ClientError.control(.otherAnswer)
+        }
         #expect(after.joins.isEmpty)
         #expect(after.problems.contains { $0.text.contains("Theirs") && $0.text.contains("withdrawn") })
     }
@@ -94,10 +98,10 @@ import Testing
         let carol = try OpenProfile()
         _ = try alice.ask(.renameVault(name: "Personal", newName: "Täxes 2026"))
         guard case .text(let text) = try alice.ask(.invite(vault: "Täxes 2026", role: "reader", seconds: 99))
-        else { throw ProfileError.otherAnswer }
+        else { throw ClientError.control(.otherAnswer) }
         _ = try carol.ask(.createVault(name: "Täxes 2026"))
         guard case .joined(let report) = try carol.ask(.join(invite: text, name: nil, waits: false)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         #expect(report.vault == "Täxes 2026 2")
         let name = Data("xes 2026".utf8)
@@ -117,7 +121,7 @@ import Testing
             to: invite.vault, root: invite.root, role: .reader, expires: invite.expires, url: invite.url,
             name: name)
         guard case .joined(let report) = try carol.ask(.join(invite: other.text, name: nil, waits: false))
-        else { throw ProfileError.otherAnswer }
+        else { throw ClientError.control(.otherAnswer) }
         #expect(report.vault == "Shared")
     }
 }

@@ -117,14 +117,16 @@ import Testing
             try? FileManager.default.moveItem(atPath: away, toPath: directory)
             notes.update { $0.append(note) }
         }
-        guard case .joined(let report) = answer else { throw ProfileError.otherAnswer }
+        guard case .joined(let report) = answer else { throw ClientError.control(.otherAnswer) }
         #expect(!report.isMember && carol.profile.joins.count == 1)
         #expect(notes.withLock { $0.allSatisfy { $0.contains("has not arrived") } })
         // What goes missing later is named in the status, until it is there again.
         _ = try alice.sync()
         try FileManager.default.moveItem(atPath: directory, toPath: away)
         _ = try carol.sync()
-        guard case .status(let waiting) = try carol.ask(.status) else { throw ProfileError.otherAnswer }
+        guard case .status(let waiting) = try carol.ask(.status) else {
+            throw ClientError.control(.otherAnswer)
+        }
         #expect(waiting.joins.first?.delay?.contains("has not arrived") == true)
         #expect(carol.vaults.problems.all.isEmpty)
         try FileManager.default.moveItem(atPath: away, toPath: directory)

@@ -17,7 +17,7 @@ final class MeetingPlace {
         _ = try alice.sync("Personal")
         let invite = try alice.invite(role)
         guard case .joined(let asked) = try bob.ask(.join(invite: invite, name: "Ours", waits: false)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         #expect(!asked.isMember && asked.vault == "Ours")
         _ = try alice.sync("Personal")

@@ -27,13 +27,13 @@ final class OpenProfile {
 
     var profile: Profile { vaults.profile }
 
-    func ask(_ request: ControlRequest) throws(ProfileError) -> ControlResponse {
+    func ask(_ request: ControlRequest) throws(ClientError) -> ControlResponse {
         try handler.answer(request) { _ in }
     }
 
     func invite(_ role: String = "writer", seconds: Int64 = 3600) throws -> String {
         guard case .text(let text) = try ask(.invite(vault: "Personal", role: role, seconds: seconds)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return text
     }
@@ -55,19 +55,21 @@ final class OpenProfile {
     func names() -> [String] { vaults.vaults.map(\.name) }
 
     func sync(_ vault: String? = nil) throws -> [SyncReport] {
-        guard case .sync(let reports) = try ask(.sync(vault: vault)) else { throw ProfileError.otherAnswer }
+        guard case .sync(let reports) = try ask(.sync(vault: vault)) else {
+            throw ClientError.control(.otherAnswer)
+        }
         return reports
     }
 
     func members(_ vault: String = "Personal") throws -> MembersReport {
         guard case .members(let report) = try ask(.members(vault: vault)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return report
     }
 
     /// Why a request is refused; nil if it is not.
-    func error(_ request: ControlRequest) -> ProfileError? {
-        profileError { () throws(ProfileError) in try ask(request) }
+    func error(_ request: ControlRequest) -> ClientError? {
+        profileError { () throws(ClientError) in try ask(request) }
     }
 }

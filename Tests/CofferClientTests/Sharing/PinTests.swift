@@ -35,7 +35,7 @@ import Testing
         let pins = try bob.pins()
         #expect(pins.map(\.path) == ["a", "d"] && pins.map(\.files) == [1, 1])
         #expect(pins.map(\.missingBytes) == [Int64(Self.text.utf8.count), 0])
-        guard case .status(let status) = try bob.ask(.status) else { throw ProfileError.otherAnswer }
+        guard case .status(let status) = try bob.ask(.status) else { throw ClientError.control(.otherAnswer) }
         let pinned = try #require(status.vaults.last?.pinned)
         #expect(pinned.paths == 2 && pinned.files == 2 && pinned.missingBytes == Int64(Self.text.utf8.count))
         #expect(status.vaults.first?.pinned == nil)
@@ -194,20 +194,24 @@ extension OpenProfile {
     fileprivate func missing() throws -> Int { Int(try vault("Ours").missingContent().bytes) }
 
     fileprivate func pins() throws -> [PinReport] {
-        guard case .pins(let reports) = try ask(.pins(vault: nil)) else { throw ProfileError.otherAnswer }
+        guard case .pins(let reports) = try ask(.pins(vault: nil)) else {
+            throw ClientError.control(.otherAnswer)
+        }
         return reports
     }
 
     fileprivate func evict(_ paths: [String]) throws -> EvictReport {
         guard case .evicted(let report) = try ask(.evict(vault: "Ours", paths: paths)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return report
     }
 
     /// What a check finds.
     fileprivate func check(_ vault: String) throws -> [String] {
-        guard case .check(let report) = try ask(.check(vault: vault)) else { throw ProfileError.otherAnswer }
+        guard case .check(let report) = try ask(.check(vault: vault)) else {
+            throw ClientError.control(.otherAnswer)
+        }
         return report.vaults.flatMap(\.damage).map(\.text)
     }
 }

@@ -25,8 +25,9 @@ import Testing
     @Test func nothingIsLostUnasked() throws {
         let (_, bob) = try pair()
         guard
-            case .remoteOnly("Ours", items: 1, bytes: Int64(Self.text.utf8.count)) = bob.error(
-                .removeRemote(vault: "Ours"))
+            case .remoteSetting(.remoteOnly("Ours", items: 1, bytes: Int64(Self.text.utf8.count))) =
+                bob.error(
+                    .removeRemote(vault: "Ours"))
         else {
             Issue.record("not refused")
             return
@@ -86,7 +87,7 @@ import Testing
         _ = try bob.ask(.setCacheLimit(vault: "Ours", 100_000))
         #expect(try bob.waitsForMissing(in: "Ours"))
         #expect(try bob.read("a", in: "Ours") == Self.text)
-        guard case .status(let status) = try bob.ask(.status) else { throw ProfileError.otherAnswer }
+        guard case .status(let status) = try bob.ask(.status) else { throw ClientError.control(.otherAnswer) }
         #expect(status.vaults.map(\.cacheLimit) == [nil, 100_000])
     }
 

@@ -216,7 +216,7 @@ import Testing
     @Test func anotherCommandIsAtIt() throws {
         let (alice, _) = try place.pair()
         let id = try #require(alice.profile.shares.first).vault
-        try alice.shared.alone(id, "Personal") { () throws(ProfileError) in
+        try alice.shared.alone(id, "Personal") { () throws(ClientError) in
             #expect(alice.error(.removeRemote(vault: "Personal"))?.caseName == "vaultBusy")
             #expect(alice.error(.deleteVault(name: "Personal"))?.caseName == "vaultBusy")
         }

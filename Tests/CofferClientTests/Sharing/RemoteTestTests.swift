@@ -32,7 +32,7 @@ import Testing
         }
         let before = try all()
         guard case .remoteTest(let report) = try alice.ask(.testRemote(.vault("Personal"))) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         #expect(report.isUsable, "\(report.steps)")
         #expect(try all() == before)

@@ -50,7 +50,7 @@ import Testing
 
     private func check(_ person: OpenProfile, _ vault: String) throws -> VaultCheck {
         guard case .check(let report) = try person.ask(.check(vault: vault)) else {
-            throw ProfileError.otherAnswer
+            throw ClientError.control(.otherAnswer)
         }
         return try #require(report.vaults.first)
     }
@@ -75,7 +75,9 @@ import Testing
         _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
         for person in [alice, carol, bob] { _ = try person.sync() }
         let old = try bob.profile.publicIdentity()
-        guard case .identity(let report) = try bob.ask(.rollIdentity) else { throw ProfileError.otherAnswer }
+        guard case .identity(let report) = try bob.ask(.rollIdentity) else {
+            throw ClientError.control(.otherAnswer)
+        }
         let new = try bob.profile.publicIdentity()
         #expect(new.id == old.id && report.identity == old.id.description)
         #expect(new.transients.map(\.key) == old.transients.map(\.key) + [new.transient.key])

@@ -1,0 +1,83 @@
+package import CofferFormat
+package import CofferRemote
+package import CofferSync
+package import CofferSystem
+package import CofferTrust
+
+/// A failure of a command or of the mount; its description tells a user what happened and what to do next.
+///
+/// The first cases are failures by subject, the others those of the layers below.
+package enum ClientError: Error {
+    case profile(ProfileError)
+    case vaultName(VaultNameError)
+    case mount(MountError)
+    case remoteSetting(RemoteSettingError)
+    case member(MemberError)
+    case joining(JoiningError)
+    case content(ContentError)
+    case control(ControlError)
+    case system(SystemError)
+    case vault(FileSystemError)
+    /// A key or a change of members is not trusted or not allowed.
+    case trust(TrustError)
+    /// A vault cannot be synced.
+    case sync(vault: String, SyncError)
+    /// The remote failed.
+    case remote(RemoteError)
+    /// The cipher cannot open what it has just sealed.
+    case cipherFailed
+}
+
+extension ClientError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .profile(let error): "\(error)"
+        case .vaultName(let error): "\(error)"
+        case .mount(let error): "\(error)"
+        case .remoteSetting(let error): "\(error)"
+        case .member(let error): "\(error)"
+        case .joining(let error): "\(error)"
+        case .content(let error): "\(error)"
+        case .control(let error): "\(error)"
+        case .system(let error): "\(error)."
+        case .vault(let error): "\(error.summary)."
+        case .trust(let error): "Not possible: \(error)."
+        case .sync(let vault, .membership(let error)): "“\(vault)”: \(error)."
+        case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
+        case .remote(let error): "Remote error: \(error)."
+        case .cipherFailed:
+            "The cipher failed to open data that it had sealed. The memory or processor may be defective."
+        }
+    }
+
+    /// The exit code of `coffer` for this error, from sysexits.h; documented in the manual.
+    package var exitCode: Int32 {
+        switch self {
+        case .profile(let error): error.exitCode
+        case .vaultName(let error): error.exitCode
+        case .mount(let error): error.exitCode
+        case .remoteSetting(let error): error.exitCode
+        case .member(let error): error.exitCode
+        case .joining(let error): error.exitCode
+        case .content(let error): error.exitCode
+        case .control(let error): error.exitCode
+        case .vault(.damaged), .vault(.format): 65  // EX_DATAERR
+        case .system, .vault: 74  // EX_IOERR
+        case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
+        case .trust: 77  // EX_NOPERM
+        case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
+        case .sync(_, .membership(.refused)), .sync(_, .membership(.removed)), .sync(_, .membership(.left)),
+            .sync(_, .membership(.revoked)), .sync(_, .notMember):
+            77  // EX_NOPERM
+        case .sync, .remote: 74  // EX_IOERR
+        case .cipherFailed: 76  // EX_PROTOCOL
+        }
+    }
+}
+
+/// Runs system calls, and wraps an error that they throw in `.system`.
+package func systemCalls<Result: ~Copyable>(
+    _ body: () throws(SystemError) -> Result
+) throws(ClientError) -> Result {
+    do throws(SystemError) { return try body() } catch { throw .system(error) }
+}

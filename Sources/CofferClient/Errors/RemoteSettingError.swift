@@ -1,0 +1,70 @@
+package import CofferRemote
+
+/// A failure that concerns which remote a vault has.
+package enum RemoteSettingError: Error {
+    /// The text is not the URL of a remote.
+    case remoteURL(RemoteURL.Mistake)
+    case noRemote(vault: String)
+    case hasRemote(vault: String, url: String)
+    /// The vault was synced to another remote, and this remote does not have it.
+    case otherRemote(vault: String, url: String)
+    /// The remote has the vault, but some objects are missing.
+    case incompleteRemote(vault: String, url: String)
+    /// Content of the vault is only at its remote.
+    case remoteOnly(vault: String, items: Int, bytes: Int64)
+    /// The vault cannot be deleted at its remote while it has other members.
+    case othersAreMembers(vault: String, count: Int)
+    /// Only an owner may delete the vault at its remote.
+    case notOwner(vault: String)
+    /// Another command is adding, moving or removing the vault's remote.
+    case vaultBusy(name: String)
+}
+
+extension RemoteSettingError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .remoteURL(let mistake): "\(mistake)"
+        case .noRemote(let vault): "“\(vault)” has no remote. Give it one with: coffer remote add"
+        case .hasRemote(let vault, let url):
+            "“\(vault)” already has a remote, \(url). To use another one, see: coffer remote move --help"
+        case .otherRemote(let vault, let url):
+            """
+            “\(vault)” was synced to another remote, and \(url) does not have it. To move the vault, first \
+            copy everything that the other remote has of it to \(url).
+            """
+        case .incompleteRemote(let vault, let url):
+            """
+            \(url) has only a part of “\(vault)”: commits, contents, or changes of its members are missing. \
+            Copy everything that the current remote has of it there while no device syncs it, and try again.
+            """
+        case .remoteOnly(let vault, let items, let bytes):
+            """
+            \(ByteText.of(bytes)) of \(items) file\(items == 1 ? "" : "s") in “\(vault)” are only at the \
+            remote, and would no longer be readable. Fetch them first with --fetch, or give them up with \
+            --force.
+            """
+        case .othersAreMembers(let vault, let count):
+            """
+            “\(vault)” has \(count) other member\(count == 1 ? "" : "s"), who would lose it. Remove them \
+            first with coffer member remove, or delete the vault on this device only.
+            """
+        case .notOwner(let vault):
+            """
+            Only an owner may delete “\(vault)” at its remote. To delete it on this device only, omit \
+            --at-remote.
+            """
+        case .vaultBusy(let name):
+            "Another command is changing the remote of “\(name)”. Try again when it has ended."
+        }
+    }
+
+    var exitCode: Int32 {
+        switch self {
+        case .remoteURL: 64  // EX_USAGE
+        case .noRemote: 66  // EX_NOINPUT
+        case .hasRemote, .otherRemote, .incompleteRemote, .remoteOnly: 73  // EX_CANTCREAT
+        case .othersAreMembers, .notOwner: 77  // EX_NOPERM
+        case .vaultBusy: 75  // EX_TEMPFAIL
+        }
+    }
+}
