@@ -22,10 +22,7 @@ struct CheckCommand: ParsableCommand {
     var vault: String?
 
     func run() throws {
-        guard case .check(let report) = try Requests.perform(.check(vault: vault), profile, label: "Checking")
-        else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try Requests.perform(CheckRequest(vault: vault), profile, label: "Checking")
         if json { try Output.json(report) } else { print(report) }
         if !report.isClean { throw ExitCode(1) }
         if !report.isComplete { throw ExitCode(74) }

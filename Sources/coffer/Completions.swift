@@ -12,14 +12,13 @@ enum Completions {
     static let members = CompletionKind.custom { words, _, _ in
         let typed = words.map(unquoted)
         guard let vault = vaultNames(words).first(where: typed.contains),
-            case .names(_, let members)? = ask(.names(vault: vault), words)
+            let names = names(of: vault, words)
         else { return [] }
-        return members.filter(isPlain)
+        return names.members.filter(isPlain)
     }
 
     private static func vaultNames(_ words: [String]) -> [String] {
-        guard case .names(let vaults, _)? = ask(.names(vault: nil), words) else { return [] }
-        return vaults.filter(isPlain)
+        names(of: nil, words)?.vaults.filter(isPlain) ?? []
     }
 
     /// Removes the quoting from a word, which shells pass to completions as it was typed.
@@ -73,7 +72,8 @@ enum Completions {
             }
     }
 
-    private static func ask(_ request: ControlRequest, _ words: [String]) -> ControlResponse? {
+    /// Returns the names of all vaults, and of the members of one; nil without a mount.
+    private static func names(of vault: String?, _ words: [String]) -> KnownNames? {
         var location = ProfileLocation.standard(Environment.value)
         if let option = words.firstIndex(of: "--home"), option + 1 < words.count {
             location = ProfileLocation(path: path(words[option + 1]))
@@ -83,6 +83,6 @@ enum Completions {
         guard let location, location.isLocked else { return nil }
         let access = try? ProfileAccess.open(location) { () throws(ClientError) in throw .profile(.noTerminal)
         }
-        return try? access?.perform(request)
+        return try? access?.perform(NamesRequest(vault: vault))
     }
 }

@@ -42,7 +42,7 @@ struct PassphraseCommand: ParsableCommand {
         } else {
             new = try Passphrase.promptTwice("New passphrase: ")
         }
-        let request = ControlRequest.changePassphrase(
+        let request = ProfileRequest.changePassphrase(
             old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,
             memory: strength.hash.memory)
         _ = try Requests.perform(request, on: access)

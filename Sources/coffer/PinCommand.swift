@@ -46,14 +46,14 @@ struct PinCommand: ParsableCommand {
         var reports: [PinReport] = []
         var failures = Failures()
         if list {
-            reports = try perform(.pins(vault: nil), on: access) { true }
+            reports = try perform(.list(vault: nil), on: access) { true }
         } else {
             let groups = try VaultPath.grouped(paths, try profile.location())
             let interruption = Interruption()
             try interruption.listen(isAwaited: !access.isMounted)
             for group in groups where !interruption.isSet {
                 failures.collect {
-                    let request = ControlRequest.pin(vault: group.vault, paths: group.paths, waits: !noWait)
+                    let request = PinRequest.pin(vault: group.vault, paths: group.paths, waits: !noWait)
                     reports += try perform(request, on: access) { !interruption.isSet }
                 }
             }
@@ -83,11 +83,9 @@ struct PinCommand: ParsableCommand {
     }
 
     private func perform(
-        _ request: ControlRequest, on access: ProfileAccess, _ isHeard: @escaping @Sendable () -> Bool
+        _ request: PinRequest, on access: ProfileAccess, _ isHeard: @escaping @Sendable () -> Bool
     ) throws -> [PinReport] {
-        let response = try Requests.perform(request, on: access, label: "Fetching", isHeard: isHeard)
-        guard case .pins(let reports) = response else { throw ClientError.control(.otherAnswer) }
-        return reports
+        try Requests.perform(request, on: access, label: "Fetching", isHeard: isHeard)
     }
 }
 
@@ -111,7 +109,7 @@ struct UnpinCommand: ParsableCommand {
         var failures = Failures()
         for group in groups {
             failures.collect {
-                _ = try Requests.perform(.unpin(vault: group.vault, paths: group.paths), on: access)
+                _ = try Requests.perform(UnpinRequest(vault: group.vault, paths: group.paths), on: access)
             }
         }
         try failures.end()
@@ -142,9 +140,8 @@ struct EvictCommand: ParsableCommand {
         var failures = Failures()
         for group in groups {
             failures.collect {
-                let request = ControlRequest.evict(vault: group.vault, paths: group.paths)
-                guard case .evicted(let report) = try Requests.perform(request, on: access, label: "Evicting")
-                else { throw ClientError.control(.otherAnswer) }
+                let request = EvictRequest(vault: group.vault, paths: group.paths)
+                let report = try Requests.perform(request, on: access, label: "Evicting")
                 reports.append(report)
             }
         }
@@ -180,7 +177,6 @@ struct Failures {
     /// Runs one step, and prints its failure.
     mutating func collect(_ body: () throws -> Void) {
         do { try body() } catch {
-            // A failure that a mount answered is already printed.
             if let error = error as? ClientError { Output.error("coffer: \(error)") }
             first = first ?? error
         }

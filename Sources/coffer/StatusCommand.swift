@@ -64,10 +64,7 @@ enum Reports {
     static func status(_ options: ProfileOptions) throws -> StatusReport {
         let access = try Requests.open(options)
         defer { access.close() }
-        guard case .status(let report) = try Requests.perform(.status, on: access) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return report
+        return try Requests.perform(StatusRequest(), on: access)
     }
 
     static func table(_ vaults: [VaultReport]) {
@@ -170,28 +167,21 @@ enum Requests {
         }
     }
 
-    /// Performs a request with a progress bar; prints a failure that a mount answers, and throws its exit
-    /// code.
-    static func perform(
-        _ request: ControlRequest, on access: ProfileAccess, label: String = "",
+    /// Performs a request with a progress bar.
+    static func perform<Request: ControlRequest>(
+        _ request: Request, on access: ProfileAccess, label: String = "",
         isHeard: @escaping @Sendable () -> Bool = { true }
-    ) throws -> ControlResponse {
+    ) throws -> Request.Answer {
         let bar = ProgressBar(label)
         defer { bar.end() }
-        let response = try access.perform(request, isHeard: isHeard) { bar.show($0) }
-        if case .failure(let code, let message) = response {
-            bar.end()
-            Output.error("coffer: \(message)")
-            throw ExitCode(code)
-        }
-        return response
+        return try access.perform(request, isHeard: isHeard) { bar.show($0) }
     }
 
     /// Opens the profile, performs one request, and closes it.
     @discardableResult
-    static func perform(
-        _ request: ControlRequest, _ options: ProfileOptions, label: String = ""
-    ) throws -> ControlResponse {
+    static func perform<Request: ControlRequest>(
+        _ request: Request, _ options: ProfileOptions, label: String = ""
+    ) throws -> Request.Answer {
         let access = try Requests.open(options)
         defer { access.close() }
         return try perform(request, on: access, label: label)

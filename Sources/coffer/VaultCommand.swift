@@ -15,7 +15,7 @@ struct VaultCommand: ParsableCommand {
         @Argument(help: "The name of the new vault.") var vault: String
 
         func run() throws {
-            try Requests.perform(.createVault(name: vault), profile)
+            try Requests.perform(VaultRequest.create(name: vault), profile)
         }
     }
 
@@ -77,7 +77,7 @@ struct VaultCommand: ParsableCommand {
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            try Requests.perform(.setCacheLimit(vault: vault, cache.byteCount), profile)
+            try Requests.perform(VaultRequest.limitCache(vault: vault, to: cache.byteCount), profile)
         }
     }
 
@@ -89,7 +89,7 @@ struct VaultCommand: ParsableCommand {
         @Argument(help: "The new name.") var newName: String
 
         func run() throws {
-            try Requests.perform(.renameVault(name: vault, newName: newName), profile)
+            try Requests.perform(VaultRequest.rename(name: vault, newName: newName), profile)
         }
     }
 
@@ -113,15 +113,13 @@ struct VaultCommand: ParsableCommand {
             if atRemote, remote == nil { throw ClientError.remoteSetting(.noRemote(vault: vault)) }
             if !yes { try ask(remote) }
             _ = try Requests.perform(
-                .deleteVault(name: vault, atRemote: atRemote), on: access, label: "Deleting")
+                VaultRequest.delete(name: vault, atRemote: atRemote), on: access, label: "Deleting")
             if let remote, !atRemote { Output.error("\(remote) keeps its encrypted copy.") }
         }
 
         /// Returns the URL of the vault's remote; nil without one.
         private func remote(_ access: ProfileAccess) throws -> String? {
-            guard case .status(let status) = try Requests.perform(.status, on: access) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let status = try Requests.perform(StatusRequest(), on: access)
             guard let report = status.vaults.first(where: { $0.name.hasSameBytes(as: vault) }) else {
                 throw ClientError.vaultName(.noSuchVault(name: vault))
             }

@@ -26,7 +26,7 @@ import Testing
         /// Begins an attempt; nil if it may go on, else the seconds to wait.
         func attempt() throws -> Int64? {
             let limiter = limiter
-            switch profileError({ () throws(ClientError) in try limiter.begin() }) {
+            switch clientError({ () throws(ClientError) in try limiter.begin() }) {
             case nil: return nil
             case .profile(.tooManyAttempts(let seconds)): return seconds
             case let error?: throw error
@@ -100,7 +100,7 @@ import Testing
         #expect(paused == Array(repeating: 5, count: 10))
         limiter.write = { path, _ throws(SystemError) in throw SystemError("write", code: EIO, on: path) }
         let failing = limiter
-        #expect(profileError { () throws(ClientError) in try failing.begin() } != nil)
+        #expect(clientError { () throws(ClientError) in try failing.begin() } != nil)
     }
 
     /// What was counted before there was no room makes each attempt take as long as the wait after the last.
@@ -187,7 +187,7 @@ import Testing
         machine.seconds = 2
         try FileManager.default.createDirectory(atPath: machine.path, withIntermediateDirectories: false)
         let limiter = machine.limiter
-        #expect(profileError { () throws(ClientError) in try limiter.begin() } != nil)
+        #expect(clientError { () throws(ClientError) in try limiter.begin() } != nil)
     }
 
     /// Numbers at the ends of their ranges make the program wait, not trap.

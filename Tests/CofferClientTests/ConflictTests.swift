@@ -40,7 +40,7 @@ import Testing
                     && reports.map(\.date) == ["2026-11-20", "2026-11-21"])
             #expect(try handler.conflicts(of: "Personal").count == 2)
             #expect(
-                profileError { () throws(ClientError) in try handler.conflicts(of: "None") }?.caseName
+                clientError { () throws(ClientError) in try handler.conflicts(of: "None") }?.caseName
                     == "noSuchVault")
         }
     }
@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: ["d/x (conflict, y, 2026-11-21) 2", "d/report.txt", "none/\(copy)", "d/none", "", "/"])
     func refused(path: String) throws {
         try withVault { handler, vault, folder in
-            let error = profileError { () throws(ClientError) in
+            let error = clientError { () throws(ClientError) in
                 try handler.resolve(path, of: "Personal", .original)
             }
             #expect(error?.caseName == "noSuchConflict")

@@ -18,7 +18,7 @@ import Testing
 
     private func open(_ test: TestProfile) -> ClientError? {
         test.forgetAttempts()
-        return profileError { () throws(ClientError) in try test.unlock() }
+        return clientError { () throws(ClientError) in try test.unlock() }
     }
 
     @Test func everyByteFlipped() throws {
@@ -42,7 +42,7 @@ import Testing
     private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ClientError? {
         if offset < Offset.bodyLength { return open(test) }
         test.waitUntilFree()
-        return profileError { () throws(ClientError) in
+        return clientError { () throws(ClientError) in
             try Profile.open(
                 test.location, try test.location.takeLock(), key: SecretBytes(copying: key.span.bytes))
         }
@@ -53,7 +53,7 @@ import Testing
         let bytes = try test.bytes()
         for count in bytes.indices {
             try test.write(Array(bytes.prefix(count)))
-            let error = profileError { () throws(ClientError) in try Profile.check(test.location) }
+            let error = clientError { () throws(ClientError) in try Profile.check(test.location) }
             #expect(error?.caseName == "damagedProfile", "\(count) bytes")
         }
         try test.write(bytes + [0])

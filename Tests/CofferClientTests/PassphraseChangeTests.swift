@@ -18,7 +18,7 @@ import Testing
         #expect(try test.vaultFiles() == files)
         #expect(!files.isEmpty)
         #expect(try test.bytes() != profile)
-        #expect(profileError { () throws(ClientError) in try test.unlock() }?.caseName == "wrongPassphrase")
+        #expect(clientError { () throws(ClientError) in try test.unlock() }?.caseName == "wrongPassphrase")
         #expect(try test.unlock("another").vaults.map(\.name) == ["Personal"])
     }
 
@@ -26,12 +26,12 @@ import Testing
         let test = try TestProfile()
         let opened = try test.unlock()
         let before = try test.bytes()
-        let wrong = profileError { () throws(ClientError) in
+        let wrong = clientError { () throws(ClientError) in
             try opened.changePassphrase(
                 from: secret("wrong"), to: secret("another"), hint: nil, strength: .interactive)
         }
         #expect(wrong?.caseName == "wrongPassphrase")
-        let empty = profileError { () throws(ClientError) in
+        let empty = clientError { () throws(ClientError) in
             try opened.changePassphrase(
                 from: secret(TestProfile.passphrase), to: secret(""), hint: nil, strength: .interactive)
         }
@@ -56,20 +56,20 @@ import Testing
     @Test func hintAfterThreeAttempts() throws {
         let test = try TestProfile(hint: "four words, one horse")
         for attempt in 1...3 {
-            let error = profileError { () throws(ClientError) in try test.unlock("wrong") }
+            let error = clientError { () throws(ClientError) in try test.unlock("wrong") }
             guard case .profile(.wrongPassphrase(let hint)) = error else {
                 Issue.record("attempt \(attempt): \(String(describing: error))")
                 return
             }
             #expect(hint == (attempt == 3 ? "four words, one horse" : nil), "attempt \(attempt)")
         }
-        let late = profileError { () throws(ClientError) in try test.unlock() }
+        let late = clientError { () throws(ClientError) in try test.unlock() }
         #expect(late?.caseName == "tooManyAttempts")
         test.forgetAttempts()
         _ = try test.unlock()
         // A right passphrase lets all wrong ones be forgotten.
         guard
-            case .profile(.wrongPassphrase(hint: nil)) = profileError({ () throws(ClientError) in
+            case .profile(.wrongPassphrase(hint: nil)) = clientError({ () throws(ClientError) in
                 try test.unlock("wrong")
             })
         else {
@@ -87,7 +87,7 @@ import Testing
         let test = try TestProfile()
         for _ in 1...3 {
             guard
-                case .profile(.wrongPassphrase(hint: nil)) = profileError({ () throws(ClientError) in
+                case .profile(.wrongPassphrase(hint: nil)) = clientError({ () throws(ClientError) in
                     try test.unlock("wrong")
                 })
             else {

@@ -34,7 +34,7 @@ import Testing
             #expect(test.location.isLocked)
             try profile.setLockNote(LockNote(process: 4711, mountPoint: "/m", socket: "/s"))
             guard
-                case .profile(.locked(let note)) = profileError({ () throws(ClientError) in
+                case .profile(.locked(let note)) = clientError({ () throws(ClientError) in
                     try test.unlock(waits: false)
                 })
             else {
@@ -55,7 +55,7 @@ import Testing
         for text in ["", "x", "1", "1\n2", "x\ny\nz\n"] {
             try Data(text.utf8).write(to: URL(filePath: test.location.lock))
             guard
-                case .profile(.locked(nil)) = profileError({ () throws(ClientError) in
+                case .profile(.locked(nil)) = clientError({ () throws(ClientError) in
                     try test.unlock(waits: false)
                 })
             else {
@@ -106,7 +106,7 @@ import Testing
         try FileManager.default.removeItem(atPath: test.location.lock)
         try FileManager.default.createSymbolicLink(atPath: test.location.lock, withDestinationPath: target)
         #expect(
-            profileError { () throws(ClientError) in try test.unlock(waits: false) }?.caseName == "system")
+            clientError { () throws(ClientError) in try test.unlock(waits: false) }?.caseName == "system")
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
     }
 }

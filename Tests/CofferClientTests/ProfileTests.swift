@@ -37,7 +37,7 @@ import Testing
         let before = try test.bytes()
         let settings = Profile.Settings(
             name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
-        let error = profileError { () throws(ClientError) in
+        let error = clientError { () throws(ClientError) in
             try Profile.create(at: test.location, passphrase: secret("other"), settings)
         }
         #expect(error?.caseName == "profileExists")
@@ -47,7 +47,7 @@ import Testing
     private func create(in path: String) -> ClientError? {
         let settings = Profile.Settings(
             name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
-        return profileError { () throws(ClientError) in
+        return clientError { () throws(ClientError) in
             try Profile.create(at: ProfileLocation(path: path), passphrase: secret("p"), settings)
         }
     }
@@ -72,14 +72,14 @@ import Testing
         let location = ProfileLocation(path: "\(directory.path)/profile")
         let settings = Profile.Settings(
             name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "Other")
-        let error = profileError { () throws(ClientError) in
+        let error = clientError { () throws(ClientError) in
             try Profile.create(at: location, passphrase: secret(""), settings)
         }
         #expect(error?.caseName == "emptyPassphrase")
         #expect(!location.exists)
         let test = try TestProfile()
         #expect(
-            profileError { () throws(ClientError) in try test.unlock("") }?.caseName == "emptyPassphrase")
+            clientError { () throws(ClientError) in try test.unlock("") }?.caseName == "emptyPassphrase")
         // It was no attempt.
         #expect(AttemptLimiter(path: test.location.attempts).count == 0)
     }
@@ -91,12 +91,12 @@ import Testing
         let location = ProfileLocation(path: "\(directory.path)/profile")
         let settings = Profile.Settings(
             name: "Bob", device: "phone", hint: hint, strength: .interactive, firstVault: "Other")
-        let error = profileError { () throws(ClientError) in
+        let error = clientError { () throws(ClientError) in
             try Profile.create(at: location, passphrase: secret("swordfish"), settings)
         }
         #expect(error?.caseName == "hintTellsPassphrase" && !location.exists)
         let profile = try TestProfile().unlock()
-        let change = profileError { () throws(ClientError) in
+        let change = clientError { () throws(ClientError) in
             try profile.changePassphrase(
                 from: secret(TestProfile.passphrase), to: secret("swordfish"), hint: hint,
                 strength: .interactive)
@@ -123,7 +123,7 @@ import Testing
             let settings = Profile.Settings(
                 name: isDevice ? "Bob" : name, device: isDevice ? name : "phone", hint: nil,
                 strength: .interactive, firstVault: "Other")
-            let error = profileError { () throws(ClientError) in
+            let error = clientError { () throws(ClientError) in
                 try Profile.create(at: location, passphrase: secret("swordfish"), settings)
             }
             #expect(error?.caseName == "invalidName" && !location.exists)
@@ -136,7 +136,7 @@ import Testing
         let location = ProfileLocation(path: "\(directory.path)/profile")
         var settings = Profile.Settings(
             name: "Bob", device: "phone", hint: nil, strength: .interactive, firstVault: "a/b")
-        let error = profileError { () throws(ClientError) in
+        let error = clientError { () throws(ClientError) in
             try Profile.create(at: location, passphrase: secret("x"), settings)
         }
         #expect(error?.caseName == "invalidVaultName")
@@ -150,7 +150,7 @@ import Testing
         let test = try TestProfile()
         for wrong in ["wrong", "correct horse ", "Correct horse", "correct hors", "correct horse\0"] {
             test.forgetAttempts()
-            let error = profileError { () throws(ClientError) in try test.unlock(wrong) }
+            let error = clientError { () throws(ClientError) in try test.unlock(wrong) }
             #expect(error?.caseName == "wrongPassphrase", "\(wrong)")
         }
     }
@@ -166,8 +166,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let location = ProfileLocation(path: "\(directory.path)/none")
         #expect(
-            profileError { () throws(ClientError) in try Profile.check(location) }?.caseName == "noProfile")
-        let error = profileError { () throws(ClientError) in
+            clientError { () throws(ClientError) in try Profile.check(location) }?.caseName == "noProfile")
+        let error = clientError { () throws(ClientError) in
             let lock = try location.takeLock()
             return lock.number
         }

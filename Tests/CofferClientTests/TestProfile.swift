@@ -91,7 +91,7 @@ final class TestProfile {
 }
 
 /// The error that a body throws; nil if it does not.
-func profileError<Result>(_ body: () throws(ClientError) -> Result) -> ClientError? {
+func clientError<Result>(_ body: () throws(ClientError) -> Result) -> ClientError? {
     do throws(ClientError) {
         _ = try body()
         return nil

@@ -10,11 +10,11 @@ import Testing
 /// The vaults of a profile: names, slots, and what is left of those that are gone.
 @Suite(.serialized) struct VaultListTests {
     private func create(_ profile: Profile, _ name: String) -> ClientError? {
-        profileError { () throws(ClientError) in try profile.createVault(named: name, owner: .current) }
+        clientError { () throws(ClientError) in try profile.createVault(named: name, owner: .current) }
     }
 
     private func rename(_ profile: Profile, _ name: String, _ newName: String) -> ClientError? {
-        profileError { () throws(ClientError) in try profile.renameVault(name, to: newName) }
+        clientError { () throws(ClientError) in try profile.renameVault(name, to: newName) }
     }
 
     @Test func names() throws {
@@ -166,7 +166,7 @@ import Testing
         let obstacle = "\(test.location.profile).new"
         try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
         #expect(
-            profileError { () throws(ClientError) in try vaults.delete("Personal") }?.caseName == "system")
+            clientError { () throws(ClientError) in try vaults.delete("Personal") }?.caseName == "system")
         let again = try #require(vaults.vaults.first)
         #expect(again.name == "Personal")
         #expect(try again.vault.attributes(of: Vault.rootNumber).links == 2)

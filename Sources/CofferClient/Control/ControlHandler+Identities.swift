@@ -3,25 +3,13 @@ internal import CofferTrust
 
 // Requests about identities.
 extension ControlHandler {
-    func answerOnIdentities(_ request: ControlRequest) throws(ClientError) -> ControlResponse {
-        switch request {
-        case .identity:
-            return .identity(try own())
-        case .rollIdentity:
-            try vaults.profile.rollTransientKey()
-            return .identity(try own())
-        case .verify(let target, let words): return .identity(try verify(target, words))
-        default: throw .control(.otherAnswer)
-        }
-    }
-
-    private func own() throws(ClientError) -> IdentityReport {
+    func ownIdentity() throws(ClientError) -> IdentityReport {
         let card = try vaults.profile.identityCard()
         guard let identity = card.identity.identity else { throw .trust(.wrongPlace) }
         return report(of: identity, card.name, card: card.text)
     }
 
-    private func verify(_ target: IdentityTarget, _ words: String?) throws(ClientError) -> IdentityReport {
+    func verify(_ target: IdentityTarget, _ words: String?) throws(ClientError) -> IdentityReport {
         let (identity, name, claimed) = try identity(of: target)
         if let words {
             switch Fingerprint(of: identity).compare(with: words) {

@@ -4,56 +4,58 @@ internal import CofferVault
 
 // Requests to pin and evict content.
 extension ControlHandler {
-    func answerOnPins(
-        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool,
-        progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ClientError) -> ControlResponse {
-        switch request {
-        case .pin(let name, let paths, let waits):
-            // Without a remote all content is here, and pins have no meaning.
-            let mounted = try shared.named(name).mounted
-            let items = try numbers(of: paths, in: mounted)
-            do throws(FileSystemError) { try mounted.vault.pin(items) } catch { throw .vault(error) }
-            if waits { try fetch(items, in: mounted, while: isHeard, progress) }
-            var reports: [PinReport] = []
-            for (item, path) in zip(items, paths) { reports.append(try report(on: item, path, in: mounted)) }
-            return .pins(reports)
-        case .unpin(let name, let paths):
-            let mounted = try vaults.named(name)
-            let items = try numbers(of: paths, in: mounted)
-            let others: [Int64]
-            do throws(FileSystemError) { others = try mounted.vault.unpin(items) } catch {
-                throw .vault(error)
-            }
-            if let place = items.firstIndex(where: { others.contains($0) }) {
-                throw .content(.notPinned(path: paths[place], vault: name))
-            }
-        case .pins(let name):
-            let all = if let name { [try vaults.named(name)] } else { vaults.vaults }
-            var reports: [PinReport] = []
-            for mounted in all { reports += try pins(of: mounted) }
-            return .pins(reports)
-        case .evict(let name, let paths):
-            // Not while another command gives up the remote, from which evicted content would be fetched.
-            let mounted = try shared.named(name).mounted
-            return try shared.alone(mounted.vault.id, name) { () throws(ClientError) in
-                try evict(paths, of: mounted, progress)
-            }
-        default: throw .control(.otherAnswer)
+    /// Pins items; fetches their content if `waits`, until the client leaves.
+    func pin(
+        _ paths: [String], of name: String, waits: Bool, _ client: RequestClient
+    ) throws(ClientError) -> [PinReport] {
+        // Without a remote all content is here, and pins have no meaning.
+        let mounted = try shared.named(name).mounted
+        let items = try numbers(of: paths, in: mounted)
+        do throws(FileSystemError) { try mounted.vault.pin(items) } catch { throw .vault(error) }
+        if waits { try fetch(items, in: mounted, while: client.isHeard, client.progress) }
+        var reports: [PinReport] = []
+        for (item, path) in zip(items, paths) { reports.append(try report(on: item, path, in: mounted)) }
+        return reports
+    }
+
+    func unpin(_ paths: [String], of name: String) throws(ClientError) {
+        let mounted = try vaults.named(name)
+        let items = try numbers(of: paths, in: mounted)
+        let others: [Int64]
+        do throws(FileSystemError) { others = try mounted.vault.unpin(items) } catch { throw .vault(error) }
+        if let place = items.firstIndex(where: { others.contains($0) }) {
+            throw .content(.notPinned(path: paths[place], vault: name))
         }
-        return .done
+    }
+
+    /// The pins of one vault, or of all.
+    func pins(of name: String?) throws(ClientError) -> [PinReport] {
+        let all = if let name { [try vaults.named(name)] } else { vaults.vaults }
+        var reports: [PinReport] = []
+        for mounted in all { reports += try pins(of: mounted) }
+        return reports
+    }
+
+    func evict(
+        _ paths: [String], of name: String, _ progress: @escaping @Sendable (Progress) -> Void
+    ) throws(ClientError) -> EvictReport {
+        // Not while another command gives up the remote, from which evicted content would be fetched.
+        let mounted = try shared.named(name).mounted
+        return try shared.alone(mounted.vault.id, name) { () throws(ClientError) in
+            try evict(paths, of: mounted, progress)
+        }
     }
 
     private func evict(
         _ paths: [String], of mounted: MountedVault, _ progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ClientError) -> ControlResponse {
+    ) throws(ClientError) -> EvictReport {
         let items = try numbers(of: paths, in: mounted)
         do throws(FileSystemError) {
             // A full disk has no space to store changes until content is evicted.
             if !vaults.isReadOnly { try? mounted.vault.commit() }
             let files = try mounted.vault.files(below: items)
             let result = try mounted.vault.evict(files) { progress(Progress(done: $0, total: files.count)) }
-            return .evicted(EvictReport(mounted.name, result))
+            return EvictReport(mounted.name, result)
         } catch {
             throw .vault(error)
         }

@@ -4,21 +4,7 @@ internal import CofferSystem
 
 // Requests about remotes and sync.
 extension ControlHandler {
-    func answerOnRemotes(
-        _ request: ControlRequest, progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ClientError) -> ControlResponse {
-        switch request {
-        case .addRemote(let name, let url): try shared.publish(name, at: url)
-        case .moveRemote(let name, let url): try shared.move(name, to: url)
-        case .removeRemote(let name, let contents): try shared.giveUp(name, contents, progress)
-        case .testRemote(let target): return .remoteTest(try test(target))
-        case .sync(let name): return .sync(try sync(name, progress))
-        default: throw .control(.otherAnswer)
-        }
-        return .done
-    }
-
-    private func sync(
+    func sync(
         _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
     ) throws(ClientError) -> [SyncReport] {
         let wanted = if let name { [try shared.named(name)] } else { shared.all }
@@ -53,15 +39,9 @@ extension ControlHandler {
         }
     }
 
-    // MARK: Testing a remote
-
-    private func test(_ target: RemoteTarget) throws(ClientError) -> RemoteTestReport {
-        switch target {
-        case .vault(let name):
-            let shared = try shared.named(name)
-            let (remote, vault) = (try SharedVault.backend(shared.share.url), shared.share.vault)
-            return Waiting.run { await RemoteTest(remote, of: vault).run() }
-        case .url(let url): return try RemoteTrial.run(url)
-        }
+    func testRemote(of name: String) throws(ClientError) -> RemoteTestReport {
+        let shared = try shared.named(name)
+        let (remote, vault) = (try SharedVault.backend(shared.share.url), shared.share.vault)
+        return Waiting.run { await RemoteTest(remote, of: vault).run() }
     }
 }

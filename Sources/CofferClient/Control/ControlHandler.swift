@@ -9,12 +9,13 @@ internal import CofferVault
 internal import Glibc
 
 /// Performs the requests of commands, in a mount or in the command's own process.
-final class ControlHandler: Sendable {
+package final class ControlHandler: Sendable {
     let vaults: OpenVaults
     /// The vaults that have a remote.
     let shared: SharedVaults
     private let mountPoint: String?
-    private let end: @Sendable () -> Void
+    /// Ends the mount.
+    let end: @Sendable () -> Void
     /// Called with each name that changed in the mount's root.
     let rootChanged: @Sendable (String) -> Void
 
@@ -36,68 +37,15 @@ final class ControlHandler: Sendable {
     /// - Parameters:
     ///   - isHeard: Whether the client still waits for the answer.
     ///   - progress: Called during long work, on any thread.
-    func answer(
-        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
+    func answer<Request: ControlRequest>(
+        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ClientError) -> ControlResponse {
+    ) throws(ClientError) -> Request.Answer {
         if vaults.isReadOnly, request.changesVaults { throw .vault(.readOnly) }
-        switch request {
-        case .status:
-            return .status(try status())
-        case .names(let name):
-            let members = try name.map { name throws(ClientError) in
-                try shared.named(name).memberNames()
-            }
-            return .names(vaults: vaults.profile.vaults.map(\.name), members: members ?? [])
-        case .store:
-            // The client is about to unmount.
-            try vaults.store(usingReserve: true)
-        case .end(let process):
-            if process == getpid() { end() }
-        case .createVault(let name):
-            _ = try vaults.create(name, owner: .current)
-            rootChanged(name)
-        case .renameVault(let name, let newName):
-            try vaults.rename(name, to: newName)
-            rootChanged(name)
-            rootChanged(newName)
-        case .deleteVault(let name, let atRemote):
-            // Without `atRemote` the membership stays, and only this device loses the vault.
-            if atRemote { try shared.deleteAtRemote(name, progress) }
-            try shared.delete(name)
-            rootChanged(name)
-        case .setCacheLimit(let name, let limit):
-            try shared.setCacheLimit(of: name, limit)
-        case .check(let vault):
-            return .check(try check(vault, progress))
-        case .changePassphrase(var old, var new, let hint, let passes, let memory):
-            let strength: PasswordHash
-            do throws(CryptoError) {
-                strength = try PasswordHash(passes: passes, memory: memory)
-            } catch {
-                throw .profile(.strengthOutOfRange)
-            }
-            try vaults.profile.changePassphrase(
-                from: SecretBytes(moving: &old), to: SecretBytes(moving: &new), hint: hint, strength: strength
-            )
-        case .addRemote, .moveRemote, .removeRemote, .testRemote, .sync:
-            return try answerOnRemotes(request, progress: progress)
-        case .invite, .withdrawInvite, .addMember, .members, .setRole, .removeMember, .cancelMemberChange,
-            .removals, .leave, .join, .cancelJoin:
-            return try answerOnMembers(request, isHeard: isHeard, progress: progress)
-        case .identity, .verify, .rollIdentity:
-            return try answerOnIdentities(request)
-        case .pin, .unpin, .pins, .evict:
-            return try answerOnPins(request, isHeard: isHeard, progress: progress)
-        case .conflicts(let name):
-            return .conflicts(try conflicts(of: name))
-        case .resolveConflict(let name, let path, let choice):
-            try resolve(path, of: name, choice)
-        }
-        return .done
+        return try request.perform(by: self, for: RequestClient(isHeard: isHeard, progress: progress))
     }
 
-    private func status() throws(ClientError) -> StatusReport {
+    func status() -> StatusReport {
         let profile = vaults.profile
         let open = vaults.vaults
         var disk: DiskReport?
@@ -135,7 +83,7 @@ final class ControlHandler: Sendable {
             problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
     }
 
-    private func check(
+    func check(
         _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
     ) throws(ClientError) -> CheckReport {
         let records = vaults.profile.vaults.filter { name == nil || $0.name.hasSameBytes(as: name ?? "") }

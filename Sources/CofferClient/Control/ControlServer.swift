@@ -62,12 +62,20 @@ final class ControlServer: Sendable {
             }
             client.send(place)
             guard let line = try line(from: number) else { return }
-            let request = try ControlCoding.decode(ControlRequest.self, line)
-            client.send(
-                try handler.answer(request, isHeard: { client.isHearing }) { client.send(.progress($0)) })
+            try answer(try ControlCoding.decode(RequestMessage.self, line).request, to: client)
         } catch {
-            client.send(.failure(code: error.exitCode, message: "\(error)"))
+            client.send(ControlResponse<Done>.failure(code: error.exitCode, message: "\(error)"))
         }
+    }
+
+    private func answer<Request: ControlRequest>(
+        _ request: Request, to client: ControlClient
+    ) throws(ClientError) {
+        typealias Response = ControlResponse<Request.Answer>
+        let answer = try handler.answer(request, isHeard: { client.isHearing }) {
+            client.send(Response.progress($0))
+        }
+        client.send(Response.answer(answer))
     }
 }
 
@@ -95,12 +103,7 @@ final class ControlClient: Sendable {
     var isHearing: Bool { hearing.withLock { $0 } }
 
     /// Sends a message; does nothing after a failed send or `end`.
-    func send(_ response: ControlResponse) { send(message: response) }
-
-    /// Sends the identity of the profile that answers.
-    func send(_ place: ProfilePlace) { send(message: place) }
-
-    private func send(message: some Encodable) {
+    func send(_ message: some Encodable) {
         guard let bytes = try? ControlCoding.encode(message) else { return }
         hearing.withLock { isHearing in
             guard isHearing else { return }

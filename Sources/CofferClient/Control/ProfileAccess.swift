@@ -45,8 +45,9 @@ package final class ProfileAccess: Sendable {
     {
         let directory = Directory.parent(of: socket)
         let place = try ProfilePlace(of: location)
-        // The name that older versions used, which copies of a profile had in common.
-        if RuntimeDirectory.isPrivate(directory), socket == "\(directory)/\(place.id.prefix(16)).socket" {
+        if RuntimeDirectory.isPrivate(directory),
+            place.olderSocketNames.contains(where: { socket == "\(directory)/\($0)" })
+        {
             throw .control(.olderMount)
         }
         guard RuntimeDirectory.isPrivate(directory),
@@ -82,10 +83,10 @@ package final class ProfileAccess: Sendable {
     ///   - isHeard: Whether the answer is still wanted; a mount ignores it and watches the connection
     ///     instead.
     ///   - progress: Called during long work.
-    package func perform(
-        _ request: ControlRequest, isHeard: @escaping @Sendable () -> Bool = { true },
+    package func perform<Request: ControlRequest>(
+        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
-    ) throws(ClientError) -> ControlResponse {
+    ) throws(ClientError) -> Request.Answer {
         switch way {
         case .alone(let handler, _):
             return try handler.answer(request, isHeard: isHeard, progress: progress)
@@ -101,9 +102,11 @@ package final class ProfileAccess: Sendable {
     /// Sends a request to the mount of a profile, and waits for the answer.
     ///
     /// Sends the request only after the mount has confirmed that it serves this profile.
-    static func ask(
-        _ socket: String, of place: ProfilePlace, _ request: ControlRequest, _ progress: (Progress) -> Void
-    ) throws(ClientError) -> ControlResponse {
+    ///
+    /// - Throws: `.answered` if the mount answers with a failure.
+    static func ask<Request: ControlRequest>(
+        _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
+    ) throws(ClientError) -> Request.Answer {
         let number = unsafe coffer_connect(socket)
         guard number >= 0 else {
             throw .control(.silent(SystemError("connect", code: -number)))
@@ -112,11 +115,15 @@ package final class ProfileAccess: Sendable {
         try checkPeer(coffer_peer_user(connection.number))
         try send(place, to: connection)
         try checkGreeting(try answer(from: connection), from: place)
-        try send(request, to: connection)
+        try send(request.message, to: connection)
         while true {
-            let response = try ControlCoding.decode(ControlResponse.self, try answer(from: connection))
-            guard case .progress(let state) = response else { return response }
-            progress(state)
+            let line = try answer(from: connection)
+            switch try ControlCoding.decode(ControlResponse<Request.Answer>.self, line) {
+            case .progress(let state): progress(state)
+            case .answer(let answer): return answer
+            case .failure(let code, let message):
+                throw .control(.answered(code: code, message: message))
+            }
         }
     }
 
@@ -128,7 +135,7 @@ package final class ProfileAccess: Sendable {
             }
             return
         }
-        if case .failure(_, let message) = try ControlCoding.decode(ControlResponse.self, line) {
+        if case .failure(_, let message) = try ControlCoding.decode(ControlResponse<Done>.self, line) {
             throw .control(.answered(code: 76, message: message))
         }
         throw .control(.otherAnswer)

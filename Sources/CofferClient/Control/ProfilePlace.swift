@@ -32,8 +32,18 @@ struct ProfilePlace: Codable, Equatable, Sendable {
     }
 
     /// The name of the socket of its mount.
-    var socketName: String {
-        let text = Array("\(id) \(device) \(number) \(directoryDevice) \(directoryNumber)".utf8)
+    var socketName: String { Self.socketName("\(RequestMessage.version) \(text)") }
+
+    /// The names of the sockets of mounts of older versions, which do not understand today's messages.
+    var olderSocketNames: [String] {
+        // The first of these was the same for all copies of a profile.
+        ["\(id.prefix(16)).socket", Self.socketName(text)]
+    }
+
+    private var text: String { "\(id) \(device) \(number) \(directoryDevice) \(directoryNumber)" }
+
+    private static func socketName(_ text: String) -> String {
+        let text = Array(text.utf8)
         let hash = unsafe Blake2b.hash(text.span.bytes, byteCount: 16)
         let digits = hash.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         return "\(digits.joined()).socket"

@@ -87,7 +87,9 @@ package enum Unmounting {
     ) throws(ClientError) {
         do throws(ClientError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
-            _ = try ProfileAccess.ask(note.socket, of: place, .end(process: note.process)) { _ in }
+            _ = try ProfileAccess.ask(note.socket, of: place, ProfileRequest.end(process: note.process)) {
+                _ in
+            }
         } catch {
             // It has ended, or is about to.
         }
@@ -112,21 +114,20 @@ package enum Unmounting {
         _ tell: (String) -> Void
     ) throws(ClientError) {
         MountPoint.sync(resolved)
-        let response: ControlResponse
         do throws(ClientError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
-            response = try ProfileAccess.ask(note.socket, of: place, .store) { _ in }
+            _ = try ProfileAccess.ask(note.socket, of: place, ProfileRequest.store) { _ in }
         } catch {
-            // A mount that does not answer can still be unmounted, and then stores what it can.
-            if case .control(.olderMount) = error {
+            switch error {
+            case .control(.answered(ClientError.vault(.noSpace).exitCode, let message)):
+                let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
+                throw .mount(.notStored(path: path, reason: reason, isUnmounted: false))
+            case .control(.olderMount):
                 tell("The mount is of an older version of Coffer. It stores everything when it ends.")
+            default:
+                // A mount that does not answer can still be unmounted, and then stores what it can.
+                return
             }
-            return
         }
-        guard case .failure(let code, let message) = response,
-            code == ClientError.vault(.noSpace).exitCode
-        else { return }
-        let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
-        throw .mount(.notStored(path: path, reason: reason, isUnmounted: false))
     }
 }

@@ -24,8 +24,7 @@ struct ConflictsCommand: ParsableCommand {
         @Argument(help: "The vault (default: all).", completion: Completions.vaults) var vault: String?
 
         func run() throws {
-            let response = try Requests.perform(.conflicts(vault: vault), profile)
-            guard case .conflicts(let reports) = response else { throw ClientError.control(.otherAnswer) }
+            let reports = try Requests.perform(ConflictsRequest(vault: vault), profile)
             if json { return try Output.json(reports) }
             if reports.isEmpty { return Output.error("There are no conflicts.") }
             Output.table(
@@ -50,7 +49,7 @@ struct ConflictsCommand: ParsableCommand {
 
         func run() throws {
             let path = try pathInVault
-            try Requests.perform(.resolveConflict(vault: vault, path: path, keeps: keep), profile)
+            try Requests.perform(ResolveRequest(vault: vault, path: path, keeps: keep), profile)
         }
 
         /// The path below the vault's root.

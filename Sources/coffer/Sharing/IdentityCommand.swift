@@ -14,9 +14,7 @@ struct IdentityCommand: ParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() throws {
-            guard case .identity(let report) = try Requests.perform(.identity, profile) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let report = try Requests.perform(IdentityRequest.show, profile)
             if json { return try Output.json(report) }
             if card {
                 let text = report.card ?? ""
@@ -38,7 +36,7 @@ struct IdentityCommand: ParsableCommand {
         @OptionGroup var profile: ProfileOptions
 
         func run() throws {
-            try Requests.perform(.rollIdentity, profile)
+            try Requests.perform(IdentityRequest.roll, profile)
             Output.error("You have a new transient key. Others have it after the next sync.")
         }
     }
@@ -75,8 +73,7 @@ struct IdentityCommand: ParsableCommand {
             } else {
                 throw ValidationError("Give VAULT and MEMBER, or --card FILE.")
             }
-            let response = try Requests.perform(.verify(target, words: words), profile)
-            guard case .identity(let report) = response else { throw ClientError.control(.otherAnswer) }
+            let report = try Requests.perform(IdentityRequest.verify(target, words: words), profile)
             if json { return try Output.json(report) }
             Output.line(Output.visible(report.name))
             Output.line(report.fingerprint)

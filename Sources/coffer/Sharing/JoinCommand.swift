@@ -46,14 +46,12 @@ struct JoinCommand: ParsableCommand {
     func run() throws {
         let text = invite == "-" ? try TextFile.read("-") : invite
         if cancel {
-            try Requests.perform(.cancelJoin(text), profile)
+            try Requests.perform(MemberRequest.cancelJoin(text), profile)
             return
         }
-        let request = ControlRequest.join(
+        let request = JoinRequest(
             invite: text, name: name, remote: remote?.url, waits: !noWait)
-        guard case .joined(let report) = try Requests.perform(request, profile, label: "Joining") else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try Requests.perform(request, profile, label: "Joining")
         if report.isMember {
             let role = ("ao".contains(report.role.prefix(1)) ? "an " : "a ") + report.role
             Output.error("You are now \(role) of the vault. Its name on this device is “\(report.vault)”.")

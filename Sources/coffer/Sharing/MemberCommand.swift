@@ -46,11 +46,9 @@ struct MemberCommand: ParsableCommand {
         }
 
         func run() throws {
-            let request = ControlRequest.invite(
+            let request = InviteRequest.invite(
                 vault: vault, role: role.rawValue, seconds: Int64(hours) * 3600)
-            guard case .text(let invite) = try Requests.perform(request, profile) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let invite = try Requests.perform(request, profile)
             guard Output.write(invite + "\n", to: STDOUT_FILENO) else {
                 let reason = SystemError("write", code: errno, on: "standard output")
                 Output.error(
@@ -69,7 +67,7 @@ struct MemberCommand: ParsableCommand {
             String
 
         func run() throws {
-            try Requests.perform(.withdrawInvite(vault: vault, id: invite), profile)
+            try Requests.perform(MemberRequest.withdrawInvite(vault: vault, id: invite), profile)
         }
     }
 
@@ -88,11 +86,9 @@ struct MemberCommand: ParsableCommand {
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            let request = ControlRequest.addMember(
+            let request = InviteRequest.addMember(
                 vault: vault, card: try TextFile.read(with), role: role.rawValue)
-            guard case .text(let invite) = try Requests.perform(request, profile) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let invite = try Requests.perform(request, profile)
             Output.line(invite)
         }
     }
@@ -104,9 +100,7 @@ struct MemberCommand: ParsableCommand {
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            guard case .members(let report) = try Requests.perform(.members(vault: vault), profile) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let report = try Requests.perform(MembersRequest(vault: vault), profile)
             if json { return try Output.json(report) }
             Output.table(
                 ["NAME", "ROLE", "SINCE", "IDENTITY", "VERIFIED", ""],
@@ -164,7 +158,8 @@ struct MemberCommand: ParsableCommand {
         @Argument(help: "The new role.") var role: RoleArgument
 
         func run() throws {
-            try Requests.perform(.setRole(vault: vault, member: member, role: role.rawValue), profile)
+            try Requests.perform(
+                MemberRequest.setRole(vault: vault, member: member, role: role.rawValue), profile)
         }
     }
 
@@ -190,7 +185,7 @@ struct MemberCommand: ParsableCommand {
                     yes
                 )
             }
-            let request = ControlRequest.removeMember(vault: vault, member: member)
+            let request = MemberRequest.remove(vault: vault, member: member)
             _ = try Requests.perform(request, on: access, label: vault)
         }
     }
@@ -200,10 +195,8 @@ struct MemberCommand: ParsableCommand {
     /// - Returns: The member for use in a question: “Ann” (identity 1234567812345678).
     /// - Throws: If the vault has no such member, or several.
     private static func find(_ member: String, in vault: String, _ access: ProfileAccess) throws -> String {
-        let request = ControlRequest.verify(.member(vault: vault, member: member), words: nil)
-        guard case .identity(let report) = try Requests.perform(request, on: access) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let request = IdentityRequest.verify(.member(vault: vault, member: member), words: nil)
+        let report = try Requests.perform(request, on: access)
         return Output.visible("“\(report.name)” (identity \(report.identity.prefix(16)))")
     }
 
@@ -220,7 +213,8 @@ struct MemberCommand: ParsableCommand {
         @Argument(help: "The member that the change concerns.") var member: String
 
         func run() throws {
-            try Requests.perform(.cancelMemberChange(vault: vault, member: member), profile, label: vault)
+            try Requests.perform(
+                MemberRequest.cancelChange(vault: vault, member: member), profile, label: vault)
         }
     }
 
@@ -232,9 +226,7 @@ struct MemberCommand: ParsableCommand {
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
         func run() throws {
-            guard case .removals(let reports) = try Requests.perform(.removals(vault: vault), profile) else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let reports = try Requests.perform(RemovalsRequest(vault: vault), profile)
             if json { return try Output.json(reports) }
             if reports.isEmpty { return Output.error("No member was removed from “\(vault)”.") }
             for (index, report) in reports.enumerated() {
@@ -282,11 +274,11 @@ struct MemberCommand: ParsableCommand {
             if !yes {
                 // Errors come before the question.
                 let heir = try successor.map { try MemberCommand.find($0, in: vault, access) }
-                _ = try Requests.perform(.members(vault: vault), on: access)
+                _ = try Requests.perform(MembersRequest(vault: vault), on: access)
                 let owner = heir.map { " \($0) becomes an owner." } ?? ""
                 try Question.ask("You will no longer be a member of “\(vault)”.\(owner) Continue?", yes)
             }
-            _ = try Requests.perform(.leave(vault: vault, successor: successor), on: access)
+            _ = try Requests.perform(MemberRequest.leave(vault: vault, successor: successor), on: access)
         }
     }
 }

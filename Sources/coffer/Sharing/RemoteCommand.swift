@@ -30,7 +30,7 @@ struct RemoteCommand: ParsableCommand {
 
         func run() throws {
             let (vault, url) = (target.vault, target.place.url)
-            try Requests.perform(.addRemote(vault: vault, url: url), profile, label: vault)
+            try Requests.perform(RemoteRequest.add(vault: vault, url: url), profile, label: vault)
             Output.error(
                 "“\(vault)” is synced to \(url). A mount keeps it synced; without one, use: coffer sync")
         }
@@ -48,7 +48,7 @@ struct RemoteCommand: ParsableCommand {
 
         func run() throws {
             let (vault, url) = (target.vault, target.place.url)
-            try Requests.perform(.moveRemote(vault: vault, url: url), profile, label: vault)
+            try Requests.perform(RemoteRequest.move(vault: vault, url: url), profile, label: vault)
             Output.error("“\(vault)” is synced to \(url) from now on.")
         }
     }
@@ -84,7 +84,7 @@ struct RemoteCommand: ParsableCommand {
 
         func run() throws {
             let contents: RemoteOnly = force ? .lose : fetch ? .fetch : .refuse
-            let request = ControlRequest.removeRemote(vault: vault, contents: contents)
+            let request = RemoteRequest.remove(vault: vault, contents: contents)
             try Requests.perform(request, profile, label: "Fetching")
         }
     }
@@ -109,9 +109,7 @@ struct RemoteCommand: ParsableCommand {
         private static func report(on target: String, _ profile: ProfileOptions) throws -> RemoteTestReport {
             // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
             if target.contains("/") { return try RemoteTrial.run(RemoteArgument(target).url) }
-            let response = try Requests.perform(.testRemote(.vault(target)), profile)
-            guard case .remoteTest(let report) = response else { throw ClientError.control(.otherAnswer) }
-            return report
+            return try Requests.perform(RemoteTestRequest.vault(target), profile)
         }
 
         private static func show(_ report: RemoteTestReport) {

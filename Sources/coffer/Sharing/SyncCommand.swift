@@ -29,10 +29,8 @@ struct SyncCommand: ParsableCommand {
         defer { access.close() }
         var shown: [String: String] = [:]
         while true {
-            let request = ControlRequest.sync(vault: vault)
-            guard case .sync(let reports) = try Requests.perform(request, on: access, label: "Syncing") else {
-                throw ClientError.control(.otherAnswer)
-            }
+            let request = SyncRequest(vault: vault)
+            let reports = try Requests.perform(request, on: access, label: "Syncing")
             if json, !watch { try Output.json(reports) }
             for report in reports where watch || !json {
                 let text = Self.text(report)

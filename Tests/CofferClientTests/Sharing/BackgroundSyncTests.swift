@@ -49,7 +49,7 @@ import Testing
         alice.shared.stop()
         let carol = try OpenProfile()
         let handler = carol.handler
-        let request = ControlRequest.join(invite: try alice.invite(), name: nil, waits: true)
+        let request = JoinRequest(invite: try alice.invite(), name: nil, waits: true)
         let result = Condition<ClientError?>(nil)
         let waiting = Condition(false)
         Thread.detachNewThread {

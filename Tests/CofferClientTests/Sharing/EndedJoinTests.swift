@@ -15,7 +15,7 @@ import Testing
 
     private func withdraw(_ alice: OpenProfile) throws {
         let id = try #require(try alice.members().invites.first).id
-        _ = try alice.ask(.withdrawInvite(vault: "Personal", id: id))
+        _ = try alice.ask(MemberRequest.withdrawInvite(vault: "Personal", id: id))
         _ = try alice.sync()
     }
 
@@ -26,7 +26,7 @@ import Testing
         let (waiting, result) = (Condition(false), Condition<ClientError?>(nil))
         Thread.detachNewThread {
             do throws(ClientError) {
-                _ = try handler.answer(.join(invite: invite, name: nil, waits: true)) { _ in
+                _ = try handler.answer(JoinRequest(invite: invite, name: nil, waits: true)) { _ in
                     waiting.update { $0 = true }
                 }
             } catch {
@@ -51,16 +51,12 @@ import Testing
     @Test func aWithdrawnInviteIsToldLater() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
-        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
-        guard case .status(let before) = try carol.ask(.status) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
+        let before = try carol.ask(StatusRequest())
         #expect(before.joins.map(\.vault) == ["Theirs"] && before.joins.map(\.role) == ["writer"])
         try withdraw(alice)
         _ = try carol.sync()
-        guard case .status(let after) = try carol.ask(.status) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let after = try carol.ask(StatusRequest())
         #expect(after.joins.isEmpty)
         #expect(after.problems.contains { $0.text.contains("Theirs") && $0.text.contains("withdrawn") })
     }
@@ -69,26 +65,26 @@ import Testing
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
         let invite = try alice.invite()
-        #expect(carol.error(.cancelJoin("Theirs"))?.caseName == "noSuchJoin")
-        _ = try carol.ask(.join(invite: invite, name: "Theirs", waits: false))
-        _ = try carol.ask(.cancelJoin(byInvite ? invite : "Theirs"))
+        #expect(carol.error(MemberRequest.cancelJoin("Theirs"))?.caseName == "noSuchJoin")
+        _ = try carol.ask(JoinRequest(invite: invite, name: "Theirs", waits: false))
+        _ = try carol.ask(MemberRequest.cancelJoin(byInvite ? invite : "Theirs"))
         #expect(carol.profile.joins.isEmpty)
         _ = try alice.sync()
         #expect(try alice.members().members.count == 2)
         // The invite is as good as before.
-        _ = try carol.ask(.join(invite: invite, name: "Again", waits: false))
+        _ = try carol.ask(JoinRequest(invite: invite, name: "Again", waits: false))
         _ = try alice.sync()
         _ = try carol.sync()
         #expect(carol.names() == ["Personal", "Again"])
-        #expect(carol.error(.cancelJoin("Again"))?.exitCode == 66)
+        #expect(carol.error(MemberRequest.cancelJoin("Again"))?.exitCode == 66)
     }
 
     @Test func givingUpWithoutTheRemote() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
-        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
+        _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
         try FileManager.default.removeItem(atPath: place.folder.path)
-        #expect(carol.error(.cancelJoin("Theirs"))?.caseName == "requestStays")
+        #expect(carol.error(MemberRequest.cancelJoin("Theirs"))?.caseName == "requestStays")
         #expect(carol.profile.joins.isEmpty)
     }
 
@@ -96,13 +92,10 @@ import Testing
     @Test func theNameOfTheInviter() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
-        _ = try alice.ask(.renameVault(name: "Personal", newName: "Täxes 2026"))
-        guard case .text(let text) = try alice.ask(.invite(vault: "Täxes 2026", role: "reader", seconds: 99))
-        else { throw ClientError.control(.otherAnswer) }
-        _ = try carol.ask(.createVault(name: "Täxes 2026"))
-        guard case .joined(let report) = try carol.ask(.join(invite: text, name: nil, waits: false)) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        _ = try alice.ask(VaultRequest.rename(name: "Personal", newName: "Täxes 2026"))
+        let text = try alice.ask(InviteRequest.invite(vault: "Täxes 2026", role: "reader", seconds: 99))
+        _ = try carol.ask(VaultRequest.create(name: "Täxes 2026"))
+        let report = try carol.ask(JoinRequest(invite: text, name: nil, waits: false))
         #expect(report.vault == "Täxes 2026 2")
         let name = Data("xes 2026".utf8)
         for path in try FileManager.default.subpathsOfDirectory(atPath: place.folder.path) {
@@ -120,8 +113,7 @@ import Testing
         let other = try Invite(
             to: invite.vault, root: invite.root, role: .reader, expires: invite.expires, url: invite.url,
             name: name)
-        guard case .joined(let report) = try carol.ask(.join(invite: other.text, name: nil, waits: false))
-        else { throw ClientError.control(.otherAnswer) }
+        let report = try carol.ask(JoinRequest(invite: other.text, name: nil, waits: false))
         #expect(report.vault == "Shared")
     }
 }

@@ -32,15 +32,17 @@ import Testing
     @Test func joinErrors() throws {
         let (alice, bob) = try place.pair()
         let invite = try alice.invite()
-        #expect(bob.error(.join(invite: invite, name: nil, waits: false))?.caseName == "hasVault")
+        #expect(bob.error(JoinRequest(invite: invite, name: nil, waits: false))?.caseName == "hasVault")
         let carol = try OpenProfile()
         #expect(
-            carol.error(.join(invite: invite, name: "Personal", waits: false))?.caseName == "vaultExists")
+            carol.error(JoinRequest(invite: invite, name: "Personal", waits: false))?.caseName
+                == "vaultExists")
         #expect(
-            carol.error(.join(invite: invite, name: "a/b", waits: false))?.caseName == "invalidVaultName")
+            carol.error(JoinRequest(invite: invite, name: "a/b", waits: false))?.caseName
+                == "invalidVaultName")
         #expect(carol.profile.joins.isEmpty)
         #expect(
-            carol.error(.join(invite: try alice.invite(seconds: -1), name: nil, waits: false))?.exitCode
+            carol.error(JoinRequest(invite: try alice.invite(seconds: -1), name: nil, waits: false))?.exitCode
                 == 77)
     }
 
@@ -50,16 +52,12 @@ import Testing
         let carol = try OpenProfile()
         let invite = try alice.invite("reader")
         for name in ["X", "X", nil] as [String?] {
-            guard case .joined(let report) = try carol.ask(.join(invite: invite, name: name, waits: false))
-            else {
-                Issue.record("not joined")
-                return
-            }
+            let report = try carol.ask(JoinRequest(invite: invite, name: name, waits: false))
             #expect(report.vault == "X")
         }
         #expect(carol.profile.joins.count == 1)
         // The name is taken before the vault is there.
-        _ = try carol.ask(.createVault(name: "X"))
+        _ = try carol.ask(VaultRequest.create(name: "X"))
         _ = try alice.sync()
         _ = try carol.sync()
         #expect(carol.names() == ["Personal", "X", "X 2"])
@@ -72,7 +70,7 @@ import Testing
     @Test func aJoinOutlivesAMissingFolder() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
-        _ = try carol.ask(.join(invite: try alice.invite(), name: "Later", waits: false))
+        _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Later", waits: false))
         _ = try alice.sync()
         let away = "\(place.folder.path).away"
         try FileManager.default.moveItem(atPath: place.folder.path, toPath: away)
@@ -106,27 +104,24 @@ import Testing
         let (invite, directory) = (try alice.invite(), try identityDirectory(of: bob))
         let away = "\(place.folder.path).away"
         try FileManager.default.moveItem(atPath: directory, toPath: away)
-        let error = try #require(carol.error(.join(invite: invite, name: "Later", waits: false)))
+        let error = try #require(carol.error(JoinRequest(invite: invite, name: "Later", waits: false)))
         #expect(error.exitCode == 75 && "\(error)".contains("has not arrived"))
         #expect(carol.profile.joins.isEmpty)
         let notes = Condition<[String]>([])
-        let request = ControlRequest.join(invite: invite, name: "Later", waits: true)
-        let answer = try carol.handler.answer(request, isHeard: { notes.withLock { $0.isEmpty } }) {
+        let request = JoinRequest(invite: invite, name: "Later", waits: true)
+        let report = try carol.handler.answer(request, isHeard: { notes.withLock { $0.isEmpty } }) {
             progress in
             guard let note = progress.note, notes.withLock({ $0.isEmpty }) else { return }
             try? FileManager.default.moveItem(atPath: away, toPath: directory)
             notes.update { $0.append(note) }
         }
-        guard case .joined(let report) = answer else { throw ClientError.control(.otherAnswer) }
         #expect(!report.isMember && carol.profile.joins.count == 1)
         #expect(notes.withLock { $0.allSatisfy { $0.contains("has not arrived") } })
         // What goes missing later is named in the status, until it is there again.
         _ = try alice.sync()
         try FileManager.default.moveItem(atPath: directory, toPath: away)
         _ = try carol.sync()
-        guard case .status(let waiting) = try carol.ask(.status) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let waiting = try carol.ask(StatusRequest())
         #expect(waiting.joins.first?.delay?.contains("has not arrived") == true)
         #expect(carol.vaults.problems.all.isEmpty)
         try FileManager.default.moveItem(atPath: away, toPath: directory)
@@ -138,12 +133,8 @@ import Testing
     @Test func nobodyWaits() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
-        let request = ControlRequest.join(invite: try alice.invite(), name: nil, waits: true)
-        let answer = try carol.handler.answer(request, isHeard: { false }) { _ in }
-        guard case .joined(let report) = answer else {
-            Issue.record("not joined")
-            return
-        }
+        let request = JoinRequest(invite: try alice.invite(), name: nil, waits: true)
+        let report = try carol.handler.answer(request, isHeard: { false }) { _ in }
         #expect(!report.isMember && carol.profile.joins.count == 1)
     }
 
@@ -155,7 +146,7 @@ import Testing
         let path = "\(carol.test.location.vaults)/\(try Invite(text: text).vault)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try Data("precious".utf8).write(to: URL(filePath: "\(path)/index.sqlite"))
-        _ = try carol.ask(.join(invite: text, name: "Ours", waits: false))
+        _ = try carol.ask(JoinRequest(invite: text, name: "Ours", waits: false))
         _ = try alice.sync()
         _ = try carol.sync()
         #expect(carol.names() == ["Personal", "Ours"])

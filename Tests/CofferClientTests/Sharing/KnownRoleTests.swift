@@ -14,10 +14,10 @@ import Testing
     /// Alice's vault, and the profile of somebody who has become a member of it, closed.
     private func member(_ role: String) throws -> (alice: OpenProfile, bob: TestProfile) {
         let alice = try OpenProfile()
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         let test = try TestProfile()
         let bob = try OpenProfile(test)
-        _ = try bob.ask(.join(invite: try alice.invite(role), name: "Ours", waits: false))
+        _ = try bob.ask(JoinRequest(invite: try alice.invite(role), name: "Ours", waits: false))
         _ = try alice.sync()
         _ = try bob.sync()
         return (alice, test)
@@ -45,7 +45,7 @@ import Testing
         #expect(try mayWrite(bob, "a"))
         let other = try #require(try alice.members().members.first { !$0.isThis }).identity
         for (role, may) in [("reader", false), ("writer", true)] {
-            _ = try alice.ask(.setRole(vault: "Personal", member: other, role: role))
+            _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: other, role: role))
             do {
                 let person = try OpenProfile(bob)
                 // What had not been sent goes where nobody shares it, and that is said.
@@ -54,8 +54,8 @@ import Testing
             }
             #expect(try mayWrite(bob, role) == may)
         }
-        _ = try alice.ask(.removeMember(vault: "Personal", member: other))
-        do { _ = try OpenProfile(bob).error(.sync(vault: "Ours")) }
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: other))
+        do { _ = try OpenProfile(bob).error(SyncRequest(vault: "Ours")) }
         #expect(try !mayWrite(bob, "b"))
         do {
             let person = try OpenProfile(bob)
@@ -67,7 +67,7 @@ import Testing
             #expect(person.profile.share(of: aside.vault.id) == nil)
         }
         // What is synced no more belongs to this device alone.
-        do { _ = try OpenProfile(bob).ask(.removeRemote(vault: "Ours", contents: .lose)) }
+        do { _ = try OpenProfile(bob).ask(RemoteRequest.remove(vault: "Ours", contents: .lose)) }
         #expect(try mayWrite(bob, "c"))
         #expect(try OpenProfile(bob).profile.use(of: alice.vault("Personal").id).isUsual)
     }

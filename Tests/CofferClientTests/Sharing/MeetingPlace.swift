@@ -13,12 +13,10 @@ final class MeetingPlace {
     func pair(_ role: String = "writer") throws -> (alice: OpenProfile, bob: OpenProfile) {
         let alice = try OpenProfile()
         let bob = try OpenProfile()
-        _ = try alice.ask(.addRemote(vault: "Personal", url: url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: url))
         _ = try alice.sync("Personal")
         let invite = try alice.invite(role)
-        guard case .joined(let asked) = try bob.ask(.join(invite: invite, name: "Ours", waits: false)) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let asked = try bob.ask(JoinRequest(invite: invite, name: "Ours", waits: false))
         #expect(!asked.isMember && asked.vault == "Ours")
         _ = try alice.sync("Personal")
         _ = try bob.sync()

@@ -11,22 +11,19 @@ import Testing
     @Test func removedAndLeft() throws {
         let (alice, bob) = try place.pair()
         let other = try #require(try alice.members().members.first { !$0.isThis })
-        _ = try alice.ask(.removeMember(vault: "Personal", member: String(other.identity.prefix(16))))
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: String(other.identity.prefix(16))))
         #expect(try alice.members().members.count == 1)
-        guard case .removals(let removals) = try alice.ask(.removals(vault: "Personal")) else {
-            Issue.record("no removals")
-            return
-        }
+        let removals = try alice.ask(RemovalsRequest(vault: "Personal"))
         #expect(removals.map(\.identity) == [other.identity] && removals.map(\.lastEpoch) == [1])
         #expect(alice.profile.vaults.first?.keys.count == 2, "a new key")
-        #expect(bob.error(.sync(vault: "Ours"))?.caseName == "sync")
+        #expect(bob.error(SyncRequest(vault: "Ours"))?.caseName == "sync")
         // The only owner cannot leave without a successor.
-        #expect(alice.error(.leave(vault: "Personal", successor: nil)) != nil)
+        #expect(alice.error(MemberRequest.leave(vault: "Personal", successor: nil)) != nil)
     }
 
     @Test func leaving() throws {
         let (alice, bob) = try place.pair()
-        _ = try bob.ask(.leave(vault: "Ours", successor: nil))
+        _ = try bob.ask(MemberRequest.leave(vault: "Ours", successor: nil))
         _ = try alice.sync()
         #expect(try alice.members().members.count == 1)
         #expect(try bob.has("none", in: "Ours") == false, "the vault is still there")
@@ -34,19 +31,16 @@ import Testing
 
     @Test func identities() throws {
         let (alice, bob) = try place.pair()
-        guard case .identity(let own) = try bob.ask(.identity), let card = own.card else {
-            Issue.record("no card")
-            return
-        }
+        let own = try bob.ask(IdentityRequest.show)
+        let card = try #require(own.card)
         #expect(own.name == "Alice" && own.identity.count == 64)
         let target = IdentityTarget.card(card)
-        #expect(alice.error(.verify(target, words: "one two"))?.caseName == "otherWords")
-        guard case .identity(let before) = try alice.ask(.verify(target, words: nil)),
-            case .identity(let after) = try alice.ask(.verify(target, words: own.fingerprint))
-        else { return }
+        #expect(alice.error(IdentityRequest.verify(target, words: "one two"))?.caseName == "otherWords")
+        let before = try alice.ask(IdentityRequest.verify(target, words: nil))
+        let after = try alice.ask(IdentityRequest.verify(target, words: own.fingerprint))
         #expect(!before.isVerified && after.isVerified)
         #expect(try alice.members().members.first { $0.identity == own.identity }?.isVerified == true)
-        #expect(alice.error(.verify(.card("nonsense"), words: nil))?.caseName == "trust")
+        #expect(alice.error(IdentityRequest.verify(.card("nonsense"), words: nil))?.caseName == "trust")
     }
 
     /// Who compared somebody's words knows that person by the name of that day.
@@ -58,7 +52,8 @@ import Testing
         let bob = try #require(try alice.members().members.first { !$0.isThis })
         #expect(bob.claims == nil)
         _ = try alice.ask(
-            .verify(.member(vault: "Personal", member: bob.identity), words: bob.fingerprint))
+            IdentityRequest.verify(
+                .member(vault: "Personal", member: bob.identity), words: bob.fingerprint))
         let identity = try #require(alice.profile.verified.first)
         #expect(alice.profile.verifiedName(of: identity) == bob.name)
         // As if another name had been verified, which is not the one that commits have now.
@@ -67,7 +62,7 @@ import Testing
         #expect(renamed.name == "Robert" && renamed.claims == bob.name && renamed.isVerified)
         let report = try #require(try alice.sync("Personal").first)
         #expect(report.findings.contains { $0.contains("Robert") && $0.contains("“\(bob.name)”") })
-        _ = try alice.ask(.setRole(vault: "Personal", member: "Robert", role: "reader"))
+        _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: "Robert", role: "reader"))
     }
 
     /// What a role does not allow is a matter of rights.
@@ -75,9 +70,9 @@ import Testing
         let place = try MeetingPlace()
         let (alice, bob) = try place.pair()
         let member = try #require(try alice.members().members.first { !$0.isThis })
-        _ = try alice.ask(.setRole(vault: "Personal", member: member.identity, role: "reader"))
+        _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: member.identity, role: "reader"))
         _ = try bob.sync()
-        let error = try #require(bob.error(.invite(vault: "Ours", role: "reader", seconds: 60)))
+        let error = try #require(bob.error(InviteRequest.invite(vault: "Ours", role: "reader", seconds: 60)))
         #expect(
             error.exitCode == 77 && "\(error)".contains("your role may not") && !"\(error)".contains("sync"))
     }
@@ -88,8 +83,9 @@ import Testing
         let (alice, _) = try place.pair()
         _ = try alice.invite()
         let id = try #require(try alice.members().invites.first).id
-        #expect(alice.error(.withdrawInvite(vault: "Personal", id: ""))?.caseName == "noSuchInvite")
-        _ = try alice.ask(.withdrawInvite(vault: "Personal", id: String(id.prefix(1))))
+        #expect(
+            alice.error(MemberRequest.withdrawInvite(vault: "Personal", id: ""))?.caseName == "noSuchInvite")
+        _ = try alice.ask(MemberRequest.withdrawInvite(vault: "Personal", id: String(id.prefix(1))))
         #expect(try alice.members().invites.isEmpty)
     }
 }

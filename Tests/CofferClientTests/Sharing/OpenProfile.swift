@@ -27,15 +27,12 @@ final class OpenProfile {
 
     var profile: Profile { vaults.profile }
 
-    func ask(_ request: ControlRequest) throws(ClientError) -> ControlResponse {
+    func ask<Request: ControlRequest>(_ request: Request) throws(ClientError) -> Request.Answer {
         try handler.answer(request) { _ in }
     }
 
     func invite(_ role: String = "writer", seconds: Int64 = 3600) throws -> String {
-        guard case .text(let text) = try ask(.invite(vault: "Personal", role: role, seconds: seconds)) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return text
+        try ask(InviteRequest.invite(vault: "Personal", role: role, seconds: seconds))
     }
 
     func vault(_ name: String) throws -> Vault { try #require(vaults.vault(named: Array(name.utf8))).vault }
@@ -55,21 +52,15 @@ final class OpenProfile {
     func names() -> [String] { vaults.vaults.map(\.name) }
 
     func sync(_ vault: String? = nil) throws -> [SyncReport] {
-        guard case .sync(let reports) = try ask(.sync(vault: vault)) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return reports
+        try ask(SyncRequest(vault: vault))
     }
 
     func members(_ vault: String = "Personal") throws -> MembersReport {
-        guard case .members(let report) = try ask(.members(vault: vault)) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return report
+        try ask(MembersRequest(vault: vault))
     }
 
     /// Why a request is refused; nil if it is not.
-    func error(_ request: ControlRequest) -> ClientError? {
-        profileError { () throws(ClientError) in try ask(request) }
+    func error(_ request: some ControlRequest) -> ClientError? {
+        clientError { () throws(ClientError) in try ask(request) }
     }
 }

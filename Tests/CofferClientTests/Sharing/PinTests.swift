@@ -25,26 +25,28 @@ import Testing
     @Test func whatIsPinnedIsFetchedAndListed() throws {
         let (_, bob) = try pair()
         let steps = Condition<[CofferClient.Progress]>([])
-        _ = try bob.handler.answer(.pin(vault: "Ours", paths: ["d"], waits: true)) { step in
+        _ = try bob.handler.answer(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true)) { step in
             steps.update { $0.append(step) }
         }
         let last = try #require(steps.withLock { $0.last })
         #expect(last.isBytes && last.done == Self.text.utf8.count && last.total == last.done)
         #expect(try bob.missing() == Self.text.utf8.count)
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["/a/"], waits: false))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["/a/"], waits: false))
         let pins = try bob.pins()
         #expect(pins.map(\.path) == ["a", "d"] && pins.map(\.files) == [1, 1])
         #expect(pins.map(\.missingBytes) == [Int64(Self.text.utf8.count), 0])
-        guard case .status(let status) = try bob.ask(.status) else { throw ClientError.control(.otherAnswer) }
+        let status = try bob.ask(StatusRequest())
         let pinned = try #require(status.vaults.last?.pinned)
         #expect(pinned.paths == 2 && pinned.files == 2 && pinned.missingBytes == Int64(Self.text.utf8.count))
         #expect(status.vaults.first?.pinned == nil)
         // What is given up again stays, and is read without the remote.
-        _ = try bob.ask(.unpin(vault: "Ours", paths: ["a"]))
-        #expect(bob.error(.unpin(vault: "Ours", paths: ["a"]))?.caseName == "notPinned")
-        #expect(bob.error(.unpin(vault: "Ours", paths: ["d/b"]))?.caseName == "notPinned")
-        #expect(bob.error(.pin(vault: "Ours", paths: ["none"], waits: false))?.caseName == "noSuchPath")
-        #expect(bob.error(.pin(vault: "Personal", paths: [""], waits: false))?.caseName == "noRemote")
+        _ = try bob.ask(UnpinRequest(vault: "Ours", paths: ["a"]))
+        #expect(bob.error(UnpinRequest(vault: "Ours", paths: ["a"]))?.caseName == "notPinned")
+        #expect(bob.error(UnpinRequest(vault: "Ours", paths: ["d/b"]))?.caseName == "notPinned")
+        #expect(
+            bob.error(PinRequest.pin(vault: "Ours", paths: ["none"], waits: false))?.caseName == "noSuchPath")
+        #expect(
+            bob.error(PinRequest.pin(vault: "Personal", paths: [""], waits: false))?.caseName == "noRemote")
         #expect(try bob.pins().map(\.path) == ["d"])
         #expect(try bob.check("Ours") == [])
     }
@@ -54,7 +56,7 @@ import Testing
         let (alice, bob) = try pair()
         let vault = try bob.vault("Ours")
         vault.setSink(Mount())
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["a"], waits: true))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["a"], waits: true))
         let before = try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number
         let theirs = try alice.vault("Personal")
         let number = try theirs.lookup(Array("a".utf8), in: Vault.rootNumber).number
@@ -64,9 +66,9 @@ import Testing
         #expect(try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number != before)
         #expect(try bob.pins().map(\.path) == ["a"])
         // Neither is it forgotten when something else is pinned.
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["d"], waits: false))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: false))
         #expect(try bob.pins().map(\.path) == ["a", "d"])
-        _ = try bob.ask(.unpin(vault: "Ours", paths: ["a"]))
+        _ = try bob.ask(UnpinRequest(vault: "Ours", paths: ["a"]))
         #expect(try bob.pins().map(\.path) == ["d"])
     }
 
@@ -84,13 +86,13 @@ import Testing
     /// The limit takes everything but what is pinned, also what comes into a pinned directory later.
     @Test func theCacheLimitLeavesWhatIsPinned() throws {
         let (alice, bob) = try pair()
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["d"], waits: true))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true))
         try alice.write(Self.text, to: "c", in: "Personal", inDirectory: "d")
         for person in [alice, bob] { _ = try person.sync() }
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["", "d"], waits: true))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["", "d"], waits: true))
         #expect(try bob.missing() == 0)
-        _ = try bob.ask(.unpin(vault: "Ours", paths: [""]))
-        _ = try bob.ask(.setCacheLimit(vault: "Ours", 0))
+        _ = try bob.ask(UnpinRequest(vault: "Ours", paths: [""]))
+        _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 0))
         #expect(try waitUntil { try bob.missing() > 0 })
         let vault = try bob.vault("Ours")
         try vault.evict(to: 0, keeping: Set(try vault.pinnedFiles()).contains)
@@ -101,13 +103,13 @@ import Testing
     /// Pins outlast the process, and what others change is fetched while a mount runs.
     @Test func changesOfOthersAreFetchedInTheBackground() throws {
         let (alice, test) = (try OpenProfile(), try TestProfile())
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         try alice.write(Self.text, to: "b", in: "Personal", inDirectory: "d")
         do {
             let bob = try OpenProfile(test)
-            _ = try bob.ask(.join(invite: try alice.invite(), name: "Ours", waits: false))
+            _ = try bob.ask(JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
             for person in [alice, bob] { _ = try person.sync() }
-            _ = try bob.ask(.pin(vault: "Ours", paths: ["d"], waits: false))
+            _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: false))
             #expect(try bob.missing() == Self.text.utf8.count)
         }
         let bob = try OpenProfile(test)
@@ -128,7 +130,7 @@ import Testing
         defer {
             try? FileManager.default.moveItem(atPath: place.folder.path + ".away", toPath: place.folder.path)
         }
-        let error = bob.error(.pin(vault: "Ours", paths: ["a"], waits: true))
+        let error = bob.error(PinRequest.pin(vault: "Ours", paths: ["a"], waits: true))
         #expect(error?.caseName == "notFetched" && error?.exitCode == 74)
         // It is pinned all the same.
         #expect(try bob.pins().map(\.path) == ["a"])
@@ -137,7 +139,9 @@ import Testing
     /// Whoever does not wait any more ends the fetching, and the pin stays.
     @Test func nobodyWaitsAnyMore() throws {
         let (_, bob) = try pair()
-        _ = try bob.handler.answer(.pin(vault: "Ours", paths: ["d"], waits: true), isHeard: { false }) { _ in
+        _ = try bob.handler.answer(
+            PinRequest.pin(vault: "Ours", paths: ["d"], waits: true), isHeard: { false }
+        ) { _ in
         }
         #expect(try bob.missing() == 2 * Self.text.utf8.count)
         #expect(try bob.pins().map(\.path) == ["d"])
@@ -145,9 +149,9 @@ import Testing
 
     @Test func whatIsGivenUpIsFetchedAgain() throws {
         let (_, bob) = try pair()
-        _ = try bob.ask(.pin(vault: "Ours", paths: [""], waits: true))
-        _ = try bob.ask(.unpin(vault: "Ours", paths: [""]))
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["d"], waits: true))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: [""], waits: true))
+        _ = try bob.ask(UnpinRequest(vault: "Ours", paths: [""]))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true))
         try bob.write("mine", to: "new", in: "Ours")
         let report = try bob.evict([""])
         #expect(report.evictedBytes == Int64(Self.text.utf8.count))
@@ -165,7 +169,7 @@ import Testing
     /// A file that was removed is pinned no more, and its number says nothing of another one.
     @Test func whatWasRemovedIsNotListed() throws {
         let (_, bob) = try pair()
-        _ = try bob.ask(.pin(vault: "Ours", paths: ["a", "d"], waits: false))
+        _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["a", "d"], waits: false))
         _ = try bob.vault("Ours").unlink(Array("a".utf8), in: Vault.rootNumber)
         #expect(try bob.pins().map(\.path) == ["d"])
     }
@@ -194,24 +198,16 @@ extension OpenProfile {
     fileprivate func missing() throws -> Int { Int(try vault("Ours").missingContent().bytes) }
 
     fileprivate func pins() throws -> [PinReport] {
-        guard case .pins(let reports) = try ask(.pins(vault: nil)) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return reports
+        try ask(PinRequest.list(vault: nil))
     }
 
     fileprivate func evict(_ paths: [String]) throws -> EvictReport {
-        guard case .evicted(let report) = try ask(.evict(vault: "Ours", paths: paths)) else {
-            throw ClientError.control(.otherAnswer)
-        }
-        return report
+        try ask(EvictRequest(vault: "Ours", paths: paths))
     }
 
     /// What a check finds.
     fileprivate func check(_ vault: String) throws -> [String] {
-        guard case .check(let report) = try ask(.check(vault: vault)) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try ask(CheckRequest(vault: vault))
         return report.vaults.flatMap(\.damage).map(\.text)
     }
 }

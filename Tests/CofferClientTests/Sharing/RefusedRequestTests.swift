@@ -12,22 +12,27 @@ import Testing
 
     @Test func errorsNameTheirObject() throws {
         let (alice, bob) = try place.pair()
-        #expect("\(alice.error(.addRemote(vault: "None", url: place.url))!)".contains("None"))
-        #expect(alice.error(.addRemote(vault: "Personal", url: place.url))?.caseName == "hasRemote")
-        #expect(bob.error(.addRemote(vault: "Personal", url: "folder"))?.caseName == "remoteURL")
+        #expect("\(alice.error(RemoteRequest.add(vault: "None", url: place.url))!)".contains("None"))
+        #expect(alice.error(RemoteRequest.add(vault: "Personal", url: place.url))?.caseName == "hasRemote")
+        #expect(bob.error(RemoteRequest.add(vault: "Personal", url: "folder"))?.caseName == "remoteURL")
         #expect(
-            bob.error(.addRemote(vault: "Personal", url: "file:///does/not/exist"))?.caseName == "remote")
-        #expect(bob.error(.sync(vault: "Personal"))?.caseName == "noRemote")
+            bob.error(RemoteRequest.add(vault: "Personal", url: "file:///does/not/exist"))?.caseName
+                == "remote")
+        #expect(bob.error(SyncRequest(vault: "Personal"))?.caseName == "noRemote")
         #expect(
-            alice.error(.setRole(vault: "Personal", member: "Nobody", role: "admin"))?.caseName
+            alice.error(MemberRequest.setRole(vault: "Personal", member: "Nobody", role: "admin"))?.caseName
                 == "noSuchMember")
         #expect(
-            alice.error(.setRole(vault: "Personal", member: "Alice", role: "admin"))?.caseName
+            alice.error(MemberRequest.setRole(vault: "Personal", member: "Alice", role: "admin"))?.caseName
                 == "ambiguousMember")
-        #expect(alice.error(.join(invite: "coffer-invite-1:", name: nil, waits: false))?.caseName == "trust")
-        #expect(alice.error(.withdrawInvite(vault: "Personal", id: "abcd"))?.caseName == "noSuchInvite")
         #expect(
-            alice.error(.resolveConflict(vault: "Personal", path: "a", keeps: .copy))?.caseName
+            alice.error(JoinRequest(invite: "coffer-invite-1:", name: nil, waits: false))?.caseName == "trust"
+        )
+        #expect(
+            alice.error(MemberRequest.withdrawInvite(vault: "Personal", id: "abcd"))?.caseName
+                == "noSuchInvite")
+        #expect(
+            alice.error(ResolveRequest(vault: "Personal", path: "a", keeps: .copy))?.caseName
                 == "noSuchConflict")
         // A vault that could not be published has no share, and is as before.
         #expect(bob.profile.shares.count == 1)
@@ -38,16 +43,16 @@ import Testing
         let test = try TestProfile()
         do {
             let alice = try OpenProfile(test)
-            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
             _ = try alice.sync()
         }
         let alice = try OpenProfile(test, isReadOnly: true)
-        let refused: [ControlRequest] = [
-            .sync(vault: nil), .removeRemote(vault: "Personal"),
-            .invite(vault: "Personal", role: "reader", seconds: 9),
-            .deleteVault(name: "Personal"), .leave(vault: "Personal", successor: nil),
-            .join(invite: "", name: nil, waits: true),
-            .resolveConflict(vault: "Personal", path: "a", keeps: .original),
+        let refused: [any ControlRequest] = [
+            SyncRequest(vault: nil), RemoteRequest.remove(vault: "Personal"),
+            InviteRequest.invite(vault: "Personal", role: "reader", seconds: 9),
+            VaultRequest.delete(name: "Personal"), MemberRequest.leave(vault: "Personal", successor: nil),
+            JoinRequest(invite: "", name: nil, waits: true),
+            ResolveRequest(vault: "Personal", path: "a", keeps: .original),
         ]
         for request in refused {
             guard case .vault(.readOnly) = alice.error(request) else {
@@ -55,9 +60,10 @@ import Testing
                 continue
             }
         }
-        let answered: [ControlRequest] = [
-            .status, .conflicts(vault: nil), .identity, .testRemote(.vault("Personal")),
-            .members(vault: "Personal"),
+        let answered: [any ControlRequest] = [
+            StatusRequest(), ConflictsRequest(vault: nil), IdentityRequest.show,
+            RemoteTestRequest.vault("Personal"),
+            MembersRequest(vault: "Personal"),
         ]
         for request in answered { #expect(alice.error(request) == nil, "\(request)") }
         #expect(alice.profile.shares.count == 1)

@@ -26,8 +26,7 @@ import Testing
         let (_, bob) = try pair()
         guard
             case .remoteSetting(.remoteOnly("Ours", items: 1, bytes: Int64(Self.text.utf8.count))) =
-                bob.error(
-                    .removeRemote(vault: "Ours"))
+                bob.error(RemoteRequest.remove(vault: "Ours"))
         else {
             Issue.record("not refused")
             return
@@ -37,16 +36,16 @@ import Testing
         try bob.write("x", to: "b", in: "Ours")
         #expect(try bob.sync().map(\.unsentItems) == [0])
         // What has to be lost can be.
-        _ = try bob.ask(.removeRemote(vault: "Ours", contents: .lose))
+        _ = try bob.ask(RemoteRequest.remove(vault: "Ours", contents: .lose))
         #expect(bob.shared.all.isEmpty)
         #expect(throws: FileSystemError.self) { try bob.read("a", in: "Ours") }
     }
 
     @Test func allIsFetchedFirst() throws {
         let (_, bob) = try pair()
-        _ = try bob.ask(.setCacheLimit(vault: "Ours", 1000))
+        _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 1000))
         let steps = Condition<[CofferClient.Progress]>([])
-        _ = try bob.handler.answer(.removeRemote(vault: "Ours", contents: .fetch)) { step in
+        _ = try bob.handler.answer(RemoteRequest.remove(vault: "Ours", contents: .fetch)) { step in
             steps.update { $0.append(step) }
         }
         let all = steps.withLock { $0 }
@@ -61,7 +60,7 @@ import Testing
     @Test func whatCannotBeFetchedKeepsTheRemote() throws {
         let (_, bob) = try pair()
         try FileManager.default.removeItem(atPath: place.folder.path)
-        #expect(bob.error(.removeRemote(vault: "Ours", contents: .fetch))?.caseName == "vault")
+        #expect(bob.error(RemoteRequest.remove(vault: "Ours", contents: .fetch))?.caseName == "vault")
         #expect(bob.shared.all.count == 1 && bob.profile.shares.first?.hasRemote == true)
     }
 
@@ -74,39 +73,39 @@ import Testing
         for vault in try FileManager.default.contentsOfDirectory(atPath: "\(copy)/vaults") {
             try FileManager.default.removeItem(atPath: "\(copy)/vaults/\(vault)/packs")
         }
-        #expect(bob.error(.moveRemote(vault: "Ours", url: copy))?.caseName == "incompleteRemote")
+        #expect(bob.error(RemoteRequest.move(vault: "Ours", url: copy))?.caseName == "incompleteRemote")
         #expect(try bob.read("a", in: "Ours") == Self.text)
     }
 
     /// A limit holds at once, and whenever the profile is opened.
     @Test func aCacheLimit() throws {
         let (_, bob) = try pair()
-        #expect(bob.error(.setCacheLimit(vault: "None", 1))?.caseName == "noSuchVault")
+        #expect(bob.error(VaultRequest.limitCache(vault: "None", to: 1))?.caseName == "noSuchVault")
         #expect(try bob.read("a", in: "Ours") == Self.text)
         #expect(try bob.vault("Ours").missingContent().bytes == 0)
-        _ = try bob.ask(.setCacheLimit(vault: "Ours", 100_000))
+        _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 100_000))
         #expect(try bob.waitsForMissing(in: "Ours"))
         #expect(try bob.read("a", in: "Ours") == Self.text)
-        guard case .status(let status) = try bob.ask(.status) else { throw ClientError.control(.otherAnswer) }
+        let status = try bob.ask(StatusRequest())
         #expect(status.vaults.map(\.cacheLimit) == [nil, 100_000])
     }
 
     @Test func aLimitIsKept() throws {
         let (alice, test) = (try OpenProfile(), try TestProfile())
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         try alice.write(Self.text, to: "a", in: "Personal")
         do {
             let bob = try OpenProfile(test)
-            _ = try bob.ask(.join(invite: try alice.invite(), name: "Ours", waits: false))
+            _ = try bob.ask(JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
             _ = try alice.sync()
             _ = try bob.sync()
-            _ = try bob.ask(.setCacheLimit(vault: "Ours", 100_000))
+            _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 100_000))
         }
         do {
             let bob = try OpenProfile(test)
             #expect(try bob.read("a", in: "Ours") == Self.text)
             #expect(try bob.waitsForMissing(in: "Ours"))
-            _ = try bob.ask(.setCacheLimit(vault: "Ours", nil))
+            _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: nil))
         }
         let bob = try OpenProfile(test)
         #expect(bob.profile.use(of: try bob.vault("Ours").id).isUsual)

@@ -15,15 +15,15 @@ import Testing
         let (alice, bob) = try place.pair()
         let log = try #require(alice.profile.shares.first).log
         try alice.write("x", to: "before", in: "Personal")
-        _ = try alice.ask(.removeRemote(vault: "Personal"))
-        #expect(alice.error(.sync(vault: "Personal"))?.caseName == "noRemote")
+        _ = try alice.ask(RemoteRequest.remove(vault: "Personal"))
+        #expect(alice.error(SyncRequest(vault: "Personal"))?.caseName == "noRemote")
         try alice.write("x", to: "between", in: "Personal")
         let other = try TemporaryDirectory()
         #expect(
-            alice.error(.addRemote(vault: "Personal", url: "file://\(other.path)"))?.caseName
+            alice.error(RemoteRequest.add(vault: "Personal", url: "file://\(other.path)"))?.caseName
                 == "otherRemote")
         #expect(alice.shared.all.isEmpty)
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         #expect(alice.profile.shares.map(\.log) == [log])
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try bob.has("before", in: "Ours") && bob.has("between", in: "Ours"))
@@ -33,11 +33,11 @@ import Testing
     /// A remote that was moved is found at its new place.
     @Test func aMovedRemote() throws {
         let (alice, _) = try place.pair()
-        _ = try alice.ask(.removeRemote(vault: "Personal"))
+        _ = try alice.ask(RemoteRequest.remove(vault: "Personal"))
         let other = try TemporaryDirectory()
         let moved = "\(other.path)/moved"
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: moved)
-        _ = try alice.ask(.addRemote(vault: "Personal", url: "file://\(moved)"))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: "file://\(moved)"))
         #expect(try alice.sync().first?.failure == nil)
     }
 
@@ -47,14 +47,14 @@ import Testing
         let moved = "\(other.path)/moved to"
         // Nothing is put into a folder that is not the vault's, and the vault stays where it was.
         #expect(
-            alice.error(.moveRemote(vault: "Personal", url: other.path))?.caseName == "otherRemote")
+            alice.error(RemoteRequest.move(vault: "Personal", url: other.path))?.caseName == "otherRemote")
         #expect(try FileManager.default.contentsOfDirectory(atPath: other.path).isEmpty)
-        #expect(alice.error(.moveRemote(vault: "Personal", url: moved))?.caseName == "remote")
+        #expect(alice.error(RemoteRequest.move(vault: "Personal", url: moved))?.caseName == "remote")
         #expect(try alice.sync().first?.remote == place.url)
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: moved)
         try alice.write("x", to: "after", in: "Personal")
-        _ = try alice.ask(.moveRemote(vault: "Personal", url: moved))
-        _ = try bob.ask(.moveRemote(vault: "Ours", url: moved))
+        _ = try alice.ask(RemoteRequest.move(vault: "Personal", url: moved))
+        _ = try bob.ask(RemoteRequest.move(vault: "Ours", url: moved))
         for person in [alice, bob] { #expect(try person.sync().first?.failure == nil) }
         #expect(try bob.has("after", in: "Ours"))
         #expect(alice.profile.shares.map(\.url) == ["file://\(other.path)/moved%20to"])
@@ -67,8 +67,8 @@ import Testing
         let copy = "\(other.path)/copy"
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
         let bob = try #require(try alice.members().members.first { !$0.isThis })
-        _ = try alice.ask(.setRole(vault: "Personal", member: bob.identity, role: "reader"))
-        #expect(alice.error(.moveRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: bob.identity, role: "reader"))
+        #expect(alice.error(RemoteRequest.move(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
         #expect(try alice.sync().first?.remote == place.url)
     }
 
@@ -80,12 +80,12 @@ import Testing
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: copy)
         try alice.write("x", to: "late", in: "Personal")
         #expect(try alice.sync().map(\.failure) == [nil])
-        #expect(alice.error(.moveRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        #expect(alice.error(RemoteRequest.move(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
         #expect(try alice.sync().map(\.remote) == [place.url])
         let whole = "\(other.path)/whole"
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: whole)
-        _ = try alice.ask(.moveRemote(vault: "Personal", url: whole))
-        _ = try bob.ask(.moveRemote(vault: "Ours", url: whole))
+        _ = try alice.ask(RemoteRequest.move(vault: "Personal", url: whole))
+        _ = try bob.ask(RemoteRequest.move(vault: "Ours", url: whole))
         for person in [alice, bob] { #expect(try person.sync().map(\.failure) == [nil]) }
         #expect(try bob.has("late", in: "Ours"))
     }
@@ -100,7 +100,7 @@ import Testing
         do {
             let carol = try OpenProfile(test)
             _ = try carol.ask(
-                .join(invite: try alice.invite(), name: "Ours", remote: way, waits: false))
+                JoinRequest(invite: try alice.invite(), name: "Ours", remote: way, waits: false))
         }
         // Kept until the vault is joined, and then for good.
         let carol = try OpenProfile(test)
@@ -113,14 +113,16 @@ import Testing
     /// Only where nobody else loses it; then nothing is left, of it or of the folder.
     @Test func aVaultIsDeletedAtItsRemote() throws {
         let (alice, bob) = try place.pair()
-        #expect(bob.error(.deleteVault(name: "Ours", atRemote: true))?.caseName == "notOwner")
-        #expect(alice.error(.deleteVault(name: "Personal", atRemote: true))?.caseName == "othersAreMembers")
+        #expect(bob.error(VaultRequest.delete(name: "Ours", atRemote: true))?.caseName == "notOwner")
+        #expect(
+            alice.error(VaultRequest.delete(name: "Personal", atRemote: true))?.caseName == "othersAreMembers"
+        )
         #expect(alice.names() == ["Personal"] && bob.names() == ["Personal", "Ours"])
         _ = try alice.ask(
-            .removeMember(
+            MemberRequest.remove(
                 vault: "Personal", member: try #require(alice.members().members.first { !$0.isThis }).identity
             ))
-        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        _ = try alice.ask(VaultRequest.delete(name: "Personal", atRemote: true))
         #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
     }
@@ -128,7 +130,7 @@ import Testing
     /// A first try failed halfway: all that the members' chain, keys and logs consist of is gone, but for `format`.
     @Test func whatWasDeletedByHalfIsDeletedByASecondTry() throws {
         let alice = try OpenProfile()
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         try alice.write("x", to: "file", in: "Personal")
         _ = try alice.sync()
         let vault = try #require(alice.profile.shares.first).vault
@@ -137,7 +139,7 @@ import Testing
             try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
         }
         try alice.profile.changeUse(of: vault) { $0.isBeingDeleted = true }
-        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        _ = try alice.ask(VaultRequest.delete(name: "Personal", atRemote: true))
         #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
     }
@@ -148,16 +150,16 @@ import Testing
         let test = try TestProfile()
         do {
             let alice = try OpenProfile(test)
-            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
             _ = try alice.sync()
             try FileManager.default.removeItem(atPath: "\(place.folder.path)/vaults")
-            #expect(alice.error(.deleteVault(name: "Personal", atRemote: true))?.caseName == "sync")
+            #expect(alice.error(VaultRequest.delete(name: "Personal", atRemote: true))?.caseName == "sync")
             #expect(alice.names() == ["Personal"])
             let vault = try #require(alice.profile.shares.first).vault
             try alice.profile.changeUse(of: vault) { $0.isBeingDeleted = true }
         }
         let alice = try OpenProfile(test)
-        _ = try alice.ask(.deleteVault(name: "Personal", atRemote: true))
+        _ = try alice.ask(VaultRequest.delete(name: "Personal", atRemote: true))
         #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
     }
 
@@ -174,9 +176,9 @@ import Testing
             let vault = try #require(alice.profile.shares.first).vault
             try FileManager.default.removeItem(atPath: "\(copy)/vaults/\(vault)/packs")
         }
-        _ = try alice.ask(.removeRemote(vault: "Personal"))
-        #expect(alice.error(.addRemote(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
-        _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+        _ = try alice.ask(RemoteRequest.remove(vault: "Personal"))
+        #expect(alice.error(RemoteRequest.add(vault: "Personal", url: copy))?.caseName == "incompleteRemote")
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         for person in [alice, bob] { #expect(try person.sync().map(\.failure) == [nil]) }
         #expect(try bob.has("late", in: "Ours"))
     }
@@ -184,7 +186,7 @@ import Testing
     /// What lies at the remote is others' as well, and stays unless somebody says otherwise.
     @Test func aVaultIsDeletedHereOnly() throws {
         let (alice, bob) = try place.pair()
-        _ = try alice.ask(.deleteVault(name: "Personal"))
+        _ = try alice.ask(VaultRequest.delete(name: "Personal"))
         #expect(try bob.sync().first?.failure == nil)
     }
 
@@ -193,21 +195,21 @@ import Testing
         var invite = ""
         do {
             let alice = try OpenProfile(test)
-            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
             invite = try alice.invite()
         }
         do {
             let alice = try OpenProfile(test)
             #expect(try alice.members().invites.count == 1)
             let bob = try OpenProfile()
-            _ = try bob.ask(.join(invite: invite, name: nil, waits: false))
+            _ = try bob.ask(JoinRequest(invite: invite, name: nil, waits: false))
             _ = try alice.sync()
             _ = try bob.sync()
             #expect(bob.names() == ["Personal", "Personal 2"])
             #expect(try alice.members().invites.isEmpty)
         }
         // What is given up stays so.
-        do { _ = try OpenProfile(test).ask(.removeRemote(vault: "Personal")) }
+        do { _ = try OpenProfile(test).ask(RemoteRequest.remove(vault: "Personal")) }
         let alice = try OpenProfile(test)
         #expect(
             alice.shared.all.isEmpty && alice.profile.shares.count == 1 && alice.vaults.problems.all.isEmpty)
@@ -217,9 +219,9 @@ import Testing
         let (alice, _) = try place.pair()
         let id = try #require(alice.profile.shares.first).vault
         try alice.shared.alone(id, "Personal") { () throws(ClientError) in
-            #expect(alice.error(.removeRemote(vault: "Personal"))?.caseName == "vaultBusy")
-            #expect(alice.error(.deleteVault(name: "Personal"))?.caseName == "vaultBusy")
+            #expect(alice.error(RemoteRequest.remove(vault: "Personal"))?.caseName == "vaultBusy")
+            #expect(alice.error(VaultRequest.delete(name: "Personal"))?.caseName == "vaultBusy")
         }
-        #expect(alice.error(.removeRemote(vault: "Personal")) == nil)
+        #expect(alice.error(RemoteRequest.remove(vault: "Personal")) == nil)
     }
 }

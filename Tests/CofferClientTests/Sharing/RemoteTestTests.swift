@@ -31,9 +31,7 @@ import Testing
             }.sorted()
         }
         let before = try all()
-        guard case .remoteTest(let report) = try alice.ask(.testRemote(.vault("Personal"))) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try alice.ask(RemoteTestRequest.vault("Personal"))
         #expect(report.isUsable, "\(report.steps)")
         #expect(try all() == before)
         #expect(try alice.sync().first?.failure == nil)

@@ -11,9 +11,9 @@ import Testing
     /// A deleted vault is synced no more, whoever deleted it; it can be joined again.
     @Test func aDeletedVault() throws {
         let (alice, bob) = try place.pair()
-        _ = try bob.ask(.deleteVault(name: "Ours"))
+        _ = try bob.ask(VaultRequest.delete(name: "Ours"))
         #expect(bob.shared.all.isEmpty && bob.profile.shares.isEmpty)
-        _ = try bob.ask(.join(invite: try alice.invite(), name: "Again", waits: false))
+        _ = try bob.ask(JoinRequest(invite: try alice.invite(), name: "Again", waits: false))
         _ = try alice.sync()
         _ = try bob.sync()
         #expect(bob.names() == ["Personal", "Again"])
@@ -24,8 +24,10 @@ import Testing
 
     @Test func aRenamedVault() throws {
         let (alice, _) = try place.pair()
-        _ = try alice.ask(.renameVault(name: "Personal", newName: "New"))
+        _ = try alice.ask(VaultRequest.rename(name: "Personal", newName: "New"))
         #expect(try alice.sync().map(\.vault) == ["New"])
-        #expect("\(alice.error(.setRole(vault: "New", member: "X", role: "admin"))!)".contains("New"))
+        #expect(
+            "\(alice.error(MemberRequest.setRole(vault: "New", member: "X", role: "admin"))!)".contains("New")
+        )
     }
 }

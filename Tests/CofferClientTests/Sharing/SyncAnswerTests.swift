@@ -18,7 +18,8 @@ import Testing
         for number in 0..<5 {
             try alice.write("x", to: "\(number)", in: "Personal")
             let steps = Condition<[CofferClient.Progress]>([])
-            _ = try alice.handler.answer(.sync(vault: "Personal")) { step in steps.update { $0.append(step) }
+            _ = try alice.handler.answer(SyncRequest(vault: "Personal")) { step in
+                steps.update { $0.append(step) }
             }
             #expect(steps.withLock { $0 }.allSatisfy { $0.done <= 2 && $0.done <= $0.total })
         }
@@ -30,7 +31,7 @@ import Testing
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(try alice.sync().first?.failure != nil)
         alice.shared.stop()
-        #expect(alice.error(.sync(vault: nil))?.caseName == "sync")
+        #expect(alice.error(SyncRequest(vault: nil))?.caseName == "sync")
     }
 
     /// A remote that cannot be opened is no reason to say that all is synced.
@@ -38,7 +39,7 @@ import Testing
         let test = try TestProfile()
         do {
             let alice = try OpenProfile(test)
-            _ = try alice.ask(.addRemote(vault: "Personal", url: place.url))
+            _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
             var share = try #require(alice.profile.shares.first)
             share.url = "s3://nowhere/bucket"
             try alice.profile.setShare(share)
@@ -49,9 +50,7 @@ import Testing
     }
 
     private func check(_ person: OpenProfile, _ vault: String) throws -> VaultCheck {
-        guard case .check(let report) = try person.ask(.check(vault: vault)) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try person.ask(CheckRequest(vault: vault))
         return try #require(report.vaults.first)
     }
 
@@ -72,12 +71,10 @@ import Testing
     @Test func aNewTransientKey() throws {
         let (alice, bob) = try place.pair()
         let carol = try OpenProfile()
-        _ = try carol.ask(.join(invite: try alice.invite(), name: "Theirs", waits: false))
+        _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
         for person in [alice, carol, bob] { _ = try person.sync() }
         let old = try bob.profile.publicIdentity()
-        guard case .identity(let report) = try bob.ask(.rollIdentity) else {
-            throw ClientError.control(.otherAnswer)
-        }
+        let report = try bob.ask(IdentityRequest.roll)
         let new = try bob.profile.publicIdentity()
         #expect(new.id == old.id && report.identity == old.id.description)
         #expect(new.transients.map(\.key) == old.transients.map(\.key) + [new.transient.key])
@@ -85,13 +82,13 @@ import Testing
         for person in [bob, alice] { _ = try person.sync() }
         // The next key is wrapped for the new one.
         let other = try carol.profile.publicIdentity().id.description
-        _ = try alice.ask(.removeMember(vault: "Personal", member: other))
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: other))
         try alice.write("x", to: "after", in: "Personal")
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try bob.has("after", in: "Ours"))
         #expect(bob.profile.vaults.last?.keys.count == 2)
         // It is not done without end.
-        for _ in 0..<40 { if bob.error(.rollIdentity)?.caseName == "trust" { return } }
+        for _ in 0..<40 { if bob.error(IdentityRequest.roll)?.caseName == "trust" { return } }
         Issue.record("no bound")
     }
 }

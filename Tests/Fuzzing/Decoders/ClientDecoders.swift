@@ -46,14 +46,16 @@ extension Decoder {
     }
 
     static let controlRequest = Decoder(name: "control-request", byteCountMax: 512) {
-        let requests: [ControlRequest] = [
-            .status, .createVault(name: "Work"), .renameVault(name: "Work", newName: "“ä\\/\""),
-            .deleteVault(name: ""), .check(vault: nil), .check(vault: "Work"),
-            .changePassphrase(old: [1, 2], new: [255], hint: "hint", passes: 3, memory: 65_536),
+        let requests: [any ControlRequest] = [
+            StatusRequest(), VaultRequest.create(name: "Work"),
+            VaultRequest.rename(name: "Work", newName: "“ä\\/\""), VaultRequest.delete(name: ""),
+            CheckRequest(vault: nil), CheckRequest(vault: "Work"),
+            ProfileRequest.changePassphrase(
+                old: [1, 2], new: [255], hint: "hint", passes: 3, memory: 65_536),
         ]
-        return try requests.map { try ControlCoding.encode($0).dropLast() }
+        return try requests.map { try ControlCoding.encode($0.message).dropLast() }
     } run: { bytes in
-        try roundTrip(ControlRequest.self, bytes)
+        try roundTrip(RequestMessage.self, bytes)
     }
 
     static let controlResponse = Decoder(name: "control-response", byteCountMax: 1024) {
@@ -68,13 +70,21 @@ extension Decoder {
         let damage = VaultCheck.Damage(path: "a", from: 0, to: 1, text: "text")
         let check = VaultCheck(
             vault: "Work", items: 1, blocks: 2, bytes: 3, isCompared: nil, damage: [damage], unchecked: [])
-        let responses: [ControlResponse] = [
-            .progress(Progress(done: 1, total: 2)), .done, .status(report),
-            .check(CheckReport(vaults: [check])), .failure(code: 1, message: "text"),
+        let lines = [
+            try ControlCoding.encode(ControlResponse<Done>.progress(Progress(done: 1, total: 2))),
+            try ControlCoding.encode(ControlResponse.answer(Done())),
+            try ControlCoding.encode(ControlResponse.answer(report)),
+            try ControlCoding.encode(ControlResponse.answer(CheckReport(vaults: [check]))),
+            try ControlCoding.encode(ControlResponse<Done>.failure(code: 1, message: "text")),
         ]
-        return try responses.map { try ControlCoding.encode($0).dropLast() }
+        return lines.map { $0.dropLast() }
     } run: { bytes in
-        try roundTrip(ControlResponse.self, bytes)
+        let outcomes = [
+            try roundTrip(ControlResponse<StatusReport>.self, bytes),
+            try roundTrip(ControlResponse<CheckReport>.self, bytes),
+            try roundTrip(ControlResponse<Done>.self, bytes),
+        ]
+        return outcomes.contains(.taken) ? .taken : .refused
     }
 
     /// A message that is read is written, as one line, and read again as the same.

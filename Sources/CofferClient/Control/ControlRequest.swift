@@ -1,0 +1,80 @@
+/// A request of a command to a profile, which is mounted or was opened for the command.
+///
+/// Each type of request has one type of answer.
+package protocol ControlRequest: Codable, Sendable {
+    /// What the command gets back.
+    associatedtype Answer: Codable & Sendable
+
+    /// Whether it changes vaults or their members; such requests are refused on a read-only mount.
+    var changesVaults: Bool { get }
+
+    /// The message that takes the request to a mount.
+    var message: RequestMessage { get }
+
+    /// Performs the request, in a mount or in the command's own process.
+    func perform(by handler: ControlHandler, for client: RequestClient) throws(ClientError) -> Answer
+}
+
+/// The command that waits for an answer.
+package struct RequestClient: Sendable {
+    /// Whether the command still waits.
+    let isHeard: @Sendable () -> Bool
+    /// Called during long work, on any thread.
+    let progress: @Sendable (Progress) -> Void
+}
+
+/// The answer to a request that only succeeds or fails.
+package struct Done: Codable, Sendable {}
+
+/// A request on its way to a mount, as one line of JSON.
+///
+/// A change of its encoding, or of that of an answer, raises `version`.
+package enum RequestMessage: Codable, Sendable {
+    case status(StatusRequest)
+    case names(NamesRequest)
+    case check(CheckRequest)
+    case profile(ProfileRequest)
+    case vault(VaultRequest)
+    case remote(RemoteRequest)
+    case remoteTest(RemoteTestRequest)
+    case sync(SyncRequest)
+    case members(MembersRequest)
+    case removals(RemovalsRequest)
+    case member(MemberRequest)
+    case invite(InviteRequest)
+    case join(JoinRequest)
+    case identity(IdentityRequest)
+    case pin(PinRequest)
+    case unpin(UnpinRequest)
+    case evict(EvictRequest)
+    case conflicts(ConflictsRequest)
+    case resolve(ResolveRequest)
+
+    /// The version of the messages between commands and mounts; part of the socket's name.
+    static let version = 2
+
+    /// The request in the message.
+    var request: any ControlRequest {
+        switch self {
+        case .status(let request): request
+        case .names(let request): request
+        case .check(let request): request
+        case .profile(let request): request
+        case .vault(let request): request
+        case .remote(let request): request
+        case .remoteTest(let request): request
+        case .sync(let request): request
+        case .members(let request): request
+        case .removals(let request): request
+        case .member(let request): request
+        case .invite(let request): request
+        case .join(let request): request
+        case .identity(let request): request
+        case .pin(let request): request
+        case .unpin(let request): request
+        case .evict(let request): request
+        case .conflicts(let request): request
+        case .resolve(let request): request
+        }
+    }
+}

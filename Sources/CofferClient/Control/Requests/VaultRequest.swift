@@ -1,0 +1,34 @@
+internal import CofferFUSE
+
+/// A request that changes the list of vaults, or the settings of one.
+package enum VaultRequest: ControlRequest {
+    case create(name: String)
+    case rename(name: String, newName: String)
+    /// Deletes a vault on this device, and optionally at its remote.
+    case delete(name: String, atRemote: Bool = false)
+    /// Limits how many bytes of content stay here that are also at the remote; nil for no limit.
+    case limitCache(vault: String, to: Int64?)
+
+    package var changesVaults: Bool { true }
+    package var message: RequestMessage { .vault(self) }
+
+    package func perform(by handler: ControlHandler, for client: RequestClient) throws(ClientError) -> Done {
+        switch self {
+        case .create(let name):
+            _ = try handler.vaults.create(name, owner: .current)
+            handler.rootChanged(name)
+        case .rename(let name, let newName):
+            try handler.vaults.rename(name, to: newName)
+            handler.rootChanged(name)
+            handler.rootChanged(newName)
+        case .delete(let name, let atRemote):
+            // Without `atRemote` the membership stays, and only this device loses the vault.
+            if atRemote { try handler.shared.deleteAtRemote(name, client.progress) }
+            try handler.shared.delete(name)
+            handler.rootChanged(name)
+        case .limitCache(let vault, let limit):
+            try handler.shared.setCacheLimit(of: vault, limit)
+        }
+        return Done()
+    }
+}
