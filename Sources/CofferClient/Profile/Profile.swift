@@ -22,14 +22,9 @@ package final class Profile: Sendable {
     /// Serializes attempts at the passphrase, so that parallel attempts save no wait; taken before `state`.
     private let trying = Condition(false)
 
-    final class State {
+    struct State {
         var record: ProfileRecord
         var body: ProfileBody
-
-        init(_ record: ProfileRecord, _ body: consuming ProfileBody) {
-            self.record = record
-            self.body = body
-        }
     }
 
     /// The settings of a new profile.
@@ -109,7 +104,7 @@ package final class Profile: Sendable {
         let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
         let body = ProfileBody(
             identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
-        let profile = Profile(location, lock, key, State(record, body))
+        let profile = Profile(location, lock, key, State(record: record, body: body))
         _ = try profile.createVault(named: settings.firstVault, owner: .current)
     }
 
@@ -150,7 +145,7 @@ package final class Profile: Sendable {
         _ key: consuming SymmetricKey<ProfileRole>
     ) throws(ClientError) {
         let body = try Self.openBody(record, key, location)
-        self.init(location, lock, key, State(record, body))
+        self.init(location, lock, key, State(record: record, body: body))
         try setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 
@@ -253,33 +248,19 @@ package final class Profile: Sendable {
 
     // MARK: Changing
 
-    /// Changes the profile and stores it; rolls back if `edit` or storing fails.
+    /// Changes the profile and stores it; nothing changes if `edit` or storing fails.
     ///
     /// Holds the lock of the state while it writes to disk.
-    func change(_ edit: (State) throws(ClientError) -> Void) throws(ClientError) {
+    func change(_ edit: (inout State) throws(ClientError) -> Void) throws(ClientError) {
         try state.withLock { state throws(ClientError) in
-            let vaults = state.body.vaults
-            let nextSlot = state.body.nextSlot
-            let (publicIdentity, shares) = (state.body.publicIdentity, state.body.shares)
-            let (joins, verified, uses) = (state.body.joins, state.body.verified, state.body.uses)
-            let verifiedNames = state.body.verifiedNames
-            let record = state.record
-            do throws(ClientError) {
-                try edit(state)
-                try store(state)
-            } catch {
-                state.body.vaults = vaults
-                state.body.nextSlot = nextSlot
-                (state.body.publicIdentity, state.body.shares) = (publicIdentity, shares)
-                (state.body.joins, state.body.verified, state.body.uses) = (joins, verified, uses)
-                state.body.verifiedNames = verifiedNames
-                state.record = record
-                throw error
-            }
+            var changed = state
+            try edit(&changed)
+            try store(&changed)
+            state = changed
         }
     }
 
-    private func store(_ state: State) throws(ClientError) {
+    private func store(_ state: inout State) throws(ClientError) {
         var bytes = state.body.encoded()
         let associated = state.record.associatedData
         let bodyKey = unsafe key.derive(ProfileBodyRole.self, context: state.record.id.bytes.span.bytes)

@@ -5,7 +5,7 @@ internal import CofferTrust
 /// The contents of the sealed body of a profile (docs/format.md, "Profile body").
 ///
 /// Encoded as a sequence of records, each a 16-bit kind, a 32-bit length, and that many bytes.
-struct ProfileBody: ~Copyable {
+struct ProfileBody: Sendable {
     var identity: IdentityKeys
     var device: DeviceKeys
     /// The public identity; nil until it is first needed.
