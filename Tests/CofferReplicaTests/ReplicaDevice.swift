@@ -142,5 +142,5 @@ extension ReplicaDevice: VaultUser, OpenVaultUser {
 
 /// Runs blocking code on a thread of its own, not on one of the pool.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await BlockingThread("test").run { () throws(any Error) in try body() }
+    try await BlockingCalls("test", max: 1).run { () throws(any Error) in try body() }
 }

@@ -42,6 +42,6 @@ extension ControlHandler {
     func testRemote(of name: String) throws(ClientError) -> RemoteTestReport {
         let shared = try shared.named(name)
         let (remote, vault) = (try SharedVault.backend(shared.share.url), shared.share.vault)
-        return Waiting.run { await RemoteTest(remote, of: vault).run() }
+        return AwaitedTask { await RemoteTest(remote, of: vault).run() }.wait()
     }
 }

@@ -1,5 +1,6 @@
 internal import CofferFormat
 internal import CofferSync
+internal import CofferSystem
 internal import CofferTrust
 
 /// The open invites of one vault, stored in the profile.
@@ -7,7 +8,7 @@ struct ProfileInvites: InviteBook {
     let profile: Profile
     let vault: VaultID
     /// The thread that writes the profile.
-    let thread: BlockingThread
+    let thread: BlockingCalls
 
     func load() async throws(SyncError) -> OpenInvites {
         profile.share(of: vault)?.invites ?? OpenInvites()

@@ -58,12 +58,12 @@ package final class RemotePacks: ContentSource {
     }
 
     /// Waits for a task that `stop` can cancel.
-    private func wait<Value: Sendable>(for task: AwaitedTask<Value>) -> Value {
+    private func wait<Value: Sendable>(for task: AwaitedTask<Value, Never>) -> Value {
         waiting(for: task) { $0.wait() }
     }
 
     /// Waits for a task that `stop` can cancel; cancels it and returns nil after `time` nanoseconds.
-    private func wait<Value: Sendable>(for task: AwaitedTask<Value>, atMost time: Int64) -> Value? {
+    private func wait<Value: Sendable>(for task: AwaitedTask<Value, Never>, atMost time: Int64) -> Value? {
         waiting(for: task) { task in
             if let value = task.wait(nanoseconds: time) { return value }
             task.cancel()
@@ -72,7 +72,7 @@ package final class RemotePacks: ContentSource {
     }
 
     private func waiting<Value: Sendable, Result>(
-        for task: AwaitedTask<Value>, _ wait: (AwaitedTask<Value>) -> Result
+        for task: AwaitedTask<Value, Never>, _ wait: (AwaitedTask<Value, Never>) -> Result
     ) -> Result {
         let number = calls.withLock { calls -> UInt64? in
             guard let number = calls?.next else { return nil }
@@ -192,7 +192,9 @@ package final class RemotePacks: ContentSource {
         }
     }
 
-    private func get(_ pack: PackID, _ range: Range<Int>) -> AwaitedTask<Result<BufferPart, RemoteError>> {
+    private func get(_ pack: PackID, _ range: Range<Int>) -> AwaitedTask<
+        Result<BufferPart, RemoteError>, Never
+    > {
         let (remote, name) = (remote, layout.pack(pack))
         return AwaitedTask { () -> Result<BufferPart, RemoteError> in
             do throws(RemoteError) {

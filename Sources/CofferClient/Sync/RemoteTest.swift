@@ -129,6 +129,6 @@ package enum RemoteTrial {
     /// - Throws: `.remoteURL`, `.remote` if this version cannot use the place.
     package static func run(_ place: String) throws(ClientError) -> RemoteTestReport {
         let remote = try SharedVault.backend(place)
-        return Waiting.run { await RemoteTest(remote, of: nil).run() }
+        return AwaitedTask { await RemoteTest(remote, of: nil).run() }.wait()
     }
 }

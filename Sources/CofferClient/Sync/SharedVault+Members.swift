@@ -13,7 +13,7 @@ extension SharedVault {
     ) throws(ClientError) -> Value {
         let engine = engine
         do throws(SyncError) {
-            return try Waiting.run { () async throws(SyncError) in try await body(engine) }
+            return try AwaitedTask { () async throws(SyncError) in try await body(engine) }.wait()
         } catch {
             throw .sync(vault: name, error)
         }
@@ -42,7 +42,7 @@ extension SharedVault {
     ///
     /// A member without a name, or with that of another, is named by the beginning of the identity.
     func memberNames() -> [String] {
-        let members = Waiting.run { [engine] in await engine.otherMembers() }
+        let members = AwaitedTask { [engine] in await engine.otherMembers() }.wait()
         let names = members.map { (identity: $0.key, name: profile.verifiedName(of: $0.key) ?? $0.value) }
         return names.map { member in
             guard let name = member.name,
@@ -201,7 +201,7 @@ extension SharedVault {
             try await engine.removalReceipts { Self.usage(of: vault) }
         }
         let members = try roster().members
-        let devices = Waiting.run { [engine] in await engine.status.devices }
+        let devices = AwaitedTask { [engine] in await engine.status.devices }.wait()
         func revisions(_ bounds: [LogBound]) -> [RemovalReport.Revision] {
             bounds.map { bound in
                 let device = devices.first { $0.author.log == bound.log }

@@ -18,7 +18,7 @@ extension SharedVault {
 
     /// Fetches the missing content of pinned items until the task is cancelled.
     func fetchPinned() async {
-        let thread = BlockingThread("coffer-pin")
+        let thread = BlockingCalls("coffer-pin", max: 1)
         let ending = Condition(false)
         var change: Int64?
         var pause = Self.pinPause

@@ -36,7 +36,7 @@ extension SharedVault {
         let replica = replica
         let rows: [KeptRow]
         do throws(ReplicaError) {
-            rows = try Waiting.run { () async throws(ReplicaError) in try await replica.rows() }
+            rows = try AwaitedTask { () async throws(ReplicaError) in try await replica.rows() }.wait()
         } catch {
             throw .sync(vault: name, .replica("\(error)"))
         }
@@ -65,7 +65,7 @@ extension SharedVault {
         let (remote, layout) = (remote, layout)
         let isComplete: Bool
         do throws(RemoteError) {
-            isComplete = try Waiting.run { () async throws(RemoteError) in
+            isComplete = try AwaitedTask { () async throws(RemoteError) in
                 for commit in commits where try await !remote.hasObject(commit) { return false }
                 if packs.isEmpty { return true }
                 let listed = Set(try await remote.names(below: layout.packs))
@@ -73,7 +73,7 @@ extension SharedVault {
                     guard try await remote.hasObject(pack) else { return false }
                 }
                 return true
-            }
+            }.wait()
         } catch {
             throw .remote(error)
         }
@@ -85,9 +85,9 @@ extension SharedVault {
         of name: RemoteName, at remote: any RemoteBackend
     ) throws(ClientError) -> [UInt8]? {
         do throws(RemoteError) {
-            return try Waiting.run { () async throws(RemoteError) in
+            return try AwaitedTask { () async throws(RemoteError) in
                 try await remote.get(name, 0..<LinkRecord.byteCountMax).bytes
-            }
+            }.wait()
         } catch {
             if case .absent = error { return nil }
             throw .remote(error)

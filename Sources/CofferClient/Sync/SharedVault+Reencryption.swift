@@ -1,6 +1,7 @@
 internal import CofferFUSE
 internal import CofferFormat
 internal import CofferSync
+internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 
@@ -17,7 +18,7 @@ extension SharedVault {
     /// The vault itself knows what is left, so the work continues after a restart. `coffer status` shows how
     /// much.
     func reencrypt() async {
-        let thread = BlockingThread("coffer-reseal")
+        let thread = BlockingCalls("coffer-reseal", max: 1)
         var finished = Epoch.first
         while (try? await Task.sleep(for: Self.pause)) != nil {
             let vault = mounted.vault

@@ -70,7 +70,8 @@ extension SharedVault {
     /// A text about how soon others' changes appear; nil if the remote does not answer in time.
     private var arrival: String? {
         let remote = remote
-        guard let isShared = Waiting.run(atMost: Self.kindTime, { await remote.needsLooks() }) else {
+        guard let isShared = AwaitedTask({ await remote.needsLooks() }).wait(nanoseconds: Self.kindTime)
+        else {
             return nil
         }
         return isShared

@@ -58,7 +58,7 @@ final class SharedVault: Sendable {
         var setup = SyncSetup(
             vault: share.vault, root: ItemID(low: share.vault.low, high: share.vault.high), log: share.log,
             introduction: introduction, keys: keys, milliseconds: Self.milliseconds)
-        let thread = BlockingThread("coffer-profile")
+        let thread = BlockingCalls("coffer-profile", max: 1)
         setup.card = { await thread.run { try? profile.identityCard() } }
         setup.newLog = { await thread.run { try? profile.beginLog(in: share.vault) } }
         setup.invites = ProfileInvites(profile: profile, vault: share.vault, thread: thread)
@@ -145,7 +145,7 @@ final class SharedVault: Sendable {
     /// Waits for cancelled tasks, up to 10 s.
     static func wait(for tasks: [Task<Void, Never>]) {
         if tasks.isEmpty { return }
-        _ = Waiting.run(atMost: endTime) { for task in tasks { await task.value } }
+        _ = AwaitedTask { for task in tasks { await task.value } }.wait(nanoseconds: endTime)
     }
 
     /// How long to wait for cancelled tasks, in nanoseconds.
@@ -176,7 +176,7 @@ final class SharedVault: Sendable {
         let vault = mounted.vault
         if isForReading, !vault.isOnlyForReading {
             // Otherwise writes that the kernel still caches would be refused.
-            await BlockingThread("coffer-flush").run { try? vault.flushAll() }
+            await BlockingCalls("coffer-flush", max: 1).run { try? vault.flushAll() }
         }
         mounted.vault.setForReading(isForReading)
         // The next mount needs the role before it has read the members.

@@ -54,9 +54,9 @@ extension SharedVault {
     fileprivate func hasFormat() throws(ClientError) -> Bool {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
-            return try Waiting.run { () async throws(RemoteError) in
+            return try AwaitedTask { () async throws(RemoteError) in
                 try await remote.hasObject(layout.format)
-            }
+            }.wait()
         } catch {
             throw .remote(error)
         }
@@ -71,11 +71,11 @@ extension SharedVault {
     ) throws(ClientError) {
         let (remote, layout) = (remote, RemoteLayout(share.vault))
         do throws(RemoteError) {
-            let names = try Waiting.run { () async throws(RemoteError) in
+            let names = try AwaitedTask { () async throws(RemoteError) in
                 try await remote.names(below: layout.prefix).filter { $0 != layout.format }
-            }
+            }.wait()
             for (index, name) in names.enumerated() {
-                try Waiting.run { () async throws(RemoteError) in try await remote.delete(name) }
+                try AwaitedTask { () async throws(RemoteError) in try await remote.delete(name) }.wait()
                 progress(Progress(done: index + 1, total: names.count))
             }
         } catch {
@@ -83,11 +83,11 @@ extension SharedVault {
         }
         try isLast()
         do throws(RemoteError) {
-            try Waiting.run { () async throws(RemoteError) in
+            try AwaitedTask { () async throws(RemoteError) in
                 try await remote.delete(layout.format)
                 // The vault is gone; empty directories do no harm.
                 try? await remote.tidy(layout.prefix)
-            }
+            }.wait()
         } catch {
             throw .remote(error)
         }

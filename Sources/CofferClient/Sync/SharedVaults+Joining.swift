@@ -70,13 +70,13 @@ extension SharedVaults {
     ///   was put.
     private static func ask(_ joining: Joining) throws(ClientError) -> JoinError? {
         do throws(JoinError) {
-            try Waiting.run { () async throws(JoinError) in
+            try AwaitedTask { () async throws(JoinError) in
                 do throws(JoinError) { try await joining.join() } catch {
                     // A person who was added by card is a member already.
                     if case .alreadyMember = error { return }
                     throw error
                 }
-            }
+            }.wait()
             return nil
         } catch {
             guard error.isNotArrived else { throw .joining(.notJoined(error)) }
@@ -98,7 +98,7 @@ extension SharedVaults {
             try endJoin(of: join.invite.vault, .cancelled)
         }
         do throws(JoinError) {
-            try Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
+            try AwaitedTask { () async throws(JoinError) in try await joining.withdraw() }.wait()
         } catch {
             throw .joining(.requestStays(name: join.name, error))
         }
@@ -121,7 +121,7 @@ extension SharedVaults {
 
     /// Polls all pending joins every 2 s until the task is cancelled.
     func keepJoining() async {
-        let thread = BlockingThread("coffer-join")
+        let thread = BlockingCalls("coffer-join", max: 1)
         while !Task.isCancelled {
             if !profile.joins.isEmpty { await thread.run { self.tryJoins() } }
             guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
@@ -211,11 +211,11 @@ extension SharedVaults {
     /// - Returns: The vault after admission; nil if the join goes on.
     private func poll(_ joining: Joining, _ join: PendingJoin) throws(ClientError) -> JoinedVault? {
         do throws(JoinError) {
-            let answer = try Waiting.run { () async throws(JoinError) -> JoinAnswer in
+            let answer = try AwaitedTask { () async throws(JoinError) -> JoinAnswer in
                 let answer = try await joining.poll()
                 if case .unasked = answer { try await joining.join() }
                 return answer
-            }
+            }.wait()
             setJoinDelay(of: join.invite.vault, nil)
             guard case .admitted(let joined) = answer else { return nil }
             return joined
@@ -227,7 +227,7 @@ extension SharedVaults {
             case .refused:
                 try endJoin(of: join.invite.vault, error)
                 // The answer is no longer needed; if it stays at the remote, it tells nothing to others.
-                try? Waiting.run { () async throws(JoinError) in try await joining.withdraw() }
+                try? AwaitedTask { () async throws(JoinError) in try await joining.withdraw() }.wait()
             // A folder may not be mounted or fully replicated yet, so this may pass.
             case .noVault, .otherVault, .newerVersion, .identityForked, .members:
                 if join.invite.expires < Clock.realTime { try endJoin(of: join.invite.vault, error) }

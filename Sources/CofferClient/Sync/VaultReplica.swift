@@ -20,7 +20,7 @@ package final class VaultReplica: LocalReplica {
     private let milliseconds: @Sendable () -> UInt64
     private let packs: RemotePacks
     private let contents: RemoteContents
-    private let thread = BlockingThread("coffer-sync")
+    private let thread = BlockingCalls("coffer-sync", max: 1)
     private let state = Condition(State())
 
     private struct State {

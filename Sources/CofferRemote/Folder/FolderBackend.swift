@@ -32,37 +32,51 @@ package struct FolderBackend: RemoteBackend {
 
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         try limits.check(range: range)
-        return try await calls.run { [tree] () throws(RemoteError) in try tree.get(name, range) }
+        return try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.get(name, range)
+        }
     }
 
     package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
         try limits.check(range: range)
-        return try await calls.run { [tree] () throws(RemoteError) in try tree.getBuffer(name, range) }
+        return try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.getBuffer(name, range)
+        }
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
         try limits.check(object: bytes.byteCount)
-        try await calls.run { [tree] () throws(RemoteError) in try tree.put(name, bytes, ifAbsent: ifAbsent) }
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.put(name, bytes, ifAbsent: ifAbsent)
+        }
     }
 
     package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await calls.run { [tree] () throws(RemoteError) in try tree.list(prefix, after: after) }
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.list(prefix, after: after)
+        }
     }
 
     package func delete(_ name: RemoteName) async throws(RemoteError) {
-        try await calls.run { [tree] () throws(RemoteError) in try tree.delete(name) }
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in try tree.delete(name)
+        }
     }
 
     package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] {
-        try await calls.run { [tree] () throws(RemoteError) in try tree.obstacles(below: prefix) }
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.obstacles(below: prefix)
+        }
     }
 
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {
-        try await calls.run { [tree] () throws(RemoteError) in try tree.tidy(prefix) }
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in try tree.tidy(prefix)
+        }
     }
 
     package func needsLooks() async -> Bool {
-        let answer = try? await calls.run { [tree] () throws(RemoteError) in tree.needsLooks }
+        let answer = try? await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            tree.needsLooks
+        }
         return answer ?? true
     }
 

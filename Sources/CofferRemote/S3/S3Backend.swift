@@ -70,7 +70,7 @@ package struct S3Backend: RemoteBackend {
         var request = S3Client.Request("PUT", key(name))
         request.headers = [HTTPHeader(Self.markHeader, mark)]
         request.body = bytes
-        let hash = try await calls.run { () throws(RemoteError) in try bytes.hash() }
+        let hash = try await calls.run(ifCancelled: .cancelled) { () throws(RemoteError) in try bytes.hash() }
         request.bodyHash = S3Signature.hexadecimal(hash)
         if ifAbsent {
             try await putIfAbsent(request, mark)

@@ -9,7 +9,7 @@ import Testing
     @Test func aFolder() throws {
         let folder = try TemporaryDirectory()
         let remote = FolderBackend(path: folder.path)
-        let report = Waiting.run { await RemoteTest(remote, of: nil).run() }
+        let report = AwaitedTask { await RemoteTest(remote, of: nil).run() }.wait()
         #expect(report.isUsable, "\(report.steps)")
         #expect(
             report.steps.map(\.name) == [
@@ -64,13 +64,14 @@ import Testing
         let (alice, _) = try place.pair()
         let vault = try #require(alice.profile.shares.first).vault
         let remote = Obstacle(base: FolderBackend(path: place.folder.path))
-        let report = Waiting.run { await RemoteTest(remote, of: vault).run() }
+        let report = AwaitedTask { await RemoteTest(remote, of: vault).run() }.wait()
         #expect(!report.isUsable)
         #expect(report.steps.first?.failure?.contains("/x; 1 more") == true)
     }
 
     @Test func noFolder() {
-        let report = Waiting.run { await RemoteTest(FolderBackend(path: "/does/not/exist"), of: nil).run() }
+        let report = AwaitedTask { await RemoteTest(FolderBackend(path: "/does/not/exist"), of: nil).run() }
+            .wait()
         #expect(!report.isUsable && report.steps.first?.failure != nil)
         #expect(report.steps.map(\.name) == ["begin", "delete"])
     }

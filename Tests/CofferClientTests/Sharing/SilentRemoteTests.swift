@@ -143,10 +143,10 @@ import Testing
     }
 
     @Test func waitingIsBounded() {
-        let value: Int? = Waiting.run(atMost: 1_000_000) {
+        let value: Int? = AwaitedTask {
             while (try? await Task.sleep(for: .seconds(1))) != nil {}
             return 1
-        }
+        }.wait(nanoseconds: 1_000_000)
         #expect(value == nil)
     }
 }
