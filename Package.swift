@@ -88,7 +88,7 @@ let package = Package(
         module("CofferFUSE", ["CFuse3", "CCofferSystem", "CofferSystem", "CofferFormat", "CofferVault"]),
         module(
             "CofferSync",
-            ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote"]),
+            ["CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferFacts", "CofferRemote"]),
         module(
             "CofferClient",
             [

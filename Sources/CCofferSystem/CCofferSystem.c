@@ -359,9 +359,9 @@ int coffer_accept(int socket) { return result(accept4(socket, NULL, NULL, SOCK_C
 
 void coffer_shut_down(int socket) { shutdown(socket, SHUT_RDWR); }
 
-void coffer_log_warning(const char *text) {
+void coffer_log(int level, const char *text) {
     openlog("coffer", LOG_PID, LOG_DAEMON);
-    syslog(LOG_WARNING, "%s", text);
+    syslog(level, "%s", text);
 }
 
 void coffer_name_process(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -16,6 +16,9 @@ internal import Glibc
 // held requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
 // Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
+    /// From which time on the debug log tells of a request, in nanoseconds.
+    private static let longRequest: Int64 = 10_000_000
+
     /// The maximum number of content bytes in a request.
     static let requestByteCountMax = 1 << 20
 
@@ -119,7 +122,11 @@ package final class Session: @unchecked Sendable {
             let result = unsafe fuse_session_receive_buf(session, &request)
             if result == -EINTR || result == -EAGAIN { continue }
             if result <= 0 { break }
+            let timer = LogTimer(.trace)
             unsafe fuse_session_process_buf(session, &request)
+            if timer.elapsed > Self.longRequest {
+                DebugLog.log(.trace, .mount, "a request of the kernel took \(timer)")
+            }
         }
         while reads.endNext(waits: true) {}
         notifier.join()

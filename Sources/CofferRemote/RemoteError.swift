@@ -42,6 +42,28 @@ package enum RemoteError: Error, Equatable {
     }
 }
 
+extension RemoteError: LoggedError {
+    /// Without the reason, which may name a path or an address.
+    package var logText: LogText {
+        switch self {
+        case .absent: "absent"
+        case .exists: "exists"
+        case .unreachable: "unreachable"
+        case .failed: "failed"
+        case .busy(let after?): "busy for \(after)"
+        case .busy(nil): "busy"
+        case .short(let expected, let got): "\(got) of \(expected) bytes"
+        case .readOnly: "read-only"
+        case .full: "full"
+        case .tooLarge(let count, let limit): "\(count) bytes of at most \(limit)"
+        case .refused: "refused"
+        case .unsupported: "unsupported"
+        case .unreadable(let error): "unreadable: \(error)"
+        case .cancelled: "cancelled"
+        }
+    }
+}
+
 extension RemoteError: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -213,7 +213,7 @@ package final class Vault: Sendable {
                 state.holdsNames ? nil : Optional(try body(state))
             }
             if let result { return result }
-            state.wait { $0.holdsNames ? nil : () }
+            DebugLog.waiting(for: .names) { state.wait { $0.holdsNames ? nil : () } }
         }
     }
 

@@ -14,7 +14,8 @@ enum BackgroundMount {
     ///
     /// - Throws: If the new process could not be started, or ended without an answer.
     static func start(
-        _ profile: Profile, _ location: ProfileLocation, _ point: MountPoint, _ options: [String]
+        _ profile: Profile, _ location: ProfileLocation, _ point: MountPoint, _ options: [String],
+        _ log: LogOptions
     ) throws {
         let keys = try ChildProcess.makePipe()
         let status = try ChildProcess.makePipe()
@@ -23,7 +24,7 @@ enum BackgroundMount {
         let statusReader = Descriptor(owning: status.reading)
         let arguments =
             ["mount", "--takes-over", "--home", location.path]
-            + options.flatMap { ["-o", $0] } + ["--", point.path]
+            + options.flatMap { ["-o", $0] } + log.arguments + ["--", point.path]
         do {
             let statusWriter = Descriptor(owning: status.writing)
             // While autofs waits for the mount, only the process group of its daemon can pass: stay in it.

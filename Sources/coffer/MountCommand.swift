@@ -20,6 +20,7 @@ struct MountCommand: ParsableCommand {
             Examples:
               coffer mount ~/Coffer
               coffer mount -o ro,allow_other /srv/coffer
+              coffer mount --log-level debug --log-file ~/coffer.log ~/Coffer
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -37,6 +38,8 @@ struct MountCommand: ParsableCommand {
             valueName: "options"))
     var options: [String] = []
 
+    @OptionGroup var log: LogOptions
+
     @Flag(help: .hidden)
     var takesOver = false
 
@@ -44,6 +47,8 @@ struct MountCommand: ParsableCommand {
         let location = try profile.location()
         let options = try MountOptions(parsing: self.options)
         if takesOver { return try serveTakenOver(location, options) }
+        // The process that serves logs; a mistake in the options is reported at once.
+        _ = try log.level(Environment.value)
         try Profile.check(location)
         guard Directory.exists("/dev/fuse") else {
             throw ClientError.mount(.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse")))
@@ -56,13 +61,14 @@ struct MountCommand: ParsableCommand {
         let opened = try Profile.unlock(location, lock, passphrase: try Passphrase(options: profile).ask())
         if foreground {
             if let protection { Output.error(protection) }
+            try log.start(Environment.value, inForeground: true)
             let supervisor = Supervisor(Environment.value)
             try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
                 serving: { supervisor.serving(at: point.path, problems: $0) }, ending: supervisor.ending,
                 report: supervisor.report)
         } else {
-            try BackgroundMount.start(opened, location, point, self.options)
+            try BackgroundMount.start(opened, location, point, self.options, log)
             if let protection { Output.error(protection) }
         }
     }
@@ -84,13 +90,14 @@ struct MountCommand: ParsableCommand {
     private func serveTakenOver(_ location: ProfileLocation, _ options: MountOptions) throws {
         unsafe coffer_name_process("coffer")
         let channel = BackgroundMount.Channel()
-        do throws(ClientError) {
+        do {
+            try log.start(Environment.value, inForeground: false)
             let opened = try channel.takeOver(location)
             let (point, _) = try MountPoint.prepare(mountPoint)
             try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
                 serving: { channel.announce($0) }, report: SystemLog.report)
-        } catch {
+        } catch let error as ClientError {
             channel.fail(error)
             Glibc.exit(error.exitCode)
         }

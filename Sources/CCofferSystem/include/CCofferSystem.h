@@ -108,8 +108,8 @@ int coffer_send_datagram(const char *path, const char *text, size_t length);
 int coffer_accept(int socket);
 /// shutdown(2) of both directions.
 void coffer_shut_down(int socket);
-/// syslog(3), facility daemon, level warning.
-void coffer_log_warning(const char *text);
+/// syslog(3), facility daemon, with a level such as LOG_WARNING.
+void coffer_log(int level, const char *text);
 /// prctl(PR_SET_NAME): the name that ps(1) shows. A program that was started through /proc/self/exe is
 /// otherwise named "exe".
 void coffer_name_process(const char *name);

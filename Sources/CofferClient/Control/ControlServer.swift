@@ -72,10 +72,17 @@ final class ControlServer: Sendable {
         _ request: Request, to client: ControlClient
     ) throws(ClientError) {
         typealias Response = ControlResponse<Request.Answer>
-        let answer = try handler.answer(request, isHeard: { client.isHearing }) {
-            client.send(Response.progress($0))
+        let timer = LogTimer(.debug)
+        do throws(ClientError) {
+            let answer = try handler.answer(request, isHeard: { client.isHearing }) {
+                client.send(Response.progress($0))
+            }
+            DebugLog.log(.debug, .control, "\(kindOf: request) answered, \(timer)")
+            client.send(Response.answer(answer))
+        } catch {
+            DebugLog.log(.debug, .control, "\(kindOf: request) refused, \(timer): \(error)")
+            throw error
         }
-        client.send(Response.answer(answer))
     }
 }
 

@@ -75,6 +75,27 @@ extension ClientError: CustomStringConvertible {
     }
 }
 
+extension ClientError: LoggedError {
+    package var logText: LogText {
+        switch self {
+        case .system(let error): "\(error)"
+        case .profile(let error): "\(kindOf: error)"
+        case .vaultName(let error): "\(kindOf: error)"
+        case .mount(let error): "\(kindOf: error)"
+        case .remoteSetting(let error): "\(kindOf: error)"
+        case .member(let error): "\(kindOf: error)"
+        case .joining(let error): "\(kindOf: error)"
+        case .content(let error): "\(kindOf: error)"
+        case .control(let error): "\(kindOf: error)"
+        case .vault(let error): "\(kindOf: error)"
+        case .trust(let error): "\(kindOf: error)"
+        case .sync(_, let error): "\(error)"
+        case .remote(let error): "\(error)"
+        case .cipherFailed: "the cipher failed"
+        }
+    }
+}
+
 /// Runs system calls, and wraps an error that they throw in `.system`.
 package func systemCalls<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result

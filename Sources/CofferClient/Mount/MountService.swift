@@ -66,9 +66,14 @@ package final class MountService: Sendable {
         report: @escaping @Sendable (String) -> Void
     ) throws(ClientError) {
         coffer_block_signals()
-        let vaults = OpenVaults(profile, problems: ProblemLog(report: report), isReadOnly: options.isReadOnly)
+        let problems = ProblemLog { problem in
+            DebugLog.log(.warning, .mount, "a problem was recorded; coffer status shows it")
+            report(problem)
+        }
+        let vaults = OpenVaults(profile, problems: problems, isReadOnly: options.isReadOnly)
         do throws(ClientError) {
             let service = try MountService(vaults, point, options, environment, ending) {
+                DebugLog.log(.info, .mount, "serving \(vaults.vaults.count) vaults")
                 serving(vaults.problems.all.map(\.text))
             }
             try service.serve()
@@ -137,6 +142,7 @@ package final class MountService: Sendable {
         session.run { [self] in
             directory?.release()
             ending()
+            DebugLog.log(.info, .mount, "the mount is gone; storing the last changes")
             // Ends reads that wait for a remote.
             shared.stop()
         }
@@ -151,7 +157,8 @@ package final class MountService: Sendable {
     /// mount namespaces do not delay it further.
     private func endOnSignal() {
         while true {
-            _ = coffer_wait_for_signal()
+            let signal = coffer_wait_for_signal()
+            DebugLog.log(.info, .mount, "signal \(signal) asks the mount to end")
             ending()
             Self.limitEnd(ended, vaults)
             MountPoint.sync(point.path)
@@ -172,6 +179,7 @@ package final class MountService: Sendable {
         try? Thread.startDetached("coffer-end") {
             let hasEnded = ended.wait(nanoseconds: lastResort) { $0 ? true : nil }
             if hasEnded != nil { return }
+            DebugLog.log(.error, .mount, "the end takes too long; the process exits after one more attempt")
             let isStored = Condition(false)
             let storing: Void? = try? Thread.startDetached("coffer-store") {
                 try? vaults.store(usingReserve: true)

@@ -37,6 +37,7 @@ final class OpenVaults: VaultDirectory {
                 let vault = try open(record)
                 state.withLock { $0.open[record.slot] = vault }
             } catch {
+                DebugLog.log(.error, .mount, "vault \(id: record.id.high) cannot be opened: \(error)")
                 problems.add("The vault “\(record.name)” cannot be opened: \(error)")
             }
         }
@@ -46,6 +47,7 @@ final class OpenVaults: VaultDirectory {
         guard let keys = ContentKeys(vault: record.id, record.keys, lost: record.lost) else {
             throw .profile(.damagedProfile(path: profile.location.path))
         }
+        let timer = LogTimer(.info)
         let path = profile.directory(of: record)
         let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
         let vault: Vault
@@ -61,6 +63,7 @@ final class OpenVaults: VaultDirectory {
         if profile.share(of: record.id)?.hasRemote == true { profile.use(of: record.id).apply(to: vault) }
         do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
         vault.setSink(state.withLock { $0.sink }?(record.slot))
+        DebugLog.log(.info, .mount, "vault \(id: record.id.high) opened in slot \(record.slot), \(timer)")
         return MountedVault(slot: record.slot, name: record.name, vault: vault)
     }
 
@@ -109,9 +112,13 @@ final class OpenVaults: VaultDirectory {
             return state.open
         }
         for mounted in open.values {
+            let timer = LogTimer(.info)
             do throws(FileSystemError) {
                 try mounted.vault.close()
+                DebugLog.log(.info, .mount, "vault \(id: mounted.vault.id.high) stored and closed, \(timer)")
             } catch {
+                DebugLog.log(
+                    .error, .mount, "vault \(id: mounted.vault.id.high) not stored: \(kindOf: error)")
                 failure = error.summary
                 problems.add("The vault “\(mounted.name)” could not be stored: \(ClientError.vault(error))")
             }

@@ -22,10 +22,12 @@ struct AwaitedTask<Value: Sendable, Failure: Error>: Sendable {
     func cancel() { task.cancel() }
 
     /// Blocks until the task is done.
-    func wait() throws(Failure) -> Value { try result.wait { $0 }.get() }
+    func wait() throws(Failure) -> Value {
+        try DebugLog.waiting(for: .remote) { result.wait { $0 } }.get()
+    }
 
     /// Blocks until the task is done; nil after a timeout, while the task continues.
     func wait(nanoseconds: Int64) throws(Failure) -> Value? {
-        try result.wait(nanoseconds: nanoseconds) { $0 }?.get()
+        try DebugLog.waiting(for: .remote) { result.wait(nanoseconds: nanoseconds) { $0 } }?.get()
     }
 }

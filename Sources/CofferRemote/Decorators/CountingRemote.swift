@@ -40,7 +40,7 @@ package final class CountingRemote: RemoteBackend {
         }
     }
 
-    private func note(_ byteCount: Int) {
+    private func addTransfer(_ byteCount: Int) {
         guard byteCount > 0 else { return }
         let now = Clock.monotonic
         recent.withLock { recent in
@@ -54,31 +54,31 @@ package final class CountingRemote: RemoteBackend {
     package func describe() -> String { base.describe() }
 
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await counting(\.gets, sum: \.bytesReceived, of: { $0.bytes.count }) {
+        try await counting(.get, \.gets, sum: \.bytesReceived, of: { $0.bytes.count }) {
             () async throws(RemoteError) in try await base.get(name, range)
         }
     }
 
     package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
-        try await counting(\.gets, sum: \.bytesReceived, of: { $0.count }) {
+        try await counting(.get, \.gets, sum: \.bytesReceived, of: { $0.count }) {
             () async throws(RemoteError) in try await base.getBuffer(name, range)
         }
     }
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        try await counting(\.puts, sum: \.bytesSent, of: { bytes.byteCount }) {
+        try await counting(.put, \.puts, sum: \.bytesSent, of: { bytes.byteCount }) {
             () async throws(RemoteError) in try await base.put(name, bytes, ifAbsent: ifAbsent)
         }
     }
 
     package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await counting(\.lists, sum: \.bytesReceived, of: { _ in 0 }) {
+        try await counting(.list, \.lists, sum: \.bytesReceived, of: { _ in 0 }) {
             () async throws(RemoteError) in try await base.list(prefix, after: after)
         }
     }
 
     package func delete(_ name: RemoteName) async throws(RemoteError) {
-        try await counting(\.deletes, sum: \.bytesSent, of: { 0 }) {
+        try await counting(.delete, \.deletes, sum: \.bytesSent, of: { 0 }) {
             () async throws(RemoteError) in try await base.delete(name)
         }
     }
@@ -95,20 +95,28 @@ package final class CountingRemote: RemoteBackend {
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 
+    /// A kind of call, in the debug log.
+    private enum Call: String, LogWord {
+        case get, put, list, delete
+    }
+
     private func counting<Value>(
-        _ calls: any WritableKeyPath<RemoteCounts, Int> & Sendable,
+        _ call: Call, _ calls: any WritableKeyPath<RemoteCounts, Int> & Sendable,
         sum: any WritableKeyPath<RemoteCounts, Int> & Sendable,
         of byteCount: (Value) -> Int,
         _ body: () async throws(RemoteError) -> Value
     ) async throws(RemoteError) -> Value {
         state.withLock { $0[keyPath: calls] += 1 }
+        let timer = LogTimer(.debug)
         do throws(RemoteError) {
             let value = try await body()
             let count = byteCount(value)
             state.withLock { $0[keyPath: sum] += count }
-            note(count)
+            addTransfer(count)
+            DebugLog.log(.debug, .remote, "\(call) of \(count) bytes, \(timer)")
             return value
         } catch {
+            DebugLog.log(.debug, .remote, "\(call) failed, \(timer): \(error)")
             state.withLock { $0.failures += 1 }
             throw error
         }

@@ -125,6 +125,7 @@ package struct RetryingRemote: RemoteBackend {
                 var pause = policy.pause(before: attempt) * (0.5 + random() / 2)
                 if case .busy(let after?) = error { pause = max(pause, after) }
                 guard clock.now + pause <= end else { throw error }
+                DebugLog.log(.warning, .remote, "attempt \(attempt) failed: \(error); pause of \(pause)")
                 try await clock.sleep(for: pause)
                 attempt += 1
             }

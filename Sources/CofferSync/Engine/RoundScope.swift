@@ -1,5 +1,6 @@
 internal import CofferFormat
 internal import CofferRemote
+internal import CofferSystem
 
 /// What a round looks at; it assumes that nothing else is new.
 ///
@@ -28,6 +29,17 @@ package struct RoundScope: Equatable, Sendable {
 
     /// Whether to look for commits.
     var looksForCommits: Bool { listsLogs || asksAllLogs || !logs.isEmpty }
+
+    /// What begins a round of this scope, for the debug log.
+    var logText: LogText {
+        switch self {
+        case .changes: "local changes"
+        case .all: "everything"
+        case .poll: "a look"
+        case .acknowledgement: "an acknowledgement"
+        default: "changes in \(logs.count) logs"
+        }
+    }
 
     /// Adds what another scope looks at.
     mutating func formUnion(_ other: RoundScope) {

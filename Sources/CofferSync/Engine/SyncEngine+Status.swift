@@ -1,5 +1,6 @@
 package import CofferFormat
 package import CofferRemote
+internal import CofferSystem
 internal import CofferTrust
 internal import Synchronization
 
@@ -26,6 +27,7 @@ extension SyncEngine {
 
     /// Updates the status and reports it.
     func publish(_ phase: SyncPhase) {
+        DebugLog.log(.debug, .sync, "vault \(id: setup.vault.high): \(phase)")
         status.phase = phase
         status.findings = allFindings()
         if phase == .idle { status.devices = logs.devices(chain) }

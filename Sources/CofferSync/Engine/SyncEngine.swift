@@ -1,5 +1,6 @@
 package import CofferFormat
 package import CofferRemote
+internal import CofferSystem
 package import CofferTrust
 internal import CofferFacts
 internal import Synchronization
@@ -76,12 +77,22 @@ package actor SyncEngine {
     /// - Throws: why it failed; `status` shows the same until a round succeeds.
     package func round(_ scope: RoundScope = .all) async throws(SyncError) {
         try await alone { () async throws(SyncError) in
+            let vault = setup.vault.high
+            let timer = LogTimer(.info)
+            let before = status.progress
             do throws(SyncError) {
                 let scope = rounds.begin(scope)
+                DebugLog.log(.info, .sync, "vault \(id: vault): a round begins: \(scope.logText)")
                 try await steps(scope)
                 rounds.succeeded(scope)
+                let (applied, sent) = (status.progress.commitsApplied, status.progress.commitsSent)
+                DebugLog.log(
+                    .info, .sync,
+                    "vault \(id: vault): a round ended, \(timer): \(applied - before.commitsApplied) commits applied, \(sent - before.commitsSent) sent"
+                )
                 status.succeeded(at: setup.milliseconds())
             } catch {
+                DebugLog.log(.warning, .sync, "vault \(id: vault): a round failed, \(timer): \(error)")
                 status.failed(error, at: setup.milliseconds())
                 throw error
             }

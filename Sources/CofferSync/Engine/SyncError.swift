@@ -1,6 +1,7 @@
 internal import CofferFacts
 package import CofferFormat
 package import CofferRemote
+package import CofferSystem
 package import CofferTrust
 
 /// Why sync cannot continue.
@@ -58,6 +59,28 @@ package enum SyncError: Error, Equatable {
     }
 }
 
+extension SyncError: LoggedError {
+    package var logText: LogText {
+        switch self {
+        case .remote(let error, let phase): "the remote, while \(phase): \(error)"
+        case .replica: "this device's store"
+        case .format(let error): "\(kindOf: error)"
+        case .trust(let error): "\(kindOf: error)"
+        case .noMembers: "no member chain"
+        case .notMember: "not a member"
+        case .keys(let error): "keys: \(kindOf: error)"
+        case .otherVersions: "other versions"
+        case .tooLarge(let byteCount): "a commit of \(byteCount) bytes is too large"
+        case .ownLogForked: "this device's log has forked"
+        case .ownLogEnded(let sequence): "this device's log ended at \(sequence)"
+        case .ownLogAhead(let sequence): "this device's log is ahead at \(sequence)"
+        case .tooManyLogs: "too many logs"
+        case .membership(let error): "members: \(kindOf: error)"
+        case .cancelled: "cancelled"
+        }
+    }
+}
+
 extension SyncError {
     /// Whether the remote is full.
     var isRemoteFull: Bool {
@@ -66,7 +89,7 @@ extension SyncError {
 }
 
 /// What sync is doing.
-package enum SyncPhase: String, Sendable {
+package enum SyncPhase: String, Sendable, LogWord {
     /// Nothing: everything is sent and fetched.
     case idle
     /// Fetching links and keys.

@@ -92,8 +92,10 @@ extension Vault {
         while !upkeep.isStopped {
             let packs = wastefulPacks(beyond: percent, except: tried)
             if packs.isEmpty { return }
+            let timer = LogTimer(.info)
             try empty(packs)
             try commitIndex()
+            DebugLog.log(.info, .space, "vault \(id: id.high): \(packs.count) packs emptied, \(timer)")
             tried.formUnion(packs)
             percent = Compaction.wastePercentLeft
         }

@@ -20,7 +20,9 @@ extension Vault {
     /// - Parameter usingReserve: Whether the reserve of disk space may be used for any change, not only for
     ///   removals; for the end of a mount.
     package func commit(usingReserve: Bool = false) throws(FileSystemError) {
+        let timer = LogTimer(.debug)
         try committing.withLock { intents throws(FileSystemError) in
+            DebugLog.waited(for: .lock, timer)
             if try recordChanges(in: intents) { return }
             try commitAlone(intents, usingReserve: usingReserve)
         }
@@ -31,7 +33,9 @@ extension Vault {
     /// The order is: sync packs, commit to the log, sync the log. Only the middle step holds the vault's
     /// lock.
     func commitIndex(usingReserve: Bool = false) throws(FileSystemError) {
+        let timer = LogTimer(.debug)
         try committing.withLock { intents throws(FileSystemError) in
+            DebugLog.waited(for: .lock, timer)
             try commitAlone(intents, usingReserve: usingReserve)
         }
     }
@@ -78,6 +82,7 @@ extension Vault {
             giveBack()
             return
         }
+        let timer = LogTimer(.debug)
         intents.suspend()
         try syncPacks()
         do throws(FileSystemError) {
@@ -93,6 +98,10 @@ extension Vault {
             throw error
         }
         try syncLog(for: intents)
+        DebugLog.log(
+            .debug, .commit,
+            "vault \(id: id.high): a commit, \(timer), \(state.withLock { $0.index.logFrameCount }) frames in the log"
+        )
         noteUpkeep(hasDiscards: giveBack())
     }
 
@@ -102,7 +111,7 @@ extension Vault {
     /// durable any more.
     private func syncLog(for intents: IntentLog) throws(FileSystemError) {
         do throws(FileSystemError) {
-            try log.sync()
+            try DebugLog.waiting(for: .disk) { () throws(FileSystemError) in try log.sync() }
         } catch {
             if case .noSpace = error { throw error }
             stop(error.summary)
@@ -184,7 +193,10 @@ extension Vault {
                 state.packs.noteWritten()
                 return try state.packs.takeDirtyFiles()
             }
+            let timer = LogTimer(.debug)
             try dirty.sync()
+            DebugLog.waited(for: .disk, timer)
+            DebugLog.log(.debug, .commit, "vault \(id: id.high): packs flushed, \(timer)")
         } catch {
             if case .noSpace = error { throw error }
             stop(error.summary)

@@ -47,6 +47,7 @@ extension Vault {
             return true
         }
         guard cached.total > limit else { return (cached.total, unsent, false) }
+        let total = cached.total
         let victims = leastRecentlyUsed(cached, downTo: limit)
         var seen = SeenPacks(vault: self)
         var kept: Int64 = 0
@@ -64,6 +65,8 @@ extension Vault {
         }
         try commitIndex()
         seen.tell()
+        DebugLog.log(
+            .info, .space, "vault \(id: id.high): \(total - cached.total) bytes evicted for the limit")
         // The limit does not apply to contents that stay because other devices could not get them from the
         // remote.
         return (max(0, cached.total - kept), unsent, seen.isSilent)

@@ -54,6 +54,7 @@ extension Vault {
             }
             try commitIndex()
             seen.tell()
+            DebugLog.log(.info, .space, "vault \(id: id.high): \(result.byteCount) bytes evicted on request")
             return result
         }
     }
