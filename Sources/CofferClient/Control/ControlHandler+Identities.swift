@@ -13,7 +13,7 @@ extension ControlHandler {
         let (identity, name, claimed) = try identity(of: target)
         if let words {
             switch Fingerprint(of: identity).compare(with: words) {
-            case .same: try vaults.profile.noteVerified(identity, called: claimed)
+            case .same: try vaults.profile.recordVerified(identity, called: claimed)
             case .differs(let word): throw .member(.otherWords(first: word))
             case .wrongCount: throw .member(.otherWords(first: nil))
             }

@@ -202,7 +202,7 @@ final class OpenVaults: VaultDirectory {
     ) throws(ClientError) -> MountedVault {
         try changingAlone { () throws(ClientError) in
             let mounted = try open(try profile.createVault(named: name, joined: joined, owner: owner))
-            note { $0.open[mounted.slot] = mounted }
+            changeList { $0.open[mounted.slot] = mounted }
             return mounted
         }
     }
@@ -210,7 +210,7 @@ final class OpenVaults: VaultDirectory {
     func rename(_ name: String, to newName: String) throws(ClientError) {
         try changingAlone { () throws(ClientError) in
             try profile.renameVault(name, to: newName)
-            note { state in
+            changeList { state in
                 for (slot, mounted) in state.open where mounted.name.hasSameBytes(as: name) {
                     state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
                 }
@@ -224,7 +224,7 @@ final class OpenVaults: VaultDirectory {
                 throw .vaultName(.noSuchVault(name: name))
             }
             let mounted = state.withLock { $0.open[record.slot] }
-            note { $0.open[record.slot] = nil }
+            changeList { $0.open[record.slot] = nil }
             state.withLock { $0.deletes }?(record.slot)
             // Changes that cannot be stored are deleted with the vault.
             try? mounted?.vault.close()
@@ -233,7 +233,7 @@ final class OpenVaults: VaultDirectory {
             } catch {
                 // If the profile could not be changed, the vault is still in it, and is opened again.
                 if profile.vaults.contains(where: { $0.slot == record.slot }), let again = try? open(record) {
-                    note { $0.open[record.slot] = again }
+                    changeList { $0.open[record.slot] = again }
                 }
                 throw error
             }
@@ -248,7 +248,7 @@ final class OpenVaults: VaultDirectory {
         return try changing.withLock { _ throws(ClientError) in try body() }
     }
 
-    private func note(_ change: (inout State) -> Void) {
+    private func changeList(_ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
             state.changed = Clock.fileTime

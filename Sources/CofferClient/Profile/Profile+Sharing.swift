@@ -172,7 +172,7 @@ extension Profile {
     }
 
     /// Records that the words of an identity were compared and matched, and its name at that time.
-    func noteVerified(_ identity: IdentityID, called name: String?) throws(ClientError) {
+    func recordVerified(_ identity: IdentityID, called name: String?) throws(ClientError) {
         if hasVerified(identity), verifiedName(of: identity) == name { return }
         try change { state throws(ClientError) in
             if !state.body.verified.contains(identity) { state.body.verified.append(identity) }

@@ -167,12 +167,12 @@ package final class RemotePacks: ContentSource {
         let begin = Clock.monotonic
         if slice.count <= Self.leastSliceByteCount {
             let part = try Self.part(wait(for: get(pack, slice), atMost: patience))
-            note(part.count, Clock.monotonic - begin)
+            adaptSliceSize(part.count, Clock.monotonic - begin)
             return part
         }
         if let answer = wait(for: get(pack, slice), atMost: slicePatience) {
             let part = try Self.part(answer)
-            note(part.count, Clock.monotonic - begin)
+            adaptSliceSize(part.count, Clock.monotonic - begin)
             return part
         }
         // A small slice shows whether the remote is slow or silent.
@@ -182,7 +182,7 @@ package final class RemotePacks: ContentSource {
     }
 
     /// Adapts the size of slices to the time in nanoseconds that one took.
-    private func note(_ byteCount: Int, _ time: Int64) {
+    private func adaptSliceSize(_ byteCount: Int, _ time: Int64) {
         sliceByteCount.withLock { slice in
             if time < Self.soon, byteCount >= slice {
                 slice = min(slice * 2, Self.sliceByteCountMax)

@@ -34,7 +34,7 @@ extension SharedVault {
                 case .unchanged: continue
                 case .interrupted: return
                 case .complete(let now): change = now
-                case .failed(let error): pause = note(error)
+                case .failed(let error): pause = pauseAfter(error)
                 }
                 // Walking a large tree takes long, so the pause is ten times as long, up to a limit.
                 pause = max(pause, min(Self.walkPauseMax, .nanoseconds(10 * (Clock.monotonic - start))))
@@ -45,7 +45,7 @@ extension SharedVault {
     }
 
     /// Returns the pause after a failure, and logs a full disk as a problem.
-    private func note(_ error: FileSystemError) -> Duration {
+    private func pauseAfter(_ error: FileSystemError) -> Duration {
         switch error {
         case .unreachable, .timedOut, .notArrived: return Self.failurePause
         case .noSpace:

@@ -99,7 +99,7 @@ final class SharedVault: Sendable {
     func start() {
         let engine = engine
         mounted.vault.setNewsListener { engine.localChange() }
-        replica.whenSettled { engine.localChange() }
+        replica.whenReadyToSend { engine.localChange() }
         task.withLock { task in
             guard task == nil else { return }
             task = Task { [self] in
@@ -108,7 +108,7 @@ final class SharedVault: Sendable {
                     group.addTask { [self] in await follow() }
                     group.addTask { [self] in await reencrypt() }
                     group.addTask { [self] in await fetchPinned() }
-                    group.addTask { [self] in await settle() }
+                    group.addTask { [self] in await placeArrivedContents() }
                 }
             }
         }
@@ -116,12 +116,14 @@ final class SharedVault: Sendable {
 
     /// Puts content in place that arrives after the commits that refer to it, even while nothing is sent or
     /// applied.
-    private func settle() async {
-        while (try? await Task.sleep(for: Self.settlingPause)) != nil { try? await replica.settle() }
+    private func placeArrivedContents() async {
+        while (try? await Task.sleep(for: Self.arrivalPause)) != nil {
+            try? await replica.placeArrivedContents()
+        }
     }
 
     /// The pause between searches for content that has arrived.
-    private static let settlingPause = Duration.seconds(10)
+    private static let arrivalPause = Duration.seconds(10)
 
     /// Cancels the tasks that `start` began, and all waits for the remote.
     ///
@@ -155,7 +157,7 @@ final class SharedVault: Sendable {
     private func follow() async {
         var told: Set<String> = []
         for await status in await engine.statuses() {
-            await heedRole()
+            await applyRole()
             // During a round, objects may seem to be missing that the next request brings.
             guard status.phase == .idle else { continue }
             let findings = Set(status.findings.map(\.description))
@@ -167,7 +169,7 @@ final class SharedVault: Sendable {
     }
 
     /// Makes the vault read-only if the person's role may not write, otherwise writable.
-    func heedRole() async {
+    func applyRole() async {
         let role = await engine.role
         let chain = await engine.chain
         // Until the members are known, the stored setting applies.
@@ -235,7 +237,7 @@ final class SharedVault: Sendable {
                 result = .failure(error)
             }
             replica.sendEverything(false)
-            await heedRole()
+            await applyRole()
             news.update { $0.result = result }
         }
         let number = ObjectIdentifier(news)

@@ -108,13 +108,13 @@ extension SharedVaults {
     func tryJoins() {
         for join in profile.joins where !isEnding {
             do throws(ClientError) { _ = try finish(join) { _ in } } catch {
-                noteNotJoined(join, error)
+                reportNotJoined(join, error)
             }
         }
     }
 
     /// Logs once why a vault was not joined.
-    private func noteNotJoined(_ join: PendingJoin, _ error: ClientError) {
+    private func reportNotJoined(_ join: PendingJoin, _ error: ClientError) {
         let text = "The vault “\(join.name)” was not joined: \(error)"
         if !problems.all.contains(where: { $0.text == text }) { problems.add(text) }
     }

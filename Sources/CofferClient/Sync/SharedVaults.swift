@@ -161,7 +161,7 @@ final class SharedVaults: Sendable {
             try profile.setShare(share)
             mounted.vault.setCacheLimit(profile.use(of: id).cacheLimit)
             _ = try open(mounted, share)
-            AwaitedTask { await shared.heedRole() }.wait()
+            AwaitedTask { await shared.applyRole() }.wait()
         }
     }
 

@@ -59,7 +59,7 @@ package final class VaultReplica: LocalReplica {
     }
 
     /// Has `wake` called when files that were being written may be ready to be sent.
-    package func whenSettled(_ wake: @escaping @Sendable () -> Void) {
+    package func whenReadyToSend(_ wake: @escaping @Sendable () -> Void) {
         state.withLock { $0.wake = wake }
     }
 
@@ -79,7 +79,7 @@ package final class VaultReplica: LocalReplica {
     }
 
     /// Puts contents in place that had not arrived at the remote when they were taken in.
-    package func settle() async throws(ReplicaError) {
+    package func placeArrivedContents() async throws(ReplicaError) {
         guard contents.mayOwe else { return }
         try await call { replica throws(FileSystemError) in
             try replica.vault.settle(replica.contents)

@@ -57,7 +57,7 @@ import Testing
         let identity = try #require(alice.profile.verified.first)
         #expect(alice.profile.verifiedName(of: identity) == bob.name)
         // As if another name had been verified, which is not the one that commits have now.
-        try alice.profile.noteVerified(identity, called: "Robert")
+        try alice.profile.recordVerified(identity, called: "Robert")
         let renamed = try #require(try alice.members().members.first { !$0.isThis })
         #expect(renamed.name == "Robert" && renamed.claims == bob.name && renamed.isVerified)
         let report = try #require(try alice.sync("Personal").first)
