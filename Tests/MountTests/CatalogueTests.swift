@@ -5,7 +5,7 @@ import Testing
 extension MountTests {
     /// The POSIX catalogue, here and on a plain directory.
     @Suite struct CatalogueTests {
-        /// Runs all cases in a process of its own, and names those that fail.
+        /// Runs all cases in a process of its own, and names those that fail or cannot run on this machine.
         private func run(in directory: String) throws {
             let result = try Command(try Programs.workload(), ["run-catalogue", directory]).run(seconds: 500)
             for line in result.lines where line.hasPrefix("FAILED") {
@@ -13,7 +13,9 @@ extension MountTests {
             }
             let passed = result.lines.count { $0.hasPrefix("ok ") }
             #expect(result.status == 0, "\(result.error)")
-            #expect(passed == PosixCatalogue.all.count)
+            let skipped = result.lines.filter { $0.hasPrefix("skipped ") }
+            for line in skipped { Issue.record("\(line)", severity: .warning) }
+            #expect(passed + skipped.count == PosixCatalogue.all.count)
         }
 
         @Test(.enabled(if: Machine.isRoot, "other users and devices take root"))

@@ -49,8 +49,5 @@ extension MountTests {
                     .compactMap { $0.split(separator: "\t").last.flatMap { Int($0) } }.reduce(0, +)
             }
         }
-
-        @Test(.disabled("a clock that jumps takes a time namespace for CLOCK_REALTIME, which Linux lacks"))
-        func clockThatJumps() {}
     }
 }

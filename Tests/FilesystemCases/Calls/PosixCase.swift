@@ -14,6 +14,16 @@ package enum Requirement: String, Sendable, CaseIterable {
     case fileHandles
     /// Device nodes that can be opened (a mount without nodev).
     case deviceNodes
+    /// Making the kernel drop its caches (/proc/sys/vm/drop_caches).
+    case droppedCaches
+
+    /// What this process cannot do here, whatever the filesystem gives.
+    static func lacking() -> Set<Requirement> {
+        var lacking: Set<Requirement> = []
+        if geteuid() != 0 { lacking.insert(.root) }
+        if access("/proc/sys/vm/drop_caches", W_OK) != 0 { lacking.insert(.droppedCaches) }
+        return lacking
+    }
 }
 
 /// One rule of POSIX or Linux, and the calls that show whether a filesystem keeps it.

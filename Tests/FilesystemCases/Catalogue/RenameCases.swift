@@ -87,7 +87,10 @@ let renameCases: [PosixCase] = [
     },
     PosixCase("link counts of parents follow a directory that moves, where they are kept") { box in
         for name in ["a", "b", "a/d"] { try box.makeDirectory(name) }
-        guard try box.status("a").links == 3 else { return }
+        let links = try box.status("a").links
+        // One link says that the filesystem keeps no counts.
+        guard links != 1 else { return }
+        try expectEqual(links, 3, "links of a parent")
         try box.rename("a/d", "b/d")
         try expectEqual(try box.status("a").links, 2, "links of the old parent")
         try expectEqual(try box.status("b").links, 3, "links of the new parent")

@@ -40,7 +40,9 @@ let renameFlagCases: [PosixCase] = [
         try box.rename("a/d", "b/file", LINUX_RENAME_EXCHANGE)
         try expectEqual(try box.status("b/file/..").inode, try box.status("b").inode, "dot-dot")
         try expectEqual(try box.text("a/d"), "text", "contents")
-        guard links == 3 else { return }
+        // One link says that the filesystem keeps no counts.
+        guard links != 1 else { return }
+        try expectEqual(links, 3, "links of a parent")
         try expectEqual(try box.status("a").links, 2, "links of a")
         try expectEqual(try box.status("b").links, 3, "links of b")
     },
