@@ -18,7 +18,7 @@ code=${PIPESTATUS[0]}
 if [ "${COFFER_SKIP_MOUNT:-}" != 1 ]; then
     # The processes behind the mounts write their reports too.
     swift test --skip-build --sanitize=thread --scratch-path "$build" \
-        --filter 'MountTests.*(usersWorkInParallel|readersAmongChanges|whatIsDurableOutlivesCrashes|ControlSocketTests|StreamTests)' 2>&1 |
+        --filter 'MountTests.*(usersWorkInParallel|readersDuringChanges|durableDataSurvivesCrashes|ControlSocketTests|StreamTests)' 2>&1 |
         tee -a "$log" | grep -aE '✘|Test run'
     code=$((code + PIPESTATUS[0]))
 fi

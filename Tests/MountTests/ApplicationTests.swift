@@ -4,7 +4,7 @@ import Testing
 extension MountTests {
     /// Real programs in a mount, by Tests/applications.sh.
     @Suite struct ApplicationTests {
-        /// What takes no packages of some size; `make applications` runs all.
+        /// Only programs that need no large packages; `make applications` runs all.
         @Test func programsFindWhatTheyWrote() throws {
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().appendingPathComponent("applications.sh").path

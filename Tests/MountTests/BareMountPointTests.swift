@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Nothing is to be written beside the vaults by mistake: the bare mount point takes no writes.
+    /// The bare mount point accepts no writes, so that nothing lands outside the vaults by mistake.
     @Suite struct BareMountPointTests {
         private func write(_ profile: MountedProfile) throws -> Int32 {
             try errorNumber { try Files.write("lost", to: "\(profile.point)/file") }
@@ -14,7 +14,7 @@ extension MountTests {
                 try Files.makeDirectory(profile.point)
                 let first = try profile.command("mount", profile.point).succeed()
                 try profile.noteMounted()
-                // Said by the mount that does it, and not by the next.
+                // The mount that protects it says so, and the next mount does not.
                 #expect(first.error.contains("chattr -i"))
                 try profile.unmount()
                 let second = try profile.command("mount", profile.point).succeed()
@@ -28,9 +28,9 @@ extension MountTests {
             }
         }
 
-        /// What a mount made is root's own afterwards, whoever mounted there since.
+        /// A mount point that a mount made belongs to root afterwards, whoever mounted there since.
         @Test(.enabled(if: Machine.isRoot, "only root makes directories immutable"))
-        func whatAMountMadeIsGivenBack() throws {
+        func mountPointIsGivenBackToRoot() throws {
             try withProfile(mounted: nil) { profile in
                 for round in 1...2 {
                     let mount = try profile.command("mount", profile.point).succeed()
@@ -61,7 +61,7 @@ extension MountTests {
             }
         }
 
-        /// After a crash the place is protected too, once the dead mount is taken away.
+        /// After a crash the mount point is protected, too, once the dead mount is removed.
         @Test func protectedAfterACrash() throws {
             try withMountedProfile { profile in
                 try profile.crash()

@@ -6,7 +6,7 @@ extension MountTests {
     @Suite struct BenchTests {
         private static let parts = ["cipher", "disk", "mount"]
 
-        /// Runs a body with an empty directory, and looks whether it is empty afterwards.
+        /// Runs a body with an empty directory, and checks that it is empty afterwards.
         private func withDirectory(_ body: (String) throws -> Void) throws {
             var template = Array("\(NSTemporaryDirectory())/coffer-tests-XXXXXX".utf8CString)
             let base = try resolve(String(cString: try #require(mkdtemp(&template))))
@@ -19,7 +19,7 @@ extension MountTests {
             #expect(try Files.names(base) == [], "files are left")
         }
 
-        /// As the kernel names it in its list of mounts.
+        /// The directory as the kernel's list of mounts names it.
         private func resolve(_ path: String) throws -> String {
             let resolved = try #require(realpath(path, nil))
             defer { free(resolved) }
@@ -30,7 +30,7 @@ extension MountTests {
             Command(try Programs.coffer(), ["bench", "--quick", "--size", "16M"] + words)
         }
 
-        @Test func tellsPeople() throws {
+        @Test func listsForPeople() throws {
             try Machine.requireFUSE()
             try withDirectory { directory in
                 let result = try bench(directory).succeed()
@@ -42,7 +42,7 @@ extension MountTests {
             }
         }
 
-        @Test func tellsScripts() throws {
+        @Test func listsForScripts() throws {
             try Machine.requireFUSE()
             try withDirectory { directory in
                 let result = try bench("--json", directory).succeed()
@@ -64,8 +64,8 @@ extension MountTests {
             }
         }
 
-        /// A profile that is there is neither needed nor touched, mounted or not.
-        @Test func besidesAProfile() throws {
+        /// `coffer bench` neither needs nor touches an existing profile, mounted or not.
+        @Test func anExistingProfileStaysUntouched() throws {
             try withMountedProfile { profile in
                 try Files.write("text", to: profile.path("file"))
                 let before = try Files.names(profile.home)
@@ -118,9 +118,9 @@ extension MountTests {
             }
         }
 
-        /// The room goes while it measures.
+        /// The disk fills up during the measurement.
         @Test(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
-        func diskThatFills() throws {
+        func diskFillsDuringTheMeasurement() throws {
             try LoopDisk.with(megabytes: 160) { path in
                 let disk = try resolve(path)
                 let before = try Files.names(disk)
@@ -132,7 +132,7 @@ extension MountTests {
                 }
                 #expect(error == ENOSPC)
                 let result = try child.wait()
-                // Whether the room went before the last byte was written is a matter of luck.
+                // Whether the disk filled up before the last write is a matter of luck.
                 #expect([0, 74].contains(result.status), "\(result)")
                 try Files.remove("\(disk)/other")
                 #expect(try Files.names(disk) == before)
@@ -140,7 +140,7 @@ extension MountTests {
             }
         }
 
-        /// Where there is no FUSE the rest is measured, and a line says so.
+        /// Without FUSE, the rest is measured, and a line says so.
         @Test(.enabled(if: Machine.isRoot && Machine.has("unshare"), "a /dev of its own takes root"))
         func withoutFUSE() throws {
             try withDirectory { directory in

@@ -29,7 +29,7 @@ extension MountTests {
             }
         }
 
-        /// What no ordinary filesystem keeps would be no rule.
+        /// A rule that ordinary filesystems break would be no rule.
         @Test(.enabled(if: Machine.isRoot, "other users and devices take root"))
         func plainDirectoryKeepsEveryRule() throws {
             let directory = "\(NSTemporaryDirectory())/coffer-cases-\(getpid())"

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What commands take, and how they say what they have to say.
+    /// The input of commands, and the form of their output.
     @Suite struct CommandLineTests {
         @Test func sizesAsPeopleWriteThem() throws {
             try withProfile(mounted: nil) { profile in
@@ -19,7 +19,7 @@ extension MountTests {
             }
         }
 
-        /// What was asked for must not be lost without a word.
+        /// Output that cannot be written is an error.
         @Test func outputThatCannotBeWritten() throws {
             try withMountedProfile { profile in
                 let script = #""$1" vault list --home "$2" >/dev/full"#
@@ -41,7 +41,7 @@ extension MountTests {
             }
         }
 
-        /// Columns of a terminal, not characters: each of these names is two columns wide for a letter.
+        /// Tables align by terminal columns: each letter of these names is two columns wide.
         @Test func columnsOfWideNames() throws {
             try withMountedProfile { profile in
                 try Files.makeDirectory("\(profile.point)/日本語の金庫")
@@ -55,8 +55,8 @@ extension MountTests {
             }
         }
 
-        /// What was written just now counts; the root of an empty vault is no item.
-        @Test func itemsAreCountedAtOnce() throws {
+        /// Fresh writes count; the root of an empty vault does not count as an item.
+        @Test func freshItemsAreCounted() throws {
             try withMountedProfile { profile in
                 #expect(
                     try profile.command("vault", "info", "Personal").succeed().output.contains("Items    0\n")
@@ -69,8 +69,8 @@ extension MountTests {
             }
         }
 
-        /// What cannot be done is said before anybody is asked whether it should be.
-        @Test func whatIsNotThereIsSaidFirst() throws {
+        /// A command that cannot succeed says so before it asks for confirmation.
+        @Test func missingObjectsAreReportedBeforeAsking() throws {
             try withMembers { members in
                 let alice = members.alice
                 func isRefused(_ words: String..., with code: Int32, _ text: String) throws {
@@ -84,14 +84,14 @@ extension MountTests {
                 try isRefused("member", "leave", "Personal", with: 66, "has no remote")
                 try isRefused("member", "leave", "Plans", "--successor", "nobody", with: 66, "has no member")
                 try isRefused("vault", "delete", "--at-remote", "Personal", with: 66, "has no remote")
-                // Where it can be done, somebody has to be asked.
+                // A command that can succeed asks first.
                 try isRefused("member", "remove", "Plans", "Bob", with: 64, "--yes")
                 try isRefused("member", "leave", "Plans", "--successor", "Bob", with: 64, "--yes")
             }
         }
 
-        /// Two people may call their machines the same: others see whose each is.
-        @Test func aDeviceIsNamedAfterItsOwner() throws {
+        /// Two people may give their devices the same name: others see whose each one is.
+        @Test func devicesAreShownWithTheirOwner() throws {
             try withProfile(mounted: nil) { profile in
                 let options = [
                     "--home", "\(profile.base)/other", "--passphrase-file", profile.passphraseFile,
@@ -113,14 +113,14 @@ extension MountTests {
             }
         }
 
-        /// A profile as a person types it: by its path, or by one that the shell has yet to expand.
+        /// A profile as a person types it: a path, or one that the shell has yet to expand.
         private static let homes = ["", "~/profile", "$HOME/profile", "\"$HOME/profile\""]
 
         @Test(.enabled(if: Machine.has("bash"), "completes as bash does"), arguments: homes)
         func completions(_ typed: String) throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Plans").succeed()
-                // Names that would run a command, were they handed to the shell.
+                // Names that would run a command if the shell evaluated them.
                 for name in ["P$(echo injected >&2)", "P`echo injected >&2`"] {
                     try Files.makeDirectory("\(profile.point)/\(name)")
                 }
@@ -153,7 +153,7 @@ extension MountTests {
                 try profile.command("vault", "create", "Plans").succeed()
                 try Files.makeDirectory("\(profile.point)/P$(echo injected >&2)")
                 let coffer = try Programs.coffer()
-                // What is typed stands in the place of fish's command line, which takes a terminal.
+                // Stands in for fish's command line, which needs a terminal.
                 let script = #"""
                     $argv[1] --generate-completion-script fish > $argv[3]; and fish --no-execute $argv[3]; or exit 1
                     source $argv[3]
@@ -179,7 +179,7 @@ extension MountTests {
             }
         }
 
-        /// What zsh asks for, by the function of the script that it asks with.
+        /// What zsh completes, by the function of the script that completes it.
         @Test(.enabled(if: Machine.has("zsh"), "completes as zsh does"), arguments: ["", "~/profile"])
         func completionsOfZsh(_ typed: String) throws {
             try withMountedProfile { profile in

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Commands that end before they are answered, and those that have to wait for others.
+    /// Commands that end before their answer, and commands that wait for others.
     @Suite struct ControlSocketTests {
         @Test func commandThatIsKilled() throws {
             try withMountedProfile { profile in
@@ -58,7 +58,7 @@ extension MountTests {
             }
         }
 
-        /// One that connects and says nothing keeps nobody else waiting.
+        /// A client that connects and sends nothing delays no other client.
         @Test func silentClient() throws {
             try withMountedProfile { profile in
                 let path = try #require(try profile.lockNote().last)

@@ -4,8 +4,8 @@ import Testing
 extension MountTests {
     /// kill -9 of the process behind the mount.
     @Suite struct CrashTests {
-        /// Two writers at a time, one of them with files of another kind each round.
-        @Test func whatIsDurableOutlivesCrashes() throws {
+        /// Two concurrent writers; one of them uses another kind of file each round.
+        @Test func durableDataSurvivesCrashes() throws {
             let loads = ["small", "large", "rewriting"]
             try withMountedProfile { profile in
                 for round in 1...10 {
@@ -47,7 +47,7 @@ extension MountTests {
             }
         }
 
-        /// Appends that were fsynced one by one: what no commit has lies in the intent log.
+        /// Appends with an fsync each: the intent log holds those that no commit contains.
         @Test func fsyncedAppendsOutliveACrash() throws {
             try withMountedProfile { profile in
                 var expected = [UInt8](repeating: 1, count: 100)
@@ -81,9 +81,9 @@ extension MountTests {
             (try? Files.text(manifest))?.split(separator: "\n").count { $0 == "done" } ?? 0
         }
 
-        /// The kernel may remember the root of the dead mount, and answer for it.
+        /// The kernel may have cached the root of the dead mount, and answer for it.
         @Test(arguments: [true, false])
-        func deadMountIsMended(isRemembered: Bool) throws {
+        func deadMountIsReplaced(isRemembered: Bool) throws {
             try withMountedProfile { profile in
                 try Files.write("durable", to: profile.path("file"), durably: true)
                 if isRemembered { #expect(try Files.names(profile.point) == ["Personal"]) }
@@ -106,7 +106,7 @@ extension MountTests {
             }
         }
 
-        /// Commands must not take the socket of a dead mount for a mount.
+        /// Commands must not mistake the socket of a dead mount for a mount.
         @Test func commandsWorkAfterACrash() throws {
             try withMountedProfile { profile in
                 try profile.crash()

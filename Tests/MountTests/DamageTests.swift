@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Bytes on disk that are not what was written: found by `coffer check`, and told to programs as EIO.
+    /// Bytes on disk that differ from what was written: `coffer check` finds them, and programs get EIO.
     @Suite struct DamageTests {
         private static let size = 2 << 20
-        /// Bytes that are sealed together (docs/format.md).
+        /// The number of bytes that are sealed together (docs/format.md).
         private static let block = 4_096
 
         /// A vault with one large file and some small ones; the body gets the largest pack, unmounted.
@@ -26,7 +26,7 @@ extension MountTests {
             }
         }
 
-        /// The damage that `coffer check` tells of, which has to be some; mounted or not.
+        /// The damage that `coffer check` reports, mounted or not; the test fails if there is none.
         private func damage(_ profile: MountedProfile) throws -> [CheckReport.Damage] {
             let text = try profile.command("check").fail(with: 1)
             #expect(text.output.contains("damaged"))
@@ -34,7 +34,7 @@ extension MountTests {
             return try json.decode(CheckReport.self).damage
         }
 
-        /// Small files must read as they were written, and nothing may read as what it was not.
+        /// Small files must read as they were written, and no file may read as anything else.
         private func expectRest(_ profile: MountedProfile) throws {
             for index in 0..<20 {
                 #expect(try Files.text(profile.path("directory/file-\(index)")) == "small \(index)")
@@ -67,8 +67,8 @@ extension MountTests {
             }
         }
 
-        /// Page by page, without read-ahead, exactly the hurt block fails.
-        @Test func exactlyTheHurtBlockFails() throws {
+        /// Page by page, without read-ahead, exactly the damaged block fails.
+        @Test func onlyTheDamagedBlockFails() throws {
             try withPack { profile, pack in
                 try Files.flip(pack, at: Self.size / 2)
                 try profile.mount()
@@ -92,7 +92,7 @@ extension MountTests {
             }
         }
 
-        @Test func packThatWasCut() throws {
+        @Test func truncatedPack() throws {
             try withPack { profile, pack in
                 try Files.check(truncate(pack, 1 << 20), pack)
                 let found = try damage(profile)
@@ -106,13 +106,13 @@ extension MountTests {
             }
         }
 
-        @Test func packThatIsMissing() throws {
+        @Test func missingPack() throws {
             try withPack { profile, pack in
                 try Files.remove(pack)
                 #expect(try damage(profile).contains { $0.path == "large" && $0.from == 0 })
                 try profile.mount()
                 #expect(try errorNumber { _ = try Files.read(profile.path("large")) } == EIO)
-                // The vault still takes changes.
+                // The vault still accepts changes.
                 try Files.write("new", to: profile.path("new"), durably: true)
                 try Files.remove(profile.path("large"))
                 try profile.remount()
@@ -120,10 +120,10 @@ extension MountTests {
             }
         }
 
-        @Test func packOfAnotherPlace() throws {
+        @Test func packFromAnotherPlace() throws {
             try withPack { profile, pack in
                 let bytes = try Files.read(pack)
-                // Two sealed blocks change places.
+                // Swaps two sealed blocks.
                 var swapped = bytes
                 let (first, second) = (1 << 20..<(1 << 20) + 65_536, 1_200_000..<1_265_536)
                 swapped.replaceSubrange(first, with: bytes[second])

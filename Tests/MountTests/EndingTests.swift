@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// The ways in which a mount ends, and what is there afterwards.
+    /// The ways in which a mount ends, and what is stored afterwards.
     @Suite struct EndingTests {
         /// Writes some hundred files without any fsync.
         private func writeMuch(_ profile: MountedProfile) throws {
@@ -47,7 +47,7 @@ extension MountTests {
             }
         }
 
-        @Test func programOfTheSystemUnmounts() throws {
+        @Test func umountOfTheSystemUnmounts() throws {
             try withMountedProfile { profile in
                 try writeMuch(profile)
                 try profile.checkAtRest()
@@ -83,8 +83,8 @@ extension MountTests {
             }
         }
 
-        /// What was removed while it was open is gone after a crash, and takes no space.
-        @Test func unlinkedFilesAreTidiedUp() throws {
+        /// A file that was removed while open is gone after a crash, and takes no space.
+        @Test func unlinkedFilesAreRemovedAfterACrash() throws {
             try withMountedProfile { profile in
                 let path = profile.path("file")
                 let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)

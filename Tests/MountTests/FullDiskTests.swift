@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// A disk without room for more, below the profile.
+    /// A profile on a full disk.
     @Suite(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
     struct FullDiskTests {
-        /// Writes files of 1 MiB until an error; answers how many are whole, and the error.
+        /// Writes files of 1 MiB until an error; returns the number of whole files, and the error.
         private func fill(_ profile: MountedProfile) throws -> (count: Int, error: Int32) {
             for index in 0..<200 {
                 let error = try errorNumber {
@@ -29,7 +29,7 @@ extension MountTests {
             }
         }
 
-        @Test func writerIsToldAndNothingIsLost() throws {
+        @Test func writerGetsAnErrorAndNothingIsLost() throws {
             try LoopDisk.with(megabytes: 80) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
                     profile.expectsProblems = true
@@ -45,7 +45,7 @@ extension MountTests {
                     try profile.remount()
                     try expectAll(profile, count: count)
                     #expect(try fill(profile).error == ENOSPC)
-                    // Removing works when nothing else does, and makes room.
+                    // Removing a file works when nothing else does, and makes room.
                     for index in 0..<count { try Files.remove(profile.path("fill-\(index)")) }
                     let path = profile.path("after")
                     #expect(
@@ -61,10 +61,10 @@ extension MountTests {
             }
         }
 
-        /// Leaves no block of the disk, nor the profile's reserve unless it is to be kept.
+        /// Fills the disk to its last block, the profile's reserve included unless it is to be kept.
         ///
-        /// The file system gives blocks back some time after they were freed, and a vault may use what it saw to be
-        /// free before: so it is full once nothing could be written for a while.
+        /// The file system returns blocks some time after they were freed, and a vault may use space that was
+        /// free earlier: the disk is full once nothing could be written for a while.
         private func fillToTheLastBlock(_ disk: String, _ profile: MountedProfile, keepsReserve: Bool = false)
             throws
         {
@@ -85,7 +85,7 @@ extension MountTests {
             try #require(isFull, "the disk did not get full")
         }
 
-        /// What programs were told to be done is not lost by an unmount that says it went well.
+        /// An unmount that succeeds loses nothing that programs were told is stored.
         @Test func unmountThatCannotStoreIsRefused() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
@@ -100,7 +100,7 @@ extension MountTests {
                     try Files.remove("\(disk)/ballast")
                     try profile.remount()
                     #expect(try Files.names(profile.vault).count == 100)
-                    // And now given up.
+                    // The changes are now given up.
                     try fillToTheLastBlock(disk, profile)
                     for index in 300..<400 { try Files.remove(profile.path("\(index)")) }
                     try profile.command("unmount", "--force", profile.point).succeed()
@@ -113,7 +113,7 @@ extension MountTests {
             }
         }
 
-        /// A program of the system cannot be refused; it is told in the lock for who asks there.
+        /// umount(8) cannot be refused; the lock file names the loss for commands that look there.
         @Test func aFailureAtTheEndIsLeftInTheLock() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
@@ -137,7 +137,7 @@ extension MountTests {
             return statvfs(disk, &space) == 0 ? Int(space.f_bavail) * Int(space.f_frsize) : 0
         }
 
-        /// Removing makes room when others have taken the last block, and ending the mount loses nothing.
+        /// Removing makes room after other programs took the last block, and ending the mount loses nothing.
         @Test func removingMakesRoom() throws {
             try LoopDisk.with(megabytes: 80) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
@@ -152,7 +152,7 @@ extension MountTests {
                     try fillToTheLastBlock(disk, profile, keepsReserve: true)
                     for index in 0..<12 { try Files.remove(profile.path("large-\(index)")) }
                     #expect(Processes.waitUntil { freeBytes(disk) >= 12 << 20 })
-                    // What has no reserve any more is small.
+                    // Without its reserve, the profile is small.
                     for index in 0..<100 { try Files.remove(profile.path("\(index)")) }
                     try profile.remount()
                     #expect(try Files.names(profile.vault).count == 104)
@@ -172,7 +172,7 @@ extension MountTests {
             }
         }
 
-        /// A full disk keeps nobody from reading, nor from removing later.
+        /// A full disk prevents neither reading nor later removals.
         @Test func nobodyIsLockedOut() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
@@ -203,8 +203,8 @@ extension MountTests {
             }
         }
 
-        /// Somebody else fills the disk to the last block, where the index has to grow.
-        @Test func notOneBlockIsLeft() throws {
+        /// Another program fills the disk to the last block when the index has to grow.
+        @Test func everyBlockIsUsed() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
                     profile.expectsProblems = true
@@ -219,7 +219,7 @@ extension MountTests {
                     }
                     #expect(written == ENOSPC)
                     try expectAll(profile, count: 0)
-                    // The reserve is for removals: it is not spent on what somebody writes.
+                    // The reserve is for removals: writes do not use it.
                     #expect(Files.exists("\(profile.home)/reserve"))
                     try Files.remove("\(disk)/ballast")
                     let path = profile.path("after")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Damage to the index: named, and never served as if it were right.
+    /// Damage to the index is reported, and never served as valid content.
     @Suite struct IndexDamageTests {
         private static let count = 400
 
@@ -18,7 +18,7 @@ extension MountTests {
             }
         }
 
-        /// Reads all there is; what can be read is right.
+        /// Reads every file; content that can be read must be right.
         private func expectNothingWrong(_ profile: MountedProfile) throws {
             guard let names = try? Files.names(profile.vault) else { return }
             for name in names {
@@ -49,7 +49,7 @@ extension MountTests {
                 let bytes = try Files.read(index)
                 for page in [bytes.count / 4096 / 2, bytes.count / 4096 - 1] {
                     try Files.flip(index, at: page * 4096 + 77)
-                    // Without times of access nothing changes, which then could not be stored.
+                    // Without access times nothing changes that could not be stored.
                     try profile.mount("noatime")
                     try expectNothingWrong(profile)
                     try profile.unmount()
@@ -60,7 +60,7 @@ extension MountTests {
             }
         }
 
-        /// A vault that cannot be opened is told of, and keeps none of the others from being mounted.
+        /// A vault that cannot be opened is reported, and the other vaults are mounted.
         @Test func otherVaultsAreServed() throws {
             try withIndex { profile, index in
                 try profile.command("vault", "create", "Other").succeed()
@@ -77,7 +77,7 @@ extension MountTests {
             }
         }
 
-        /// An old index under the packs of today: nothing may read as what it was not.
+        /// An old index with today's packs: no file may read as anything that it never was.
         @Test func indexOfYesterday() throws {
             try withIndex { profile, index in
                 let yesterday = try Files.read(index)

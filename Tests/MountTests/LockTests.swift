@@ -34,7 +34,7 @@ extension MountTests {
             }
         }
 
-        /// Of two that start at the same moment, one serves.
+        /// Of two mounts that start at the same moment, one serves.
         @Test func simultaneousMounts() throws {
             try withProfile(mounted: nil) { profile in
                 let mount = try profile.command("mount", profile.point)

@@ -2,12 +2,12 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What is said when a mount fails: once, and to the one who asked.
+    /// A mount that fails says why: once, and to whoever asked for it.
     @Suite struct MessageTests {
-        /// The process in the background fails where the one in front of it cannot know.
-        @Test func failureInTheBackgroundIsToldOnce() throws {
+        /// The background process fails after the foreground process has checked all that it can.
+        @Test func backgroundFailureIsReportedOnce() throws {
             try withProfile(mounted: nil) { profile in
-                // The name of the mount's socket gets too long.
+                // The name of the mount's socket becomes too long.
                 let runtime = "\(profile.base)/\(String(repeating: "r", count: 80))"
                 try Files.makeDirectory(runtime, mode: 0o700)
                 var mount = try profile.command("mount", profile.point)

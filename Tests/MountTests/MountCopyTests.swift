@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Mounts of which another mount namespace has a copy, as containers and services do.
+    /// Mounts that another mount namespace has a copy of, as containers and services do.
     @Suite(.enabled(if: Machine.hasMountNamespaces, "a mount namespace of its own takes root and unshare(1)"))
     struct MountCopyTests {
         /// Runs a body while a process in a mount namespace of its own has a copy of all mounts.
@@ -38,7 +38,7 @@ extension MountTests {
             }
         }
 
-        /// What was written through the copy is stored, whoever ends the mount.
+        /// Data written through the copy is stored, whichever mount ends first.
         @Test(arguments: ["open", "mapped", "at home"])
         func usedCopyKeepsTheMount(use: String) throws {
             let scripts = [
@@ -79,7 +79,7 @@ extension MountTests {
                 defer { close(file) }
                 let refused = try profile.command("unmount", profile.point).fail(with: 75)
                 #expect(refused.error.contains("(process \(getpid()))"))
-                // What is written after that is stored, too, although the command has no other path to it.
+                // Data written after that is stored, too, although the command has no other path to it.
                 let text = Array("late".utf8)
                 #expect(write(file, text, text.count) == text.count)
                 let told = try profile.command("unmount", "--force", profile.point).succeed()
@@ -92,7 +92,7 @@ extension MountTests {
             }
         }
 
-        /// One that nobody uses keeps nothing.
+        /// An unused copy keeps nothing alive.
         @Test func unusedBindMountEndsWithTheMount() throws {
             try withMountedProfile { profile in
                 let other = "\(profile.base)/other"
@@ -111,8 +111,8 @@ extension MountTests {
             }
         }
 
-        /// umount(2) takes the mount from its place; what is left can still be ended.
-        @Test func whatIsServedToACopyOnlyCanBeEnded() throws {
+        /// umount(2) detaches the mount from its mount point; the rest can still be ended.
+        @Test func mountWithOnlyACopyCanBeEnded() throws {
             try withMountedProfile { profile in
                 try withCopy(profile) { _ in
                     try Files.write("ours", to: profile.path("ours"))

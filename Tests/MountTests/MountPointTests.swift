@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Where vaults can be mounted, and what becomes of the place.
+    /// Where vaults can be mounted, and what happens to the mount point.
     @Suite struct MountPointTests {
         private func mount(_ profile: MountedProfile, at point: String, _ options: String...) throws
             -> Command
@@ -112,7 +112,7 @@ extension MountTests {
             }
         }
 
-        /// What mount(8) and fstab(5) pass is understood or ignored.
+        /// Options from mount(8) and fstab(5) are understood or ignored.
         @Test func optionsOfFstab() throws {
             try withProfile(mounted: nil) { profile in
                 let options = "defaults,nofail,_netdev,x-systemd.automount,noatime,nosuid,nodev,noexec,rw"

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Where passphrases come from, and what comes of wrong ones.
+    /// The sources of passphrases, and the consequences of wrong ones.
     @Suite struct PassphraseTests {
         private func withStatus(_ body: (MountedProfile, Command) throws -> Void) throws {
             try withProfile(mounted: nil) { profile in
@@ -78,7 +78,7 @@ extension MountTests {
                     #expect(result.error.hasPrefix("coffer: "), "\(name)")
                     #expect(result.lines == [], "\(name)")
                 }
-                // None of them was an attempt.
+                // None of them counted as an attempt.
                 #expect(profile.attempts == 0)
             }
         }
@@ -93,7 +93,7 @@ extension MountTests {
             }
         }
 
-        @Test func wrongOnesAreSlowedDown() throws {
+        @Test func wrongPassphrasesAreSlowedDown() throws {
             try withProfile(mounted: nil) { profile in
                 try profile.command(
                     "passphrase", "--new-passphrase-file", profile.passphraseFile, "--strength",
@@ -108,7 +108,7 @@ extension MountTests {
                     #expect(result.error.contains("four words") == (attempt == 3), "\(result.error)")
                 }
                 #expect(try mount.fail(with: 75).error.contains("second"))
-                // The right one has to wait, too, or the wait could be tried out.
+                // The right one has to wait, too; otherwise an attacker could skip the wait.
                 try profile.command("mount", profile.point).fail(with: 75)
                 try Files.remove("\(profile.home)/attempts")
                 try profile.mount()
@@ -126,7 +126,7 @@ extension MountTests {
                 var change = try profile.command("passphrase")
                 change.arguments += words
                 try change.succeed()
-                // The old one is of no use any more.
+                // The old passphrase no longer works.
                 try change.fail(with: 77)
                 if isMounted {
                     #expect(try Files.text(profile.path("file")) == "kept")

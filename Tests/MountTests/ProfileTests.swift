@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Profiles that cannot be used, and what commands say of them.
+    /// Unusable profiles, and what commands say about them.
     @Suite struct ProfileTests {
         @Test func noProfile() throws {
             try withProfile(mounted: nil) { profile in
@@ -34,7 +34,7 @@ extension MountTests {
                 try Files.write(bytes, to: "\(profile.home)/profile")
                 let result = try profile.command("mount", profile.point).fail(with: 65)
                 #expect(result.error.contains("Update coffer"))
-                // Whoever has a newer profile is not asked for its passphrase in vain.
+                // The command does not ask for the passphrase of a newer profile in vain.
                 #expect(profile.attempts == 0)
             }
         }
@@ -75,7 +75,7 @@ extension MountTests {
             #expect(try Command(try Programs.coffer(), ["--version"]).succeed().lines.count == 1)
         }
 
-        /// Deleting cannot be taken back, so somebody has to be asked, or to have said yes.
+        /// Deletion is irreversible, so the command asks, unless --yes is given.
         @Test func deletingAsks() throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "delete", "Personal").fail(with: 64)

@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Random operations here and in a plain directory, with the same results, over remounts.
+    /// Random operations give the same results in a mount and in a plain directory, across remounts.
     @Suite struct RandomOperationsTests {
-        /// Seeds that are always run; one more is new each time, and printed.
+        /// Seeds of every run; one more is new each time, and printed.
         static let seeds: [UInt64] = [1, 2, 3] + [UInt64.random(in: 1...1_000_000)]
 
         @Test(.enabled(if: Machine.isRoot, "devices and owners take root"), arguments: seeds)

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Many programs that read at random, so that many reads are in flight.
+    /// Many programs read at random, so that many reads are in flight.
     @Suite struct RandomReadTests {
-        /// Readers verify every byte while others write, cut, and remove what they read.
-        @Test func readersAmongChanges() throws {
+        /// Readers verify every byte while others write, truncate, and remove the files.
+        @Test func readersDuringChanges() throws {
             try withMountedProfile { profile in
                 let still = NumberedFile(profile.path("still"), tag: 1, pages: 4096)
                 let written = NumberedFile(profile.path("written"), tag: 2, pages: 1024)
@@ -42,7 +42,7 @@ extension MountTests {
             }
         }
 
-        /// Among many reads in flight, one of a damaged block fails, and no other does.
+        /// Among many reads in flight, only the read of a damaged block fails.
         @Test func damageAmongManyReads() throws {
             try withMountedProfile { profile in
                 let file = NumberedFile(profile.path("large"), tag: 9, pages: 2048)

@@ -31,7 +31,7 @@ extension MountTests {
             }
         }
 
-        /// Reading may not even change times of access.
+        /// Reading does not even change access times.
         @Test func storeStaysAsItIs() throws {
             try withMountedProfile { profile in
                 try Files.write(pattern(100_000), to: profile.path("file"))
@@ -51,7 +51,7 @@ extension MountTests {
             return files
         }
 
-        /// A crash leaves a log; a mount that may not write reads what is in it.
+        /// A crash leaves a log; a read-only mount reads it.
         @Test func readsAfterACrash() throws {
             try withMountedProfile { profile in
                 try Files.write("durable", to: profile.path("file"), durably: true)

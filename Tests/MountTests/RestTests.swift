@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// A mount that nobody uses.
+    /// An idle mount.
     @Suite struct RestTests {
-        /// Runs until two seconds go by in which the process used no processor time; a mount that polls
+        /// Waits for two seconds in which the process uses no processor time; a mount that polls
         /// never gets there.
         private func comesToRest(_ process: pid_t) -> Bool {
             for _ in 0..<60 {
@@ -24,7 +24,7 @@ extension MountTests {
             }
         }
 
-        /// Nothing is woken up again and again: the count of context switches stands still.
+        /// No thread wakes up periodically: the number of context switches stays the same.
         @Test func idleMountSleeps() throws {
             try withMountedProfile { profile in
                 let process: pid_t = try #require(profile.process)
@@ -38,7 +38,7 @@ extension MountTests {
             }
         }
 
-        /// Context switches of all threads.
+        /// The number of context switches of all threads.
         private static func switches(_ process: pid_t) -> Int {
             let tasks = (try? Files.names("/proc/\(process)/task")) ?? []
             return tasks.reduce(0) { sum, task in

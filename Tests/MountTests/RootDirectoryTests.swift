@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// The root of a mount: its directories are the vaults, and nothing else can be there.
+    /// The root of a mount: it contains the vaults as directories, and nothing else.
     @Suite struct RootDirectoryTests {
         @Test func directoriesAreVaults() throws {
             try withMountedProfile { profile in
@@ -38,7 +38,7 @@ extension MountTests {
             }
         }
 
-        /// What desktops make at the top of a file system is no vault.
+        /// Directories that desktops make at the root of a file system become no vaults.
         @Test func dotNamesAreRefused() throws {
             try withMountedProfile { profile in
                 for name in [".Trash", ".Trash-1001", ".xdp-abc", ".x"] {
@@ -49,7 +49,7 @@ extension MountTests {
                     #expect(try errorNumber { try Files.move(profile.vault, to: path) } == EACCES, "\(name)")
                 }
                 #expect(try Files.names(profile.point) == ["Personal"])
-                // Commands have the same rule.
+                // The commands follow the same rule.
                 let create = try profile.command("vault", "create", ".hidden").fail(with: 64)
                 #expect(create.error.contains("no dot at the beginning"), "\(create.error)")
                 try profile.command("vault", "rename", "Personal", ".hidden").fail(with: 64)
@@ -97,7 +97,7 @@ extension MountTests {
                 #expect(
                     linux_rename(source, "\(other)/file", LINUX_RENAME_NOREPLACE) != 0 && errno == EXDEV)
                 #expect(try Files.names(other) == [])
-                // mv(1) copies then.
+                // mv(1) then copies.
                 try Command("/bin/mv", [source, profile.path("directory"), other]).succeed()
                 #expect(try Files.text("\(other)/file") == "mine")
                 #expect(try Files.names(profile.vault) == [])

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// From `init` to the same bytes after another mount.
+    /// From `init` to the same bytes after a remount.
     @Suite struct RoundTripTests {
-        /// Sizes around those at which contents are stored in another way.
+        /// Sizes around the limits between the ways of storing content.
         static let sizes = [0, 1, 100, 4095, 4096, 4097, 65_536, 131_073, 1 << 20, (3 << 20) + 17]
 
         @Test func filesOutliveTheMount() throws {
@@ -28,7 +28,7 @@ extension MountTests {
             try withProfile(mounted: nil) { profile in
                 let mount = try profile.command("mount", profile.point)
                 let result = try mount.succeed()
-                // Its output is closed, and the mount is there and answers, without any wait.
+                // The command's output is closed, and the mount answers, without any wait.
                 #expect(result.output == "")
                 #expect(Mounts.below(profile.base) == [profile.point])
                 #expect(try Files.names(profile.point) == ["Personal"])
@@ -36,7 +36,7 @@ extension MountTests {
             }
         }
 
-        @Test func foregroundServesUntilItIsTold() throws {
+        @Test func foregroundServesUntilItIsStopped() throws {
             try withProfile(mounted: nil) { profile in
                 let child = try Child(try profile.command("mount", profile.point, "-f"))
                 #expect(Processes.waitUntil { Files.exists(profile.vault) })
@@ -62,8 +62,8 @@ extension MountTests {
             }
         }
 
-        /// A lock that a script holds must not be held by the mount that the script starts; and the process
-        /// behind the mount has never seen the passphrase.
+        /// A mount does not inherit the lock of the script that starts it; and the process
+        /// that serves the mount has never seen the passphrase.
         @Test func inheritsNoDescriptors() throws {
             try withProfile(mounted: nil) { profile in
                 let path = "\(profile.base)/held by a script"

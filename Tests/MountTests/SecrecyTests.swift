@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What a thief of the disk finds, and what other processes see.
+    /// What a thief finds on the disk, and what other processes see.
     @Suite struct SecrecyTests {
-        /// Texts of every kind of place that a vault keeps them in.
+        /// One text for every kind of place in which a vault stores text.
         static let secrets = [
             "name of a file unlike all others", "name of a directory unlike all others",
             "target of a link unlike all others",
@@ -40,7 +40,7 @@ extension MountTests {
             try Files.check(fsync(file), path)
         }
 
-        /// The secrets that are in plain in some file below a directory, or in its name.
+        /// The secrets that appear unencrypted in the content or the name of a file below a directory.
         private func found(below directory: String, without exceptions: [String] = []) throws -> Set<String> {
             var found: Set<String> = []
             for path in try Files.all(below: directory) where !exceptions.contains(path) {
@@ -53,7 +53,7 @@ extension MountTests {
             return found
         }
 
-        @Test func nothingIsPlainOnDisk() throws {
+        @Test func nothingOnDiskIsPlaintext() throws {
             try withMountedProfile { profile in
                 try profile.command(
                     "passphrase", "--new-passphrase-file", profile.passphraseFile, "--strength",
@@ -61,7 +61,7 @@ extension MountTests {
                     "--hint", Self.secrets[12]
                 ).succeed()
                 try fill(profile)
-                // An append goes to the intent log once there is a commit that it can be built on.
+                // An append goes to the intent log once there is a commit to build on.
                 let hasIntents = try Processes.waitUntil {
                     try append(Self.secrets[3], to: profile.path("large"))
                     return try Files.all(below: profile.home).contains { $0.hasSuffix("/intents") }
@@ -77,7 +77,7 @@ extension MountTests {
             }
         }
 
-        /// The same search finds all of it where it is in plain.
+        /// The same search finds all secrets in plain files.
         @Test func searchWouldFindIt() throws {
             try withMountedProfile { profile in
                 try fill(profile)
@@ -128,7 +128,7 @@ extension MountTests {
             }
         }
 
-        /// The same for a mount of an ordinary user.
+        /// The same holds for a mount of an ordinary user.
         @Test(
             .enabled(
                 if: Machine.isRoot && Machine.has("setpriv") && Machine.letsUsersMount,
@@ -149,7 +149,7 @@ extension MountTests {
             }
         }
 
-        /// Lets the user nobody have the directory of a test.
+        /// Gives the directory of a test to the user nobody.
         private func giveAway(_ profile: MountedProfile) throws {
             for path in [profile.base, profile.passphraseFile] { #expect(chown(path, 65_534, 65_534) == 0) }
         }
@@ -165,12 +165,12 @@ extension MountTests {
             }
         }
 
-        /// Without allow_other nobody else comes in, not even to look.
+        /// Without allow_other no other user can enter, or even look.
         @Test(
             .enabled(
                 if: Machine.isRoot && Machine.has("setpriv"),
                 "becoming another user takes root and setpriv(1)"))
-        func otherUsersStayOutside() throws {
+        func otherUsersCannotEnter() throws {
             try withMountedProfile { profile in
                 try Files.write("mine", to: profile.path("file"))
                 chmod(profile.vault, 0o777)

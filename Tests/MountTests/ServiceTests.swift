@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Under a service manager.
+    /// Mounts under a service manager.
     @Suite struct ServiceTests {
-        /// A manager's socket hears when the mount serves, and when it is told to end.
+        /// The mount tells the manager's socket when it serves, and when it is told to end.
         @Test func managerHears() throws {
             try withProfile(mounted: nil) { profile in
                 let path = "\(profile.base)/notify"
@@ -27,7 +27,7 @@ extension MountTests {
             }
         }
 
-        /// A manager that is gone is no reason not to serve.
+        /// The mount serves even if the manager is gone.
         @Test func managerIsGone() throws {
             try withProfile(mounted: nil) { profile in
                 var mount = try profile.command("mount", "--foreground", profile.point)

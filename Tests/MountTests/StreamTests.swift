@@ -2,12 +2,12 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// Large files that are read from front to back, by requests that several threads answer.
+    /// Sequential reads of large files; several threads answer the requests.
     @Suite struct StreamTests {
         private static let size = 40 << 20
 
-        /// A cold file is read right while others are overwritten and cut: with cmp(1), as programs do.
-        @Test func aColdFileIsReadWhileOthersChange() throws {
+        /// A cold file reads as it was written while others are overwritten and truncated (checked with cmp(1)).
+        @Test func aColdFileReadsRightWhileOthersChange() throws {
             try withMountedProfile { profile in
                 let bytes = pattern(Self.size, seed: 3)
                 let plain = "\(profile.base)/plain"
@@ -18,7 +18,7 @@ extension MountTests {
                 let changed = profile.path("changed")
                 try Files.write(bytes, to: changed, durably: true)
                 try profile.remount()
-                // Every second piece of one file anew, and another shorter and longer, for as long as it takes.
+                // Rewrites every second piece of one file, and shortens and extends another, as long as needed.
                 let changes = """
                     while [ ! -e "$3/over" ]; do
                         for part in 1 5 9 13 17 21 25 29 33 37; do
@@ -40,7 +40,7 @@ extension MountTests {
                 }
                 for _ in 0..<3 {
                     try Command(compare, [plain, profile.path("read")]).succeed()
-                    // What was written again is what it was: this one is the same at all times.
+                    // The rewritten bytes are the old ones, so this file never changes.
                     try Command(compare, [plain, changed]).succeed()
                     try Self.forgetPages(of: profile.path("read"))
                     try Self.forgetPages(of: changed)
@@ -54,13 +54,13 @@ extension MountTests {
                 }
                 let cut = try Files.read(profile.path("cut"))
                 #expect(cut.count == Self.size)
-                // The last cut left the first 500 KB of it, or a little more.
+                // The last truncation left the first 500 KB of it, or a little more.
                 let isSame = cut[..<1_500_000] == bytes[..<1_500_000] || cut[..<500_000] == bytes[..<500_000]
                 #expect(isSame)
             }
         }
 
-        /// Has the kernel forget what it has of a file, so that it is asked for again.
+        /// Makes the kernel drop its cached pages of a file, so that it reads them again.
         private static func forgetPages(of path: String) throws {
             let file = open(path, O_RDONLY | O_CLOEXEC)
             try Files.check(file, path)
@@ -68,7 +68,7 @@ extension MountTests {
             #expect(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0)
         }
 
-        /// Flipped bytes in the middle of a large file: EIO there, and all else reads as it was written.
+        /// Flipped bytes in the middle of a large file: EIO there; everything else reads as it was written.
         @Test func flippedBytesInTheMiddle() throws {
             try withMountedProfile { profile in
                 let bytes = pattern(Self.size, seed: 4)

@@ -116,7 +116,7 @@ extension MountTests {
             #expect(result.lines.last == "from here on nothing is said")
         }
 
-        /// What is a user's own is neither run nor read by root.
+        /// Root neither runs nor reads a user's own files.
         @Test func profileOfAUser() throws {
             let result = try SystemMount.succeed(
                 """
@@ -162,7 +162,7 @@ extension MountTests {
             #expect(!result.output.contains("ended with"))
         }
 
-        /// The default profile of a user, wherever that is.
+        /// The user's default profile, wherever it is.
         @Test func defaultProfile() throws {
             let result = try SystemMount.succeed(
                 """
@@ -200,7 +200,7 @@ extension MountTests {
             #expect(result.output.contains("in use"))
         }
 
-        @Test func fakeAndNamespace() throws {
+        @Test func fakeMountsAndOtherNamespaces() throws {
             let result = try SystemMount.succeed(
                 """
                 options=passphrase-file=/mnt/passphrase

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What happens at a terminal, played by Python, which has the other end of it.
+    /// Commands at a terminal; Python holds its other end.
     @Suite(.enabled(if: Machine.has("python3"), "a terminal of its own takes Python"))
     struct TerminalTests {
         /// Runs `coffer` as a shell does, in a process group of its own at a terminal, while `script` types.
@@ -126,7 +126,7 @@ extension MountTests {
             }
         }
 
-        /// Somebody who starts learns what a passphrase is worth, and that nobody can bring it back.
+        /// A new user learns how strong the passphrase is, and that nobody can recover it.
         @Test func aFirstPassphrase() throws {
             try withProfile(mounted: nil) { profile in
                 try FileManager.default.removeItem(atPath: profile.home)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What stat(2) shows of times is what is stored.
+    /// stat(2) shows the stored times.
     @Suite struct TimesTests {
         private struct Times: Equatable {
             let modified: Int64
@@ -17,7 +17,7 @@ extension MountTests {
             }
         }
 
-        /// Changes of content in the instant after the kernel has sent a file's times, in all the ways there are.
+        /// All kinds of content changes, each right after the kernel has sent the file's times.
         private func change(_ path: String, _ way: Int) throws {
             try Files.write(pattern(16_384), to: path, durably: true)
             let file = open(path, O_RDWR | O_CLOEXEC | (way == 0 ? LINUX_O_DIRECT : 0))

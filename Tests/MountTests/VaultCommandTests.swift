@@ -37,8 +37,8 @@ extension MountTests {
             }
         }
 
-        /// The kernel remembers names that were not there, and those that were.
-        @Test func mountNoticesChangesAtOnce() throws {
+        /// The kernel caches names that were not there, and names that were.
+        @Test func mountShowsChangesAtOnce() throws {
             try withMountedProfile { profile in
                 let (old, new) = ("\(profile.point)/Old", "\(profile.point)/New")
                 for _ in 0..<5 {
@@ -72,7 +72,7 @@ extension MountTests {
             }
         }
 
-        /// A vault that is deleted while files are open in it takes none of the others with it.
+        /// Deleting a vault while files are open in it affects no other vault.
         @Test func deletingAVaultInUse() throws {
             try withMountedProfile { profile in
                 try profile.command("vault", "create", "Gone").succeed()

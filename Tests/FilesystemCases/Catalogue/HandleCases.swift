@@ -21,7 +21,8 @@ let handleCases: [PosixCase] = [
         try open(box, handle, O_RDWR).write("TEXT", at: 0)
         try expectEqual(try box.text("file"), "TEXT", "contents")
     },
-    PosixCase("a handle opens its file after the kernel forgot it", .fileHandles, .root, .droppedCaches) { box in
+    PosixCase("a handle opens its file after the kernel forgot it", .fileHandles, .root, .droppedCaches) {
+        box in
         try box.makeDirectory("d")
         try box.create("d/file", "text")
         let handle = try handle(box, "d/file")

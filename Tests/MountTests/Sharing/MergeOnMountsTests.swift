@@ -2,9 +2,9 @@ import MergeCases
 import Testing
 
 extension MountTests {
-    /// The merge table, by way of three mounts that share a vault.
+    /// The merge table, through three mounts that share a vault.
     @Suite struct MergeOnMountsTests {
-        /// All cases at once, each in a directory of its own; they part and meet together, as that takes seconds.
+        /// All cases run at once, each in its own directory, as going offline and syncing takes seconds.
         @Test func allRows() throws {
             try withMembers(["Alice", "Bob", "Carol"]) { members in
                 for member in members.all { member.profile.expectsProblems = true }
@@ -19,7 +19,7 @@ extension MountTests {
                     }
                 } meet: {
                     try members.meet()
-                    // Contents are fetched when they are read, and what is written then needs no remote.
+                    // Content is fetched when it is read; later writes to it need no remote.
                     for member in members.all {
                         for file in try Files.all(below: member.path()) { _ = try Files.read(file) }
                     }

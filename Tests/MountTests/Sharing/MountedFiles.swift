@@ -2,7 +2,7 @@ import CFilesystemCalls
 import Foundation
 import MergeCases
 
-/// A directory in somebody's mount, as what a merge case plays in.
+/// A directory in a user's mount, in which a merge case runs.
 final class MountedFiles: VaultFiles {
     let name: String
     let label: String

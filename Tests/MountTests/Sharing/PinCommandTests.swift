@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// `coffer pin`, `unpin` and `evict`: paths in the mount, with VAULT/PATH, and what scripts get.
+    /// `coffer pin`, `unpin` and `evict`: paths in the mount, paths as VAULT/PATH, and output for scripts.
     @Suite struct PinCommandTests {
-        @Test func whatIsPinnedStaysAndWhatIsNotGoes() throws {
+        @Test func pinnedContentStaysAndTheRestIsEvicted() throws {
             try withMembers { members in
                 let (alice, bob) = (members.alice, members.bob)
                 let bytes = pattern(3_000_000)
@@ -21,14 +21,14 @@ extension MountTests {
                 #expect(reports.map(\.missingBytes) == [0, 0])
                 let info = try bob.profile.command("vault", "info", vault).succeed().output
                 #expect(info.contains("Pinned   2 files, 6.0 MB\n"), "\(info)")
-                // It outlasts the mount.
+                // The pin outlasts the mount.
                 try bob.profile.command("unpin", bob.path("two")).succeed()
                 try bob.profile.command("unpin", bob.path("two")).fail(with: 66)
                 try bob.profile.unmount()
                 try bob.mount()
                 let list = try bob.profile.command("pin", "--list").succeed()
                 #expect(list.lines.count == 2 && list.lines[1].contains("kept"), "\(list.output)")
-                // What stays is told, with a code; what goes is fetched when it is read.
+                // An exit code reports what stays; evicted content is fetched when it is read.
                 let evict = try bob.profile.command("evict", "--json", vault).fail(with: 1)
                 let report = try #require(try evict.decode([Evicted].self).first)
                 #expect(report.evictedBytes == 3_000_000)
@@ -40,8 +40,8 @@ extension MountTests {
             }
         }
 
-        /// What fails for one vault does not keep the others from what was asked for.
-        @Test func theRestIsDone() throws {
+        /// A failure in one vault does not affect the request for the other vaults.
+        @Test func otherVaultsAreDone() throws {
             try withMembers { members in
                 let bob = members.bob
                 try Files.write("text", to: members.alice.path("file"))
@@ -61,14 +61,14 @@ extension MountTests {
             }
         }
 
-        @Test func whatCannotBeMeant() throws {
+        @Test func contradictoryArguments() throws {
             try withMountedProfile { profile in
                 try profile.command("pin").fail(with: 64)
                 try profile.command("pin", "--list", "Personal").fail(with: 64)
                 try profile.command("pin", profile.point).fail(with: 64)
                 try profile.command("pin", "/etc/passwd").fail(with: 64)
                 try profile.command("evict", "None/x").fail(with: 66)
-                // Without a remote, everything is here.
+                // Without a remote, all content is local.
                 try profile.command("pin", "Personal").fail(with: 66)
                 let list = try profile.command("pin", "--list").succeed()
                 #expect(list.output.isEmpty && list.error == "Nothing is pinned.\n")

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// What befalls the folder that is the remote, or a mount while it sends and fetches.
+    /// Failures of the folder that is the remote, and of mounts that send and fetch.
     @Suite struct RemoteFolderTests {
-        /// Both sides crash in mid-transfer; afterwards everything is everywhere, whole.
+        /// Both sides crash during a transfer; afterwards both have everything, whole.
         @Test func crashesInMidTransferLoseNothing() throws {
             try withMembers { members in
                 let (alice, bob) = (members.alice, members.bob)
@@ -13,7 +13,7 @@ extension MountTests {
                 #expect(Processes.waitUntil { packs(members) > 0 }, "the transfer has to begin")
                 try alice.profile.crash()
                 try bob.sync()
-                // A file that is being written may be there already, without its content.
+                // A file that is being written may be visible already, without its content.
                 #expect(size(bob.path("large")) < bytes.count, "the crash has to be in mid-transfer")
                 try alice.mount()
                 #expect(Processes.waitUntil { size(bob.path("large")) == bytes.count })
@@ -28,7 +28,7 @@ extension MountTests {
             }
         }
 
-        /// A remote without room is named, with what waits for it, and used again once there is room.
+        /// The status names a full remote and what waits for it; once there is room, the remote is used again.
         @Test(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
         func aFullRemoteIsNamed() throws {
             try LoopDisk.with(megabytes: 64) { disk in
@@ -67,7 +67,7 @@ extension MountTests {
         }
     }
 
-    /// A folder of which somebody else is the owner.
+    /// A folder that belongs to another user.
     @Suite(.enabled(if: Machine.isRoot && Machine.has("setpriv"), "acting as another user takes root"))
     struct OtherUsersFolderTests {
         /// Another user's `coffer remote test`, which needs no profile.
@@ -81,7 +81,7 @@ extension MountTests {
             ).run()
         }
 
-        @Test func whoseItIsIsTold() throws {
+        @Test func foreignOwnerIsNamed() throws {
             try withProfile(mounted: nil) { profile in
                 let folder = "\(profile.base)/folder of root"
                 try Files.makeDirectory(folder)
@@ -99,8 +99,8 @@ extension MountTests {
     /// A folder on a disk that is full, read-only, or not mounted.
     @Suite(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
     struct RemoteDiskTests {
-        /// What cannot be sent stays, and is sent when it can be.
-        @Test func whatCannotBeSentStays() throws {
+        /// Changes that cannot be sent stay, and are sent once it is possible.
+        @Test func unsentChangesStay() throws {
             try LoopDisk.with(megabytes: 40) { disk in
                 try withMembers(folder: disk) { members in
                     let alice = members.alice
@@ -123,7 +123,7 @@ extension MountTests {
                     try members.sync()
                     members.expect("read-only", in: "file")
 
-                    // Where the disk was, there is an empty directory; nothing is put into it.
+                    // In place of the disk there is an empty directory; the mount puts nothing into it.
                     let other = "\(alice.profile.base)/other"
                     try Files.makeDirectory(other)
                     try Command(mount, ["--move", disk, other]).succeed()

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension MountTests {
-    /// People with a mount each, and a folder that is the remote of all.
+    /// People who each have a mount, and share a folder as their remote.
     @Suite struct SharingTests {
-        @Test func eachSeesWhatTheOthersDo() throws {
+        @Test func eachMemberSeesTheOthersChanges() throws {
             try withMembers { members in
                 let (alice, bob) = (members.alice, members.bob)
                 try Files.makeDirectory(alice.path("2026"))
@@ -25,7 +25,7 @@ extension MountTests {
             }
         }
 
-        /// Bob follows a file that Alice adds to, by descriptors that stay open.
+        /// Bob follows a file that Alice appends to, through descriptors that stay open.
         private func follow(_ name: String, _ members: Members) throws {
             let (theirs, ours) = (members.alice.path(name), members.bob.path(name))
             var expected = try Files.read(ours)
@@ -44,7 +44,7 @@ extension MountTests {
             for number in 1...3 {
                 let line = Array("line \(number)\n".utf8)
                 try Files.append(line, to: writer, theirs)
-                // The kernel keeps what is written for half a minute, unless it is told.
+                // The kernel keeps written pages for half a minute unless it is told to flush them.
                 try Files.check(fsync(writer), theirs)
                 try tail.waitForLine("line \(number)")
                 expected += line
@@ -52,13 +52,13 @@ extension MountTests {
             var bytes = [UInt8](repeating: 0, count: 100)
             let count = pread(reader, &bytes, bytes.count, 0)
             #expect(Array(bytes.prefix(count)) == expected)
-            // What is written anew is a new file, and whoever has the old one open keeps it.
+            // A rewritten file is a new file, and whoever has the old one open keeps it.
             try Files.write("anew", to: theirs)
             members.expect("anew", in: name)
             #expect(Array(bytes.prefix(pread(reader, &bytes, bytes.count, 0))) == expected)
         }
 
-        /// A reader sees the vault from its beginning, and cannot change it; with another role that changes.
+        /// A reader sees the vault from its beginning, and cannot change it until it gets another role.
         @Test func aReaderOnlyReads() throws {
             try withMembers(role: "reader") { members in
                 let (alice, bob) = (members.alice, members.bob)
@@ -83,8 +83,8 @@ extension MountTests {
             }
         }
 
-        /// What a program has written, and the kernel has not handed over when the right to write ends, is set aside.
-        @Test func whatTheKernelHasIsSetAside() throws {
+        /// Pages that the kernel still holds when the right to write ends are set aside.
+        @Test func pagesInTheKernelAreSetAside() throws {
             try withMembers { members in
                 let (alice, bob) = (members.alice, members.bob)
                 bob.profile.expectsProblems = true
@@ -107,13 +107,13 @@ extension MountTests {
                 #expect(isAside, "\((try? Files.names(point)) ?? [])")
                 members.expect("one", in: "file")
                 #expect(try errorNumber { try Files.write("three", to: bob.path("file")) } == EROFS)
-                // One vault more is open.
+                // One more vault is open.
                 try bob.profile.noteMounted()
             }
         }
 
-        /// The removed keep what they have, and get nothing new; the others go on.
-        @Test func theRemovedReadNothingNew() throws {
+        /// Removed members keep what they have, and get nothing new; the others go on.
+        @Test func removedMembersReadNothingNew() throws {
             try withMembers(["Alice", "Bob", "Carol"]) { members in
                 let (alice, bob, carol) = (members.alice, members.bob, members.all[2])
                 bob.profile.expectsProblems = true
@@ -134,7 +134,7 @@ extension MountTests {
                 #expect(refused.error.contains("removed you"))
                 #expect(try Files.names(bob.path()) == ["before"])
                 #expect(try Files.text(bob.path("before")) == "before")
-                // It is not the program that keeps it from Bob, but keys that he does not have.
+                // Bob lacks the keys: it is not his program that hides the new content.
                 try bob.profile.unmount()
                 try bob.mount()
                 try bob.coffer("sync", "Plans").fail(with: 77)
@@ -142,7 +142,7 @@ extension MountTests {
             }
         }
 
-        /// An invite is for one, and for nothing but what it says.
+        /// An invite admits one person, with exactly the role that it names.
         @Test func invites() throws {
             try withMembers(["Alice"]) { members in
                 let invite = try members.alice.invite(as: "reader")
@@ -151,7 +151,7 @@ extension MountTests {
                     try carol.command("join", altered).fail(with: 65)
                     try carol.command("join", "hello").fail(with: 65)
                     try carol.command("join", invite, "--as", "Plans").succeed()
-                    // Who shares has more open.
+                    // A mount that shares has more descriptors open.
                     try carol.noteMounted()
                 }
                 try members.alice.sync()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A program that was started.
+/// A running child process.
 final class Child {
     let process: pid_t
     private let name: String
@@ -54,12 +54,12 @@ final class Child {
         return (outOfTheWay(ends[0]), outOfTheWay(ends[1]))
     }
 
-    /// A copy that is not in the way of the numbers that a program asks for.
+    /// A copy with a number that no program asks for.
     private static func outOfTheWay(_ descriptor: Int32) -> Int32 {
         fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
     }
 
-    /// Waits until its output is closed by all who have it, and it has ended.
+    /// Waits until the process has ended and every holder has closed its output.
     func wait(seconds: Int = 300) throws -> Command.Result {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while ends.contains(where: { $0 >= 0 }) {
@@ -92,7 +92,7 @@ final class Child {
 
     private var said: String { texts.map { String(decoding: $0, as: UTF8.self) }.joined() }
 
-    /// Takes what it has said meanwhile.
+    /// Reads what the process has written meanwhile.
     private func take(milliseconds: Int32) {
         var wanted = ends.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard poll(&wanted, 2, milliseconds) > 0 else { return }

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A program to run, with nothing of the tests' environment but what is said here.
+/// A program to run, with only the parts of the tests' environment that are set here.
 struct Command {
     let program: String
     var arguments: [String]
     var environment: [String: String] = [:]
     /// What it reads from standard input.
     var input = ""
-    /// Open files that it gets, by the number that they have there.
+    /// Open files to pass to the program, by their number there.
     var descriptors: [Int32: Int32] = [:]
 
     init(_ program: String, _ arguments: [String]) {
@@ -16,9 +16,9 @@ struct Command {
         self.arguments = arguments
     }
 
-    /// How a program ended, and what it said.
+    /// How a program ended, and what it wrote.
     struct Result {
-        /// The exit code, or minus the signal.
+        /// The exit code, or the negated signal number.
         let status: Int32
         let output: String
         let error: String
@@ -32,7 +32,7 @@ struct Command {
         let description: String
     }
 
-    /// Runs the program until it has ended and its output is closed by all who have it.
+    /// Runs the program until it has ended and every holder has closed its output.
     func run(seconds: Int = 300) throws -> Result {
         let child = try Child(self)
         return try child.wait(seconds: seconds)

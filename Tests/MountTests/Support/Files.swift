@@ -8,7 +8,7 @@ struct CallError: Error, CustomStringConvertible {
     var description: String { "\(path): \(String(cString: strerror(code)))" }
 }
 
-/// Files by plain system calls, so that tests see each error number.
+/// File access by plain system calls, so that tests see each error number.
 enum Files {
     static func check<Number: SignedInteger>(_ result: Number, _ path: String) throws {
         if result < 0 { throw CallError(code: errno, path: path) }
@@ -33,7 +33,7 @@ enum Files {
         try write(Array(text.utf8), to: path, durably: durably)
     }
 
-    /// Writes all bytes where an open file stands.
+    /// Writes all bytes at the current position of an open file.
     static func append(_ bytes: [UInt8], to file: Int32, _ path: String) throws {
         var done = 0
         while done < bytes.count {
@@ -100,7 +100,7 @@ enum Files {
     }
 }
 
-/// The error number that a body fails with; 0 if it succeeds.
+/// The error number that a body throws; 0 if it succeeds.
 func errorNumber(_ body: () throws -> Void) throws -> Int32 {
     do {
         try body()
@@ -110,7 +110,7 @@ func errorNumber(_ body: () throws -> Void) throws -> Int32 {
     }
 }
 
-/// Bytes that no compression makes small, the same in each run.
+/// Incompressible bytes, the same in each run.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
     var bytes: [UInt8] = []

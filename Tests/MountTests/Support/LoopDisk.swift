@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A small ext4 of its own, mounted from a file through a loop device.
+/// A small ext4 in a file, mounted through a loop device.
 enum LoopDisk {
     /// Runs a body with the disk's directory.
     static func with(megabytes: Int, _ body: (String) throws -> Void) throws {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Somebody who shares the vault “Plans”, with a profile, a mount, and a way of their own to the folder that is its
-/// remote: so each may be offline alone.
+/// A person who shares the vault “Plans”, with a profile, a mount, and a path of their own to the folder that is the
+/// remote, so that each member can go offline alone.
 ///
 /// Made by `withMembers`.
 final class Member {
@@ -27,7 +27,7 @@ final class Member {
     /// A path in the vault.
     func path(_ name: String = "") -> String { "\(profile.point)/Plans/\(name)" }
 
-    /// `coffer`, which asks the mount.
+    /// A `coffer` command that talks to the mount.
     func coffer(_ words: String...) throws -> Command {
         Command(try Programs.coffer(), words + ["--home", profile.home])
     }
@@ -39,7 +39,7 @@ final class Member {
         try noteSharing()
     }
 
-    /// Takes what the mount has open, once it watches the folder, as what it has open at rest.
+    /// Waits until the mount watches the folder, and records what it has open then as what it has open at rest.
     fileprivate func noteSharing() throws {
         let isWatching = Processes.waitUntil {
             let open = (try? profile.descriptors()) ?? []
@@ -49,23 +49,23 @@ final class Member {
         try profile.noteMounted()
     }
 
-    /// Takes the way to the remote away.
+    /// Cuts the path to the remote.
     ///
-    /// From the sync that fails then, nothing becomes a commit until the way is back. A link to itself fails at once;
-    /// a folder that is missing would be asked for again, for seconds.
+    /// After the sync that fails now, nothing becomes a commit until the path is back. A link to itself fails at once;
+    /// a missing folder would be retried for seconds.
     fileprivate func leave() throws {
         try lead(to: way)
         let result = try coffer("sync", "Plans").fail(with: 74)
         #expect(result.error.contains(way))
     }
 
-    /// Gives the way to the remote back, and syncs.
+    /// Restores the path to the remote, and syncs.
     fileprivate func comeBack() throws {
         try lead(to: folder)
         try sync()
     }
 
-    /// Has the way lead elsewhere.
+    /// Points the path at another folder.
     private func lead(to target: String) throws {
         unlink(way)
         try Files.check(symlink(target, way), way)
@@ -75,30 +75,30 @@ final class Member {
 /// People who share a vault.
 struct Members {
     let all: [Member]
-    /// The folder that is the remote of all.
+    /// The folder that is everybody's remote.
     let folder: String
 
-    /// Who made the vault, and who joined first.
+    /// The member who made the vault, and the first who joined.
     var alice: Member { all[0] }
     var bob: Member { all[1] }
 
-    /// Sends and fetches until all have everything: who comes first in the list is first.
+    /// Syncs all members, in the order of the list, until all have everything.
     func sync() throws {
         for _ in 1...2 { for member in all { try member.sync() } }
     }
 
-    /// Takes away everybody's way to the remote.
+    /// Cuts every member's path to the remote.
     func part() throws {
         for member in all { try member.leave() }
     }
 
-    /// Gives everybody their way back, one after the other, and syncs.
+    /// Restores the paths, one after the other, and syncs.
     func meet() throws {
         for member in all { try member.comeBack() }
         try sync()
     }
 
-    /// Waits until all see a file with some bytes.
+    /// Waits until all members see a file with the given bytes.
     func expect(_ bytes: [UInt8], in name: String, sourceLocation: SourceLocation = #_sourceLocation) {
         for member in all {
             #expect(
@@ -111,7 +111,7 @@ struct Members {
         expect(Array(text.utf8), in: name, sourceLocation: sourceLocation)
     }
 
-    /// A new member, by an invite.
+    /// Adds a member by an invite.
     fileprivate func join(_ member: Member, as role: String) throws {
         let invite = try alice.invite(as: role)
         try member.coffer("join", invite, "--as", "Plans").succeed()
@@ -122,7 +122,7 @@ struct Members {
 }
 
 extension Member {
-    /// An invite to the vault.
+    /// Makes an invite to the vault.
     func invite(as role: String) throws -> String {
         let answer = try coffer("member", "invite", "Plans", "--role", role).succeed()
         return try #require(answer.lines.first)
@@ -133,8 +133,8 @@ extension Member {
 ///
 /// - Parameters:
 ///   - names: The first is the owner.
-///   - role: Of the others.
-///   - folder: Their remote; a new folder without it.
+///   - role: The role of the others.
+///   - folder: Their remote; nil makes a new folder.
 func withMembers(
     _ names: [String] = ["Alice", "Bob"], role: String = "writer", folder: String? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (Members) throws -> Void

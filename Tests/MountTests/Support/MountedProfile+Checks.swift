@@ -20,7 +20,7 @@ func withProfile(
         Mounts.below(profile.base) == [], "the test left mounts behind", sourceLocation: sourceLocation)
 }
 
-/// The same with a mount that has no special options.
+/// Runs a body with a profile that is mounted without special options.
 func withMountedProfile(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (MountedProfile) throws -> Void
 ) throws {
@@ -36,7 +36,7 @@ extension MountedProfile {
             #expect(problems == [], "the mount met problems", sourceLocation: sourceLocation)
         }
         var leak: String?
-        // A request that has just been answered may not be over yet.
+        // The mount may not have finished a request that it just answered.
         Processes.waitUntil {
             leak = (try? self.leakedDescriptors()) ?? nil
             return leak == nil
@@ -44,10 +44,10 @@ extension MountedProfile {
         if let leak { Issue.record("descriptors leaked: \(leak)", sourceLocation: sourceLocation) }
     }
 
-    /// What the process behind the mount has open.
+    /// The open files of the process that serves the mount.
     ///
-    /// Packs are kept open, up to a number, each at most twice:
-    /// once by way of the page cache, once past it.
+    /// A vault keeps a limited number of packs open, each at most twice:
+    /// once through the page cache, once past it.
     func descriptors() throws -> [String] {
         let process: pid_t = try #require(process)
         let directory = "/proc/\(process)/fd"
@@ -66,7 +66,7 @@ extension MountedProfile {
     }
 
     /// Descriptors beyond those that the mount had at first: every vault may have as many as the first one,
-    /// a vault that is gone none.
+    /// and a removed vault none.
     private func leakedDescriptors() throws -> String? {
         let (first, now) = (byVault(firstDescriptors), byVault(try descriptors()))
         let usual = first.filter { $0.key != "" }.map(\.value.count).max() ?? 0
@@ -80,7 +80,7 @@ extension MountedProfile {
         return nil
     }
 
-    /// Descriptors by the vault's directory; those outside of vaults under the empty name.
+    /// Descriptors by the vault's directory; those outside of vaults have the empty name.
     private func byVault(_ descriptors: [String]) -> [String: [String]] {
         Dictionary(grouping: descriptors) { target in
             let vaults = "\(home)/vaults/"
@@ -88,7 +88,7 @@ extension MountedProfile {
         }
     }
 
-    /// Ends and removes all there is, however the test went.
+    /// Ends the mounts and removes all files, however the test went.
     func removeAll() {
         if let process {
             kill(process, SIGKILL)
@@ -100,9 +100,9 @@ extension MountedProfile {
         try? FileManager.default.removeItem(atPath: base)
     }
 
-    /// Takes away the protection of a bare mount point.
+    /// Removes the protection of a bare mount point.
     ///
-    /// As chattr(1) -i, and chmod(1).
+    /// Does the same as chattr(1) -i and chmod(1).
     func makeWritable(_ path: String) throws {
         let setFlags: UInt = 0x4008_6602
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -114,7 +114,7 @@ extension MountedProfile {
     }
 }
 
-/// What /proc/self/mountinfo says.
+/// Reads /proc/self/mountinfo.
 enum Mounts {
     /// The mount points at and below a path, outer ones first.
     static func below(_ path: String) -> [String] {

@@ -3,7 +3,7 @@ import Testing
 
 /// A profile of its own in a temporary directory, and its mount by the real program.
 ///
-/// Made by `withProfile`, which looks after what is left behind.
+/// `withProfile` makes it, and checks what it leaves behind.
 final class MountedProfile {
     static let passphrase = "correct horse"
     /// What lets the whole POSIX catalogue run.
@@ -14,14 +14,14 @@ final class MountedProfile {
     let home: String
     let point: String
     let passphraseFile: String
-    /// Problems that the test brings about; `coffer status` may tell of them.
+    /// Whether the test causes problems, which `coffer status` may then report.
     var expectsProblems = false
-    /// The process behind the mount, and its descriptors as it began.
+    /// The process that serves the mount, and the descriptors that it had at first.
     private(set) var process: pid_t?
     private(set) var firstDescriptors: [String] = []
     private let watchdog = Watchdog()
 
-    /// - Parameter disk: A directory for the profile; beside the mount point without it.
+    /// - Parameter disk: A directory for the profile; if nil, the profile is beside the mount point.
     init(disk: String? = nil) throws {
         try Machine.requireFUSE()
         var template = Array("\(NSTemporaryDirectory())/coffer-tests-XXXXXX".utf8CString)
@@ -31,7 +31,7 @@ final class MountedProfile {
                 defer { free(path) }
                 return String(cString: path)
             })
-        // Other users are to come by.
+        // Other users must be able to pass.
         chmod(base, 0o755)
         home = "\(disk ?? base)/profile"
         point = "\(base)/mount"
@@ -60,7 +60,7 @@ final class MountedProfile {
         try command.succeed()
     }
 
-    /// Mounts, and checks that the mount serves as the command returns.
+    /// Mounts, and checks that the mount serves by the time the command returns.
     func mount(_ options: String? = nil, sourceLocation: SourceLocation = #_sourceLocation) throws {
         var mount = try command("mount", point)
         if let options { mount.arguments += ["-o", options] }
@@ -68,7 +68,7 @@ final class MountedProfile {
         try noteMounted()
     }
 
-    /// Takes note of the process behind a mount.
+    /// Records the process that serves the mount.
     func noteMounted() throws {
         let word = try #require(try lockNote().first)
         let number: pid_t = try #require(pid_t(word))
@@ -82,7 +82,7 @@ final class MountedProfile {
         try Files.text("\(home)/lock").split(separator: "\n").map(String.init)
     }
 
-    /// Wrong passphrases that are counted; the file stays where it is when they are forgotten.
+    /// The number of wrong passphrases counted so far; the file remains when the count is reset.
     var attempts: Int? {
         guard let text = try? Files.text("\(home)/attempts") else { return 0 }
         return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
@@ -100,7 +100,7 @@ final class MountedProfile {
         try mount(options, sourceLocation: sourceLocation)
     }
 
-    /// Ends the process behind the mount as a crash does; the mount stays, dead.
+    /// Kills the process that serves the mount, as a crash does; the dead mount stays.
     func crash() throws {
         let process = try #require(process)
         try #require(kill(process, SIGKILL) == 0)
@@ -108,7 +108,7 @@ final class MountedProfile {
         Processes.waitUntilGone(process)
     }
 
-    /// The mount was ended in another way than by `unmount`.
+    /// Checks a mount that something other than `unmount` ended.
     func expectEnded(sourceLocation: SourceLocation = #_sourceLocation) {
         guard let process else { return }
         forgetProcess()

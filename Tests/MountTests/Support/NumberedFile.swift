@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A value that several threads use.
+/// A value that several threads share.
 // SAFETY: every access to `stored` is made while `lock` is held.
 final class Shared<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -14,12 +14,12 @@ final class Shared<Value: Sendable>: @unchecked Sendable {
     func change(_ body: (inout Value) -> Void) { lock.withLock { body(&stored) } }
 }
 
-/// A file in which each 16 bytes say what file they belong to, which page, and how often it was written.
+/// A file in which every 16 bytes name their file, their page, and how often the page was written.
 final class NumberedFile: Sendable {
     let path: String
     let pageCount: Int
     private let tag: UInt32
-    /// For each page, how often a write of it has begun, and how often one has ended.
+    /// For each page, how many writes of it have begun, and how many have ended.
     private let begun: Shared<[UInt64]>
     private let ended: Shared<[UInt64]>
 
@@ -42,7 +42,7 @@ final class NumberedFile: Sendable {
         ended = Shared([UInt64](repeating: 0, count: pageCount))
     }
 
-    /// Writes pages anew, onto the disk.
+    /// Rewrites pages, durably.
     func write(_ pages: Range<Int>) throws {
         begun.change { counts in for page in pages { counts[page] += 1 } }
         let counts = begun.value
@@ -62,11 +62,11 @@ final class NumberedFile: Sendable {
         ended.change { known in for page in pages { known[page] = counts[page] } }
     }
 
-    /// Reads pages in random order, from the mount's process as far as the kernel lets them go, and throws
-    /// `Wrong` if one is not what it can be.
+    /// Reads pages in random order, past the kernel's cache as far as the kernel drops them, and throws
+    /// `Wrong` if a page has bytes that it cannot have.
     ///
     /// - Parameters:
-    ///   - given: An open file to read from.
+    ///   - given: An open file to read from; nil opens the file.
     ///   - only: The only page to read.
     func readAtRandom(
         _ count: Int, seed: Int, from given: Int32? = nil, page only: Int? = nil,
@@ -112,7 +112,7 @@ final class NumberedFile: Sendable {
                 )
             }
             if exception == .cuts, (tag, number, count) == (0, 0, 0) { continue }
-            // A write that is under way may be there in part.
+            // A write in progress may be visible in part.
             guard tag == self.tag, number == page, oldest <= count, count <= newest else {
                 throw Wrong(
                     description: """
@@ -124,17 +124,17 @@ final class NumberedFile: Sendable {
     }
 }
 
-/// Threads that work at the same time.
+/// Threads that run concurrently.
 final class Crew {
     private var works: [@Sendable () throws -> Void] = []
     private var endless: [@Sendable (Int) throws -> Void] = []
 
     func add(_ work: @escaping @Sendable () throws -> Void) { works.append(work) }
 
-    /// Work that is repeated, with the number of the round, until all that was given to `add` is done.
+    /// Adds work that repeats, with the number of the round, until all work given to `add` is done.
     func addUntilOthersEnd(_ work: @escaping @Sendable (Int) throws -> Void) { endless.append(work) }
 
-    /// Returns once all have ended; throws the first error, with which all end early.
+    /// Returns once all threads have ended; throws the first error, which ends all of them early.
     func run() throws {
         let errors = Shared<[any Error]>([])
         let (group, others) = (DispatchGroup(), DispatchGroup())

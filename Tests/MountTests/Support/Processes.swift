@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Looking at processes.
+/// Inspects processes.
 enum Processes {
-    /// Waits, for three minutes at the most, until something holds.
+    /// Waits until a condition holds, for three minutes at most.
     @discardableResult
     static func waitUntil(seconds: Int = 180, _ condition: () throws -> Bool) rethrows -> Bool {
         for _ in 0..<seconds * 50 {
@@ -18,20 +18,20 @@ enum Processes {
         waitUntil { !isAlive(process) }
     }
 
-    /// Whether a process is there and no zombie.
+    /// Whether a process exists and is no zombie.
     static func isAlive(_ process: pid_t) -> Bool {
         let fields = statistics(process)
         return !fields.isEmpty && fields[0] != "Z"
     }
 
-    /// Ticks of processor time that a process has used, in user and kernel mode.
+    /// The processor time that a process has used in user and kernel mode, in ticks.
     static func ticks(_ process: pid_t) -> Int {
         let fields = statistics(process)
         guard fields.count > 12 else { return 0 }
         return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
     }
 
-    /// The fields of /proc/PID/stat behind the name, from the state on.
+    /// The fields of /proc/PID/stat after the name, beginning with the state.
     private static func statistics(_ process: pid_t) -> [Substring] {
         guard let text = try? Files.text("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else {
             return []
@@ -46,12 +46,12 @@ enum Processes {
     }
 }
 
-/// Ends a mount that hangs, so that the tests that wait for it fail instead of waiting for ever.
+/// Kills a mount that hangs, so that the tests that wait for it fail instead of waiting forever.
 final class Watchdog: Sendable {
     private static let patience = Duration.seconds(600)
     private let guarded = Mutex<pid_t?>(nil)
 
-    /// Watches over a process, or over none; the wait begins anew.
+    /// Watches a process, or none; restarts the wait.
     func guards(_ process: pid_t?) {
         guarded.withLock { $0 = process }
         guard let process else { return }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The programs that `swift build` put beside the tests.
+/// The programs that `swift build` built next to the tests.
 enum Programs {
     static func coffer() throws -> String {
         try find("coffer", override: "COFFER_BINARY")
@@ -22,14 +22,14 @@ enum Programs {
     }
 }
 
-/// What this machine lets tests do.
+/// What this machine allows tests to do.
 enum Machine {
-    /// COFFER_SKIP_MOUNT=1 leaves out what needs FUSE; without it, a machine without FUSE fails.
+    /// Whether COFFER_SKIP_MOUNT=1 leaves out the tests that need FUSE; otherwise they fail without FUSE.
     static let skipsMounts = ProcessInfo.processInfo.environment["COFFER_SKIP_MOUNT"] == "1"
 
     static let isRoot = geteuid() == 0
 
-    /// Whether ext4 can be made in a file and mounted.
+    /// Whether tests can make an ext4 in a file, and mount it.
     static var hasLoopDevices: Bool {
         isRoot && access("/dev/loop-control", R_OK | W_OK) == 0 && has("mkfs.ext4") && has("mount")
     }
@@ -61,7 +61,7 @@ enum Machine {
 
 /// Tests that mount the real program.
 ///
-/// One after the other: they share the machine's mounts.
+/// They run one after the other, because they share the machine's mounts.
 @Suite(
     .serialized,
     .enabled(if: !Machine.skipsMounts, "COFFER_SKIP_MOUNT=1 says to leave out what needs FUSE"))

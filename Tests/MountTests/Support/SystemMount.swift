@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// mount(8) and umount(8) with Coffer's helpers installed, in a mount namespace that ends with the script that is
-/// run in it: the machine keeps nothing of it.
+/// mount(8) and umount(8) with Coffer's helpers installed, in a mount namespace that ends with its script, and
+/// leaves nothing on the machine.
 enum SystemMount {
     /// The repository's directory with the helpers.
     static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -15,8 +15,8 @@ enum SystemMount {
 
     /// Runs a script as root.
     ///
-    /// It finds, in a fresh /mnt: `profile`, which is root's, and `theirs`, which is the user daemon's; `passphrase`,
-    /// which opens both; the directories `point`, `their-point` and `etc`. It ends with the first command that fails.
+    /// A fresh /mnt contains `profile`, which belongs to root; `theirs`, which belongs to the user daemon; `passphrase`,
+    /// which opens both; and the directories `point`, `their-point` and `etc`. The first failed command ends the script.
     static func run(_ script: String) throws -> Command.Result {
         try Machine.requireFUSE()
         let unshare = try #require(Machine.path("unshare"))
@@ -28,7 +28,7 @@ enum SystemMount {
         return try Command(unshare, words).run()
     }
 
-    /// The same with a script that has to succeed.
+    /// Runs a script that has to succeed.
     @discardableResult
     static func succeed(
         _ script: String, sourceLocation: SourceLocation = #_sourceLocation
