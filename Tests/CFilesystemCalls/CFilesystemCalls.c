@@ -312,7 +312,7 @@ struct thread_start {
     int error;
 };
 
-// The raw calls change this thread alone; the functions of the C library change every thread.
+// The raw calls change only this thread; the functions of the C library change every thread.
 static int take_on(const struct linux_credentials *as) {
     if (unshare(CLONE_FS) != 0) return errno;
     umask(as->mask);

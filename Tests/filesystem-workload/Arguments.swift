@@ -48,7 +48,7 @@ struct Arguments {
         }
     }
 
-    /// The words behind the command; there must be just as many as there are names.
+    /// The words after the command; there must be exactly as many as there are names.
     func positions(_ names: String...) throws -> [String] {
         let values = Array(words.dropFirst())
         guard values.count == names.count else {

@@ -1,6 +1,6 @@
 import FilesystemCases
 
-/// Does the command; answers the exit status.
+/// Runs the command; returns the exit status.
 func run(_ arguments: Arguments) throws -> Int32 {
     switch arguments.words.first {
     case "run-catalogue": try runCatalogue(arguments)

@@ -12,7 +12,7 @@ extern const int32_t LINUX_FALLOCATE_COLLAPSE_RANGE;
 extern const uint32_t LINUX_RENAME_NOREPLACE, LINUX_RENAME_EXCHANGE;
 extern const int64_t LINUX_UTIME_NOW, LINUX_UTIME_OMIT;
 
-/// What stat(2) tells, in flat fields.
+/// The result of stat(2), in flat fields.
 struct linux_status {
     uint64_t device, inode, special_device, links;
     uint32_t mode, owner, group;
@@ -22,7 +22,7 @@ struct linux_status {
     int64_t changed, changed_nanoseconds;
 };
 
-/// What statfs(2) tells.
+/// The result of statfs(2).
 struct linux_filesystem {
     uint64_t block_size, blocks, free_blocks, files, free_files, name_length;
 };
@@ -34,7 +34,7 @@ struct linux_handle {
     unsigned char data[128];
 };
 
-/// The credentials a thread takes on before its body runs.
+/// The credentials that a thread takes on before its body runs.
 struct linux_credentials {
     int32_t change;
     uint32_t user, group;
@@ -50,7 +50,7 @@ int linux_statfs(const char *path, struct linux_filesystem *filesystem);
 int linux_rename(const char *from, const char *to, uint32_t flags);
 int linux_fallocate(int file, int mode, int64_t offset, int64_t length);
 /// Writes one block of a file `rounds` times past the page cache, with io_submit(2), while a thread reads the block
-/// through the cache. Returns after how many of the writes a read through the cache gave old bytes; -1 with EINVAL
+/// through the cache. Returns the number of writes after which a read through the cache gave old bytes; -1 with EINVAL
 /// where the file system has no O_DIRECT.
 int linux_count_stale_reads(const char *path, size_t size, int rounds);
 ssize_t linux_copy_file_range(int from, int64_t *from_offset, int to, int64_t *to_offset, size_t length);
@@ -70,9 +70,9 @@ int linux_flock(int file, int operation);
 int linux_description_lock(int file, int type, int64_t start, int64_t length);
 /// A lock of this process (F_SETLK).
 int linux_record_lock(int file, int type, int64_t start, int64_t length);
-/// The error number a child process gets when it asks for a record lock, 0 when it gets the lock.
+/// The error number that a child process gets when it requests a record lock; 0 if it gets the lock.
 int linux_child_record_lock(const char *path, int type, int64_t start, int64_t length);
-/// The error number a child process gets when it asks for a flock without waiting, 0 when it gets the lock.
+/// The error number that a child process gets when it requests a flock without waiting; 0 if it gets the lock.
 int linux_child_flock(const char *path, int operation);
 
 int linux_name_to_handle(const char *path, struct linux_handle *handle);
@@ -106,7 +106,7 @@ int linux_run_on_threads(const struct linux_credentials *credentials, size_t cou
                          void (*body)(void *, size_t), void *context);
 /// Sets the calling thread's umask (shared with nobody after linux_run_on_thread).
 uint32_t linux_umask(uint32_t mask);
-/// EXT4_IOC_SHUTDOWN without flushing the log: the filesystem behaves as if the power had gone.
+/// EXT4_IOC_SHUTDOWN without flushing the log: the filesystem behaves as after a power cut.
 int linux_shut_down(const char *path);
 
 /// Fills a buffer with bytes that differ at every position of a page and from seed to seed.

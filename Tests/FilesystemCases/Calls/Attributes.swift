@@ -54,9 +54,9 @@ enum Stamp: String, CaseIterable {
 }
 
 extension Sandbox {
-    /// Requires that an operation advances just these times of a name, and leaves its other times alone.
+    /// Requires that an operation advances exactly these times of a name, and leaves its other times alone.
     ///
-    /// The access time is only looked at when it is among `stamps`: mounts differ in when they record it.
+    /// The access time counts only if it is among `stamps`: mounts differ in when they record it.
     func expectTimes(
         _ name: String, advance stamps: Set<Stamp>, line: UInt = #line, by operation: () throws -> Void
     ) throws {

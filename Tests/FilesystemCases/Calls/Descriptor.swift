@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// An open file; closed when the last reference goes, or by `close()`.
+/// An open file; `close()`, or the end of the last reference, closes it.
 final class Descriptor {
     private(set) var number: Int32
 

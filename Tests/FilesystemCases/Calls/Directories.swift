@@ -18,7 +18,7 @@ extension Sandbox {
         }
     }
 
-    /// Removes a tree, whatever is in it; failures are left for the caller to find.
+    /// Removes a tree, whatever is in it, and ignores failures; the caller checks what is left.
     func removeTree(_ name: String) {
         guard let status = try? linkStatus(name) else { return }
         guard status.kind == S_IFDIR else {
@@ -44,7 +44,7 @@ struct DirectoryEntry {
     let type: Int32
     let inode: UInt64
 
-    /// The name; bytes that are no UTF-8 are replaced.
+    /// The name, with bytes that are not UTF-8 replaced.
     var name: String { String(decoding: bytes, as: UTF8.self) }
     var utf8Name: String? { String(validating: bytes, as: UTF8.self) }
 

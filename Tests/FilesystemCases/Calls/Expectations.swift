@@ -41,7 +41,7 @@ private func brief<Value>(_ value: Value) -> String {
 
 /// Waits until a timestamp taken now is later than all that were taken before.
 ///
-/// Filesystems stamp with the kernel's coarse clock (or, when somebody has just looked, the exact one):
+/// Filesystems stamp with the kernel's coarse clock, or with the exact one if the times were just read:
 /// once the coarse clock has passed what the exact one said, both give later times.
 func tick() {
     let now = time(of: CLOCK_REALTIME)

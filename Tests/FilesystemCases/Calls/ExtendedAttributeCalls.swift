@@ -16,7 +16,7 @@ extension Sandbox {
         }
     }
 
-    /// The size of a value, by asking with an empty buffer.
+    /// The size of a value, found with an empty buffer.
     func attributeSize(_ name: String, _ attribute: String) throws -> Int {
         try check("getxattr", linux_get_attribute(path(name), attribute, nil, 0))
     }

@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// A point in time as stat(2) gives it.
+/// A point in time, as stat(2) returns it.
 struct Timestamp: Comparable, CustomStringConvertible {
     var seconds: Int64
     var nanoseconds: Int64 = 0
@@ -18,7 +18,7 @@ struct Timestamp: Comparable, CustomStringConvertible {
     var description: String { "\(seconds)s+\(nanoseconds)ns" }
 }
 
-/// What stat(2) tells of a file.
+/// What stat(2) returns for a file.
 struct FileStatus {
     private let fields: linux_status
 
@@ -61,7 +61,7 @@ extension Sandbox {
         try statusAt(name, flags: AT_SYMLINK_NOFOLLOW)
     }
 
-    /// Whether the name exists, as itself.
+    /// Whether the name itself exists; links are not followed.
     func exists(_ name: String) -> Bool {
         (try? linkStatus(name)) != nil
     }

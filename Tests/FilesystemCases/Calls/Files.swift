@@ -48,7 +48,7 @@ extension Sandbox {
         try check("rename", linux_rename(path(name), path(newName), flags))
     }
 
-    /// Makes a symbolic link whose text is `target` as it stands.
+    /// Makes a symbolic link with the text `target`, unchanged.
     func symlink(_ target: String, _ name: String) throws {
         try check("symlink", Glibc.symlink(target, path(name)))
     }

@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// A mapped part of a file; unmapped when the last reference goes.
+/// A mapped part of a file; the end of the last reference unmaps it.
 final class Mapping {
     private let address: UnsafeMutableRawPointer
     private let length: Int

@@ -16,6 +16,8 @@ package enum Requirement: String, Sendable, CaseIterable {
     case deviceNodes
     /// Making the kernel drop its caches (/proc/sys/vm/drop_caches).
     case droppedCaches
+    /// Reads and writes past the page cache (O_DIRECT).
+    case directAccess
 
     /// What this process cannot do here, whatever the filesystem gives.
     static func lacking() -> Set<Requirement> {
@@ -26,13 +28,18 @@ package enum Requirement: String, Sendable, CaseIterable {
     }
 }
 
+/// Thrown by a case that finds that something it needs is missing.
+struct Lacking: Error {
+    let requirement: Requirement
+}
+
 /// One rule of POSIX or Linux, and the calls that show whether a filesystem keeps it.
 package struct PosixCase: Sendable {
     /// The rule as a sentence.
     package let name: String
-    /// What must be there for the case to make sense.
+    /// What the case needs.
     package let requires: Set<Requirement>
-    /// Does the calls in an empty directory; throws when the rule does not hold.
+    /// Makes the calls in an empty directory; throws if the rule does not hold.
     package let run: @Sendable (Sandbox) throws -> Void
 
     /// Wraps a body so that it runs on a thread of its own, with umask 022 whatever the process has.
@@ -43,12 +50,12 @@ package struct PosixCase: Sendable {
     }
 }
 
-/// What became of one case.
+/// The outcome of one case.
 package struct Outcome: Sendable {
     /// How a case ended.
     package enum Result: Sendable, Equatable {
         case passed
-        /// Not run, for something it needs is not there.
+        /// Not run, because something that it needs is missing.
         case skipped(lacking: Set<Requirement>)
         case failed(reason: String)
     }
@@ -57,6 +64,6 @@ package struct Outcome: Sendable {
     package let name: String
     /// How the case ended.
     package let result: Result
-    /// How long it took.
+    /// How long the case took.
     package let duration: Duration
 }

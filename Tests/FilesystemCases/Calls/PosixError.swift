@@ -14,7 +14,7 @@ struct PosixError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The result of a call that answers -1 on failure.
+/// The result of a call that returns -1 on failure.
 @discardableResult
 func check<Number: SignedInteger>(_ call: String, _ result: Number) throws(PosixError) -> Number {
     guard result < 0 else { return result }

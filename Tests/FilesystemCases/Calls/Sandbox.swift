@@ -1,9 +1,9 @@
-/// A directory in which a case or a workload does its calls; names resolve against it.
+/// A directory in which a case or a workload makes its calls; names resolve against it.
 package struct Sandbox: Sendable {
     /// The path of the directory.
     package let root: String
 
-    /// Describes the directory at `root`; it must exist.
+    /// The directory at `root`, which must exist.
     package init(root: String) {
         self.root = root
     }

@@ -2,7 +2,7 @@ internal import CFilesystemCalls
 internal import Glibc
 
 extension Descriptor {
-    /// Writes at the file position; answers how many bytes went.
+    /// Writes at the file position; returns the number of bytes written.
     @discardableResult
     func write(_ bytes: [UInt8]) throws -> Int {
         try bytes.withUnsafeBytes { try check("write", Glibc.write(number, $0.baseAddress, $0.count)) }

@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// Whom a thread acts as.
+/// The user that a thread acts as.
 struct User: Sendable, Hashable {
     let uid: uid_t
     let gid: gid_t
@@ -76,7 +76,7 @@ private func onThread<Value>(as user: User?, umask: mode_t, _ body: () throws ->
     return value
 }
 
-/// A body on its way to another thread, and the failure on its way back.
+/// Carries a body to another thread, and its failure back.
 private final class ThreadJob {
     private var body: (() throws -> Void)?
     private(set) var error: (any Error)?

@@ -57,7 +57,7 @@ let accessControlCases: [PosixCase] = [
         }
         try acting(as: .bob) { try expectFailure(EACCES) { try box.open("file", O_RDONLY) } }
     },
-    PosixCase("a named user is decided by his entry, even when others have more", .accessControlLists, .root)
+    PosixCase("a named user gets what his entry grants, even if others have more", .accessControlLists, .root)
     { box in
         try makeListed(
             box, AccessControlList(.owner(6), .user(10_002, 0), .owningGroup(4), .mask(7), .others(6)))

@@ -37,7 +37,7 @@ struct AccessControlList: Equatable, CustomStringConvertible {
         self.entries = entries
     }
 
-    /// Reads the form of the kernel; nil when it is none.
+    /// Reads the form of the kernel; nil if it is malformed.
     init?(bytes: [UInt8]) {
         guard bytes.count % 8 == 4, Self.number(bytes[..<4]) == 2 else { return nil }
         entries = []

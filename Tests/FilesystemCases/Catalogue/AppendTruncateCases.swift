@@ -46,7 +46,7 @@ let appendCases: [PosixCase] = [
 ]
 
 let truncateCases: [PosixCase] = [
-    PosixCase("truncate cuts a file and lets it grow with zeros") { box in
+    PosixCase("truncate shortens a file, and extends it with zeros") { box in
         try box.create("file", "abcdef")
         try box.truncate("file", 3)
         try box.truncate("file", 6)
@@ -62,7 +62,7 @@ let truncateCases: [PosixCase] = [
             try expectEqual(try box.contents("f\(cut)"), expected, "cut at \(cut), grown to \(grown)")
         }
     },
-    PosixCase("a write behind a cut finds zeros between") { box in
+    PosixCase("a write past the end after a truncation leaves zeros between") { box in
         try box.create("file", bytes: pattern(10_000))
         let file = try box.open("file")
         try file.truncate(5000)
@@ -104,7 +104,7 @@ let truncateCases: [PosixCase] = [
         try box.truncate("link", 2)
         try expectEqual(try box.text("file"), "ab", "contents")
     },
-    PosixCase("truncate asks for write permission on the file", .root) { box in
+    PosixCase("truncate needs write permission on the file", .root) { box in
         try box.create("file", "abcdef", mode: 0o644)
         try box.changeOwner("file", 10_001, 10_001)
         try expectFailure(EACCES) { try acting(as: .bob) { try box.truncate("file", 0) } }

@@ -46,7 +46,7 @@ let copyRangeCases: [PosixCase] = [
         try expectEqual(try box.text("file"), "abcdabcd", "contents")
         try expectFailure(EINVAL) { try file.copyRange(from: 0, to: file, at: 2, 4) }
     },
-    PosixCase("copy_file_range asks for a readable source and a writable target") { box in
+    PosixCase("copy_file_range needs a readable source and a writable target") { box in
         try box.create("from", "text")
         try box.create("to")
         let readable = try box.open("from", O_RDONLY)
@@ -72,7 +72,7 @@ let copyRangeCases: [PosixCase] = [
             try box.expectTimes("to", advance: [.modified, .changed]) { try copyAll(from, 0, to, 0, 4) }
         }
     },
-    PosixCase("copy_file_range sees what was just written, and readers see what was just copied") { box in
+    PosixCase("copy_file_range sees fresh writes, and readers see fresh copies") { box in
         let from = try box.open("from", O_CREAT | O_RDWR)
         let to = try box.open("to", O_CREAT | O_RDWR)
         for round in 0..<20 {

@@ -50,7 +50,7 @@ let defaultListCases: [PosixCase] = [
         try expectEqual(try box.status("d/file").permissions, 0o600, "mode")
         try expectFailure(ENODATA) { try box.list("d", AccessControlList.defaults) }
     },
-    PosixCase("a default list says nothing of access to the directory itself", .accessControlLists, .root) {
+    PosixCase("a default list does not affect access to the directory itself", .accessControlLists, .root) {
         box in
         try box.makeDirectory("d", 0o700)
         try box.setList("d", defaults, AccessControlList.defaults)

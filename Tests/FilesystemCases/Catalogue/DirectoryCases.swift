@@ -50,7 +50,7 @@ let directoryCases: [PosixCase] = [
         try expectFailure(ENOTDIR) { try box.unlink("file/x") }
         try expectFailure(ENOTDIR) { try box.unlink("file/") }
     },
-    PosixCase("dot and dot-dot are listed and lead where they should") { box in
+    PosixCase("dot and dot-dot are listed, and lead to the directory and its parent") { box in
         try box.makeDirectory("d")
         let stream = try DirectoryStream(box.path("d"))
         var names: Set<String> = []
@@ -59,7 +59,7 @@ let directoryCases: [PosixCase] = [
         try expectEqual(try box.status("d/.").inode, try box.status("d").inode, "dot")
         try expectEqual(try box.status("d/..").inode, try box.status("").inode, "dot-dot")
     },
-    PosixCase("readdir tells the type and the inode that lstat tells") { box in
+    PosixCase("readdir returns the same type and inode as lstat") { box in
         try box.create("file")
         try box.makeDirectory("d")
         try box.symlink("x", "link")
@@ -87,7 +87,7 @@ let directoryCases: [PosixCase] = [
         }
         try expectEqual(try box.names(), [], "names")
     },
-    PosixCase("a name is used anew by another type again and again") { box in
+    PosixCase("a name can be reused repeatedly by files of other types") { box in
         for _ in 0..<20 {
             try box.create("name", "text")
             try expectEqual(try box.status("name").kind, S_IFREG, "type")

@@ -38,7 +38,7 @@ let directoryReadingCases: [PosixCase] = [
         }
         try expectEqual(try box.names(), ["the one"], "names at the end")
     },
-    PosixCase("rewinddir shows what came and went since the directory was opened") { box in
+    PosixCase("rewinddir shows entries made and removed since the directory was opened") { box in
         try fill(box, 10)
         let stream = try DirectoryStream(box.root)
         _ = try stream.rest()
@@ -63,7 +63,7 @@ let directoryReadingCases: [PosixCase] = [
             try expectEqual(try stream.next()?.name, name, "the entry at \(position)")
         }
     },
-    PosixCase("positions stay good when entries before and behind them are removed") { box in
+    PosixCase("positions stay valid when entries before and after them are removed") { box in
         try fill(box, 300)
         let stream = try DirectoryStream(box.root)
         var before: [String] = []
@@ -100,7 +100,7 @@ let directoryReadingCases: [PosixCase] = [
         }
         try expectEqual(try box.names(), [], "names")
     },
-    PosixCase("entries that stay are listed once while new ones come during the listing") { box in
+    PosixCase("entries that stay are listed once while new ones are made during the listing") { box in
         try fill(box, 500)
         let stream = try DirectoryStream(box.root)
         var entries: [DirectoryEntry] = []
@@ -136,7 +136,7 @@ let directoryReadingCases: [PosixCase] = [
         while try first.next() != nil { rest += 1 }
         try expectEqual(rest, 52, "entries left for the first")
     },
-    PosixCase("a directory removed while a stream of it is open yields no entries of old") { box in
+    PosixCase("a directory removed while a stream of it is open yields no old entries") { box in
         try box.makeDirectory("d")
         try box.create("d/file")
         let stream = try DirectoryStream(box.path("d"))

@@ -55,7 +55,7 @@ let lockCases: [PosixCase] = [
         try lock(first, LOCK_UN)
         try expectEqual(linux_child_flock(box.path("file"), LOCK_EX), 0, "after the release")
     },
-    PosixCase("flock: the lock is the file's, whatever name or mode it is opened by") { box in
+    PosixCase("flock: the lock belongs to the file, whatever name or mode it is opened with") { box in
         let (first, _) = try files(box)
         try box.link("file", "link")
         let link = try box.open("link", O_RDONLY)
@@ -107,7 +107,7 @@ let lockCases: [PosixCase] = [
         try expectEqual(childLock(box, F_WRLCK, 0, 0), 0, "the lock of the child")
         try lockRange(first, F_WRLCK, 0, 0)
     },
-    PosixCase("fcntl: a read lock asks for a readable, a write lock for a writable descriptor") { box in
+    PosixCase("fcntl: a read lock needs a readable descriptor, a write lock a writable one") { box in
         _ = try files(box)
         let reader = try box.open("file", O_RDONLY)
         let writer = try box.open("file", O_WRONLY)
@@ -129,7 +129,7 @@ let lockCases: [PosixCase] = [
             try check("F_SETLK", linux_record_lock(second.number, F_WRLCK, 0, 0))
         }
     },
-    PosixCase("locks are no obstacle to reading and writing") { box in
+    PosixCase("locks do not prevent reading and writing") { box in
         let (first, second) = try files(box)
         try lock(first, LOCK_EX)
         try lockRange(first, F_WRLCK, 0, 0)

@@ -1,13 +1,13 @@
 internal import Glibc
 
 let mappingCases: [PosixCase] = [
-    PosixCase("a mapping shows what the file holds") { box in
+    PosixCase("a mapping shows the content of the file") { box in
         let bytes = pattern(10_000)
         try box.create("file", bytes: bytes)
         let mapping = try Mapping(try box.open("file", O_RDONLY), length: 10_000, writable: false)
         try expectEqual(mapping.read(10_000), bytes, "bytes")
     },
-    PosixCase("a write to a shared mapping is read by read") { box in
+    PosixCase("read returns bytes written to a shared mapping") { box in
         try box.create("file", bytes: [UInt8](repeating: 0, count: 8192))
         let file = try box.open("file")
         let mapping = try Mapping(file, length: 8192)
@@ -16,7 +16,7 @@ let mappingCases: [PosixCase] = [
         try mapping.synchronise()
         try expectEqual(try box.open("file", O_RDONLY).text(6, at: 4093), "mapped", "after msync")
     },
-    PosixCase("a write by write is seen in a shared mapping") { box in
+    PosixCase("a shared mapping shows the effect of write") { box in
         try box.create("file", bytes: [UInt8](repeating: 0, count: 8192))
         let file = try box.open("file")
         let mapping = try Mapping(file, length: 8192)
@@ -53,7 +53,7 @@ let mappingCases: [PosixCase] = [
         mapping.write("x", at: 0)
         try mapping.synchronise()
     },
-    PosixCase("what a mapping wrote is in the file after it was unmapped and closed") { box in
+    PosixCase("bytes written to a mapping are in the file after it was unmapped and closed") { box in
         try box.create("file", bytes: [UInt8](repeating: 0, count: 20_000))
         do {
             let mapping = try Mapping(try box.open("file"), length: 20_000)
@@ -65,7 +65,7 @@ let mappingCases: [PosixCase] = [
         try box.open("file", O_RDONLY).synchronise()
         try expectEqual(try box.contents("file"), expected, "contents after fsync")
     },
-    PosixCase("a mapped page behind the end of the file is zeros and adds no size") { box in
+    PosixCase("a mapped page past the end of the file is zeros and adds no size") { box in
         try box.create("file", "abc")
         let mapping = try Mapping(try box.open("file"), length: 4096)
         try expectEqual(mapping.read(10), Array("abc".utf8) + [0, 0, 0, 0, 0, 0, 0], "bytes")
@@ -74,7 +74,7 @@ let mappingCases: [PosixCase] = [
         try expectEqual(try box.status("file").size, 3, "size")
         try expectEqual(try box.text("file"), "abc", "contents")
     },
-    PosixCase("bytes written to a mapping behind the end do not appear when the file grows") { box in
+    PosixCase("bytes written to a mapping past the end do not appear when the file grows") { box in
         try box.create("file", "abc")
         do {
             let mapping = try Mapping(try box.open("file"), length: 4096)
@@ -85,7 +85,7 @@ let mappingCases: [PosixCase] = [
         try expectEqual(
             try box.contents("file"), Array("abc".utf8) + [UInt8](repeating: 0, count: 197), "contents")
     },
-    PosixCase("a mapping sees zeros where the file was cut and grown") { box in
+    PosixCase("a mapping shows zeros where the file was truncated and extended") { box in
         try box.create("file", bytes: pattern(8192))
         let file = try box.open("file")
         let mapping = try Mapping(file, length: 8192)
@@ -105,7 +105,7 @@ let mappingCases: [PosixCase] = [
         try file.copyRange(from: 0, to: file, at: 8192, 4096)
         try expectEqual(mapping.read(4096, at: 8192), Array(pattern(4096)), "the copy")
     },
-    PosixCase("mapping asks for a readable descriptor, a writable one for shared writes (EACCES)") { box in
+    PosixCase("mapping needs a readable descriptor, and a writable one for shared writes (EACCES)") { box in
         try box.create("file", "text")
         try expectFailure(EACCES) { try Mapping(try box.open("file", O_WRONLY), length: 4096) }
         try expectFailure(EACCES) { try Mapping(try box.open("file", O_RDONLY), length: 4096) }

@@ -12,7 +12,7 @@ private let accesses = [
     Access(bit: 2, call: W_OK, flags: O_WRONLY, name: "writing"),
 ]
 
-/// Whose bits decide for whom: the owner's bits for Alice, the group's for Bob in her group, the others' else.
+/// Whose bits decide for whom: the owner's bits for Alice, the group's for Bob in her group, otherwise the others'.
 private let deciders: [(user: User, shift: mode_t, who: String)] = [
     (.alice, 6, "the owner"), (.bobInAlicesGroup, 3, "a member of the group"), (.nobody, 0, "everybody else"),
 ]

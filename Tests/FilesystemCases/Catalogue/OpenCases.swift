@@ -55,7 +55,7 @@ let openCases: [PosixCase] = [
         try box.makeDirectory("d")
         try expectFailure(EISDIR) { try box.open("d", O_RDONLY).read(1) }
     },
-    PosixCase("an O_PATH descriptor tells the status but neither reads nor writes") { box in
+    PosixCase("an O_PATH descriptor gives the status, but neither reads nor writes") { box in
         try box.create("file", "text")
         let handle = try box.open("file", LINUX_O_PATH)
         try expectEqual(try handle.status().size, 4, "size")

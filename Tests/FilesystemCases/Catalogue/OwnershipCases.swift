@@ -69,7 +69,7 @@ let ownershipCases: [PosixCase] = [
             try expectFailure(EPERM) { try box.changeOwner("file", unchanged, 10_002) }
         }
     },
-    PosixCase("what a user makes belongs to the user and his group, of every type", .root) { box in
+    PosixCase("files of every type belong to the user who makes them, and to his group", .root) { box in
         try box.changeMode("", 0o777)
         try acting(as: .alice) {
             try box.create("file")

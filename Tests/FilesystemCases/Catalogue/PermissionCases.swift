@@ -107,7 +107,7 @@ let permissionCases: [PosixCase] = [
         try expectFailure(EACCES) { try box.access("d/file", X_OK) }
         try box.changeMode("d", 0o700)
     },
-    PosixCase("access(F_OK) asks for search permission on the way alone", .root) { box in
+    PosixCase("access(F_OK) needs only search permission on the path", .root) { box in
         try box.makeDirectory("d")
         try box.create("d/file", mode: 0)
         try acting(as: .bob) {

@@ -12,7 +12,7 @@ package enum PosixCatalogue {
         }
     }
 
-    /// Runs one case in the directory `name` inside `directory`, which is made afresh and removed.
+    /// Runs one case in a fresh directory `name` inside `directory`, and removes it.
     package static func run(
         _ posixCase: PosixCase, in directory: String, as name: String, lacking: Set<Requirement> = []
     ) -> Outcome {
@@ -34,6 +34,8 @@ package enum PosixCatalogue {
             defer { parent.removeTree(name) }
             try parent.changeMode(name, 0o755)
             try posixCase.run(Sandbox(root: parent.path(name)))
+        } catch let lacking as Lacking {
+            return .skipped(lacking: [lacking.requirement])
         } catch {
             return .failed(reason: "\(error)")
         }

@@ -83,7 +83,7 @@ let setIdCases: [PosixCase] = [
         try acting(as: .alice) { try box.changeMode("file", 0o2755) }
         try expectEqual(try box.status("file").permissions, 0o2755, "mode inside the group")
     },
-    PosixCase("what is made in a setgid directory takes its group; directories take the bit", .root) { box in
+    PosixCase("new entries of a setgid directory take its group; directories take the bit", .root) { box in
         try box.makeDirectory("d")
         try box.changeOwner("d", 0, 10_002)
         try box.changeMode("d", 0o2777)

@@ -5,8 +5,8 @@ private let mebibyte = Int64(1 << 20)
 
 /// A file of three mebibytes with data in the first and the last, and a hole between.
 ///
-/// Closes the file once: while a file is being written through FUSE, the kernel may tell an old st_blocks
-/// until somebody closes it (docs/posix.md).
+/// Closes the file once: while a file is being written through FUSE, the kernel may return an old st_blocks
+/// until a program closes it (docs/posix.md).
 func settleBlocks(of name: String, in box: Sandbox) throws {
     try box.open(name, O_RDONLY).close()
 }
@@ -21,7 +21,7 @@ private func makeHole(_ box: Sandbox) throws -> Descriptor {
 }
 
 let sparseCases: [PosixCase] = [
-    PosixCase("what was written and not synced is data", .holes) { box in
+    PosixCase("unsynced writes are data", .holes) { box in
         let file = try box.open("file", O_CREAT | O_RDWR)
         try file.truncate(1 << 20)
         try file.write(pattern(100_000), at: 500_000)
@@ -39,7 +39,7 @@ let sparseCases: [PosixCase] = [
         }
         try expectEqual(try new.contents(), (0..<20).flatMap { _ in pattern(10_000) }, "contents")
     },
-    PosixCase("SEEK_DATA and SEEK_HOLE agree with the size, whatever they know of holes") { box in
+    PosixCase("SEEK_DATA and SEEK_HOLE agree with the size, whether or not they know of holes") { box in
         try box.create("file", bytes: pattern(10_000))
         let file = try box.open("file")
         try expectEqual(try file.seek(0, LINUX_SEEK_DATA), 0, "data from the start")
@@ -81,7 +81,7 @@ let sparseCases: [PosixCase] = [
         expected.replaceSubrange(262_144..<786_432, with: [UInt8](repeating: 0, count: 524_288))
         try expectEqual(try file.contents(), expected, "contents")
     },
-    PosixCase("punching inside, across and beyond pages zeroes just the range") { box in
+    PosixCase("punching inside, across and beyond pages zeroes exactly the range") { box in
         var expected = pattern(20_000)
         try box.create("file", bytes: expected)
         let file = try box.open("file")
@@ -114,7 +114,7 @@ let sparseCases: [PosixCase] = [
         expected += [UInt8](repeating: 0, count: 2000)
         try expectEqual(try file.contents(), expected, "contents with the size extended")
     },
-    PosixCase("fallocate extends a file with zeros and keeps what is there") { box in
+    PosixCase("fallocate extends a file with zeros and keeps its content") { box in
         try box.create("file", "text")
         let file = try box.open("file")
         do { try file.allocate(0, 0, 10_000) } catch let error as PosixError {

@@ -2,7 +2,7 @@ internal import CFilesystemCalls
 internal import Glibc
 
 let specialFileCases: [PosixCase] = [
-    PosixCase("what is written to a fifo is read from it, and it keeps no size") { box in
+    PosixCase("bytes written to a fifo are read from it, and its size stays zero") { box in
         try box.makeFifo("fifo", 0o640)
         try expectEqual(try box.status("fifo").kind, S_IFIFO, "type")
         try expectEqual(try box.status("fifo").permissions, 0o640, "mode")

@@ -1,7 +1,7 @@
 internal import Glibc
 
 let symbolicLinkCases: [PosixCase] = [
-    PosixCase("symlink keeps its text as it stands, and lstat tells its length") { box in
+    PosixCase("symlink keeps its text unchanged, and lstat returns its length") { box in
         for (index, target) in ["a", "../x/./y//z", "/absolute/path", "ünïcode \n line", "trailing/"]
             .enumerated()
         {
@@ -24,7 +24,7 @@ let symbolicLinkCases: [PosixCase] = [
     PosixCase("an empty target is refused with ENOENT") { box in
         try expectFailure(ENOENT) { try box.symlink("", "link") }
     },
-    PosixCase("readlink cuts the text at the size of the buffer") { box in
+    PosixCase("readlink truncates the text to the size of the buffer") { box in
         try box.symlink("abcdef", "link")
         try expectEqual(try box.readLink("link", capacity: 3), "abc", "target")
     },

@@ -132,7 +132,7 @@ let timesCases: [PosixCase] = [
         }
         try acting(as: .alice) { try box.setTimes("file", accessed: .now, modified: .now) }
     },
-    PosixCase("what is done later never has an older time, whatever it is") { box in
+    PosixCase("a later change never has an older time, whatever it is") { box in
         try box.create("touched")
         try box.create("written")
         try box.makeDirectory("d")

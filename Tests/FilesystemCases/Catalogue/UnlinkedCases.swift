@@ -1,7 +1,7 @@
 internal import Glibc
 
 let unlinkedCases: [PosixCase] = [
-    PosixCase("a removed file held open is read and written on") { box in
+    PosixCase("a removed file that is open can still be read and written") { box in
         let file = try box.open("file", O_CREAT | O_RDWR)
         try file.write("before")
         try box.unlink("file")
@@ -48,7 +48,7 @@ let unlinkedCases: [PosixCase] = [
         try again.write("TEXT", at: 0)
         try expectEqual(try file.text(), "TEXT", "contents through the first")
     },
-    PosixCase("the directory of a removed open file can be removed, and the file read on") { box in
+    PosixCase("the directory of a removed open file can be removed, and the file stays readable") { box in
         try box.makeDirectory("d")
         let file = try box.open("d/file", O_CREAT | O_RDWR)
         try file.write("text")
@@ -56,7 +56,7 @@ let unlinkedCases: [PosixCase] = [
         try box.removeDirectory("d")
         try expectEqual(try file.text(), "text", "contents")
     },
-    PosixCase("a file replaced by rename is read on where it is open") { box in
+    PosixCase("a file replaced by rename stays readable where it is open") { box in
         try box.create("a", "old")
         let file = try box.open("a", O_RDWR)
         for round in 0..<10 {

@@ -3,7 +3,7 @@ internal import CFilesystemCalls
 /// The contents of the crash writer's files, as a function of file, generation and offset.
 ///
 /// A page of 4,096 bytes begins with its generation (eight bytes, least significant first); the rest are
-/// words that depend on the file's number, the generation and the page. So a page proves by itself of which
+/// words that depend on the file's number, the generation and the page. So a page itself proves of which
 /// file, generation and place it is, and a mixture of two generations matches neither.
 enum DurableContent {
     static let pageSize = 4096

@@ -1,4 +1,4 @@
-/// What a manifest says of one file.
+/// What a manifest says about one file.
 struct DurableFile: Equatable {
     /// The generations that one page may have.
     struct Page: Equatable {
@@ -44,10 +44,10 @@ struct DurableFile: Equatable {
     }
 }
 
-/// What must be in the directory after the records of a manifest, and which change may be half done.
+/// What must be in the directory after the records of a manifest, and which change may be incomplete.
 struct DurableState {
     private(set) var files: [String: DurableFile] = [:]
-    /// The change that was announced and is not done.
+    /// The change that was announced and not done.
     private(set) var open: ManifestRecord?
     private(set) var done = 0
 

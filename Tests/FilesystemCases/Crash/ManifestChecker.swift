@@ -9,20 +9,21 @@ package struct ManifestReport: Sendable {
     package let pages: Int
     /// How many pages hold overwritten bytes that were never made durable.
     package let laterPages: Int
-    /// What is lost or torn, or there without reason.
+    /// What is lost, torn, or present without reason.
     package let problems: [String]
 }
 
 /// Checks a directory after a crash against what its manifest says is durable.
 ///
 /// The rules, which ext4 keeps:
-/// - A file whose last change is done is there, with its durable size exactly.
+/// - A file whose last change is done exists, with exactly its durable size.
 /// - Each of its pages is one whole generation: the durable one, or a later one that was written to the page
 ///   and not made durable. A page that mixes generations is torn.
-/// - The change that is open at the end is there or not: a rename or a replacement has happened as a whole or
-///   not at all; a removed file is whole or gone; a cut file has its old size or the new one; a file being created or appended to has some size up to the
-///   new one, with the durable part intact, and behind it the new bytes or zeros.
-/// - No other name is there: what was removed, renamed or replaced does not come back.
+/// - The change that is open at the end may have happened or not. A rename or a replacement happened as a whole
+///   or not at all; a removed file is whole or gone; a truncated file has its old size or the new one. A file that
+///   was being created or appended to has some size up to the new one: its durable part is intact, and new bytes
+///   or zeros follow.
+/// - No other name exists: removed, renamed and replaced files do not come back.
 package struct ManifestChecker {
     let box: Sandbox
     private let state: DurableState
@@ -76,7 +77,7 @@ package struct ManifestChecker {
         if let problem { problems.append("\(path): \(problem)") }
     }
 
-    /// Checks the open change, and answers the names that it may leave.
+    /// Checks the open change, and returns the names that it may leave.
     private mutating func checkOpenChange() -> [String] {
         switch state.open {
         case .create(let path, let number, let generation, let size):

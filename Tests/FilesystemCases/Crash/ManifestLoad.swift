@@ -1,12 +1,12 @@
-/// What a crash writer does most: how large its files are, how many there are, which changes it makes.
+/// The profile of a crash writer: the size and number of its files, and the changes it makes most.
 package enum ManifestLoad: String, CaseIterable, Sendable {
-    /// Some of all.
+    /// A mixture of all changes.
     case mixed
-    /// Many small files that come, go and change their names: rows of the index, a log that grows.
+    /// Many small files that are made, removed and renamed: rows of the index, a log that grows.
     case small
     /// Few files of several mebibytes: extents that are written to packs at once.
     case large
-    /// Files that are replaced and overwritten again and again: dead bytes, which compaction takes up.
+    /// Files that are repeatedly replaced and overwritten: dead bytes, for compaction.
     case rewriting
 
     /// One change of a file.
@@ -14,7 +14,7 @@ package enum ManifestLoad: String, CaseIterable, Sendable {
         case create, replace, append, overwrite, scribble, synchronise, rename, remove, truncate
     }
 
-    /// The changes, each as often as it is likely.
+    /// The changes; a repeated one is more likely.
     var changes: [Change] {
         switch self {
         case .mixed:
@@ -40,7 +40,7 @@ package enum ManifestLoad: String, CaseIterable, Sendable {
         }
     }
 
-    /// Files from which on none are added.
+    /// The number of files from which on none are added.
     var fileCountMax: Int {
         switch self {
         case .mixed: 40

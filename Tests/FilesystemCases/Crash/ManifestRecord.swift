@@ -1,6 +1,6 @@
 /// One line of a manifest.
 ///
-/// Every change is announced before it is begun, and `done` follows once what makes it durable has returned:
+/// A line announces every change before it begins, and `done` follows once the calls that make it durable have returned:
 /// fsync of the file for contents, fsync of the directories for names. `scribble` announces an overwriting
 /// that is not made durable by itself. Nothing is announced before the change before it is done, so that at
 /// most one change is open at the end of a manifest.
@@ -15,13 +15,13 @@ enum ManifestRecord: Equatable {
     case overwrite(path: String, generation: UInt64, first: Int, count: Int)
     /// Whole pages overwritten, not made durable.
     case scribble(path: String, generation: UInt64, first: Int, count: Int)
-    /// Cut to a smaller size, which is made durable with all else of the file.
+    /// Truncated to a smaller size; the whole file is made durable.
     case truncate(path: String, size: Int)
     /// fsync of the file.
     case synchronise(path: String)
     case rename(path: String, to: String)
     case remove(path: String)
-    /// The change announced last is durable.
+    /// The last announced change is durable.
     case done
 
     /// The words of the line.
@@ -44,7 +44,7 @@ enum ManifestRecord: Equatable {
         }
     }
 
-    /// Reads a line; nil when it is none.
+    /// Reads a line; nil if it is malformed.
     init?(line: Substring) {
         let words = line.split(separator: " ")
         guard let verb = words.first else { return nil }

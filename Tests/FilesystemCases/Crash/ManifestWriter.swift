@@ -26,10 +26,10 @@ package final class ManifestWriter {
         self.manifest = try Sandbox.open(path: manifest, O_CREAT | O_EXCL | O_WRONLY | O_APPEND)
     }
 
-    /// How many changes are durable.
+    /// The number of durable changes.
     package var acknowledged: Int { state.done }
 
-    /// Does a number of changes; nil means until an error.
+    /// Makes a number of changes; nil means until an error.
     package func run(changes: Int?) throws {
         while state.done < changes ?? .max { try change() }
     }

@@ -3,7 +3,7 @@ internal import Glibc
 extension ManifestChecker {
     /// What is wrong with a file; nil when nothing is.
     ///
-    /// The first `durable` bytes must be there; without it, the whole file. Behind them the bytes up to the
+    /// The first `durable` bytes must be there; if it is nil, the whole file. After them, the bytes up to the
     /// file's size may be missing or zero.
     mutating func inspect(_ path: String, _ file: DurableFile, durable: Int? = nil) -> String? {
         let durable = durable ?? file.size
@@ -27,7 +27,7 @@ extension ManifestChecker {
         return nil
     }
 
-    /// The one generation that all bytes are of; bytes behind the first `intact` ones may be zeros.
+    /// The one generation of all bytes; bytes after the first `intact` ones may be zeros.
     private func generation(
         of bytes: [UInt8], _ file: UInt64, _ index: Int, _ page: DurableFile.Page, intact: Int
     ) -> UInt64? {
@@ -42,7 +42,7 @@ extension ManifestChecker {
         }
     }
 
-    /// The generation that a page names at its start.
+    /// The generation that a page names at its beginning.
     private func stamp(_ bytes: [UInt8]) -> UInt64? {
         guard bytes.count >= 8 else { return nil }
         return bytes[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }

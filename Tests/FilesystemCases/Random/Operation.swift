@@ -55,13 +55,13 @@ struct OperationResult: Equatable, CustomStringConvertible {
     }
 }
 
-/// A difference between the two directories, with what it takes to see it again.
+/// A difference between the two directories, with what it takes to reproduce it.
 package struct Mismatch: Error, Sendable, CustomStringConvertible {
     /// The seed of the sequence.
     package let seed: UInt64
-    /// The number of the operation, counted from 0 over all runs.
+    /// The number of the operation, counted from 0 across all runs.
     package let index: Int
-    /// What differs, and how.
+    /// The difference.
     package let difference: String
     /// The last operations up to this one, with the result in the reference.
     package let script: [String]

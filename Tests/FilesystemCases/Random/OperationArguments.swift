@@ -12,10 +12,10 @@ extension OperationGenerator {
         LINUX_FALLOCATE_ZERO_RANGE, LINUX_FALLOCATE_ZERO_RANGE | LINUX_FALLOCATE_KEEP_SIZE,
     ]
 
-    /// No target leads up: whatever is renamed to wherever, a link stays inside its directory.
+    /// No target leads upwards, so a link stays inside its directory whatever is renamed.
     static let targets = ["f0", "f1", "d0", "d0/f1", "nowhere", "."]
 
-    /// Mostly between names of the same kind, so that the trees keep their directories.
+    /// Mostly renames between names of the same kind, so that the trees keep their directories.
     mutating func rename(flags: UInt32) -> Operation {
         switch random.below(8) {
         case 0: .rename(anything(), to: anything(), flags: flags)
@@ -56,7 +56,7 @@ extension OperationGenerator {
         "user." + random.pick(["a", "b", "ü", "long.name.of.an.attribute"])
     }
 
-    /// Between 2001 and 2004, so that a time set explicitly is told from one that the clock set.
+    /// A time between 2001 and 2004, which differs from every time that the clock sets.
     mutating func time() -> Timestamp {
         Timestamp(
             seconds: Int64(1_000_000_000 + random.below(100_000_000)),

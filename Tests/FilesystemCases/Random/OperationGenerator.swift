@@ -1,12 +1,12 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// Draws operations; what it draws depends on the seed and on nothing else.
+/// Draws operations; the seed alone determines them.
 struct OperationGenerator {
     var random: SplitMix64
     private let kinds: [OperationKind]
 
-    /// How many files are held open at once at most.
+    /// The maximum number of files held open at once.
     static let slots = 6
     static let longName = String(repeating: "long", count: 50)
 
@@ -16,7 +16,7 @@ struct OperationGenerator {
             .flatMap { kind in Array(repeating: kind, count: Self.weight(of: kind)) }
     }
 
-    /// How often a kind is drawn in comparison with others.
+    /// How often each kind is drawn, relative to the others.
     private static func weight(of kind: OperationKind) -> Int {
         switch kind {
         case .create, .write, .makeDirectory, .heldWrite: 5

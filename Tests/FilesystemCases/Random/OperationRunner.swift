@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// Does operations in one of the two directories and holds its open files.
+/// Performs operations in one of the two directories, and holds its open files.
 final class OperationRunner {
     let box: Sandbox
     var held: [Descriptor?]

@@ -13,10 +13,10 @@ package final class RandomOperations {
     private var index = 0
     private var script: [String] = []
 
-    /// How many operations succeeded in both directories so far; the others failed alike.
+    /// The number of operations that succeeded in both directories so far; the others failed alike.
     package private(set) var successes = 0
 
-    /// How many operations lie between two comparisons of the whole trees.
+    /// The number of operations between two comparisons of the whole trees.
     package var interval = 250
 
     /// Takes two directories that are equal, for example empty; kinds in `excluded` are not drawn.
@@ -45,7 +45,7 @@ package final class RandomOperations {
         try compareTrees()
     }
 
-    /// Closes the files that operations hold open, so that the subject can be mounted anew.
+    /// Closes the files that operations hold open, so that the subject can be remounted.
     package func closeAll() {
         reference.closeAll()
         subject.closeAll()

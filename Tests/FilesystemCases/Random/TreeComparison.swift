@@ -1,7 +1,7 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// A short stand-in for bytes: their number and a hash (FNV-1a).
+/// A short digest of bytes: their number and a hash (FNV-1a).
 func digest(_ bytes: [UInt8]) -> String {
     "\(bytes.count) bytes, hash \(String(hash_bytes(bytes, bytes.count), radix: 16))"
 }
@@ -79,7 +79,7 @@ struct TreeComparison {
         return nil
     }
 
-    /// None where the filesystem has no attributes at all: setting one would have failed before.
+    /// Empty if the filesystem has no attributes at all: setting one would have failed before.
     private func userAttributes(_ box: Sandbox, _ name: String) -> [String] {
         (try? box.userAttributes(name)) ?? []
     }

@@ -1,11 +1,11 @@
 internal import CFilesystemCalls
 internal import Glibc
 
-/// Small loads that a test runs in a process of its own.
+/// Small workloads that a test runs in a process of its own.
 package enum Workloads {
     /// Creates `count` files and holds them open for some seconds; then each must still read as it was written.
     ///
-    /// Every second file is removed while it is open. `ready` is called once all are open.
+    /// Every second file is removed while it is open. Calls `ready` once all are open.
     package static func holdOpen(in directory: String, count: Int, seconds: Int, ready: () -> Void) throws {
         raiseDescriptorLimit()
         let box = Sandbox(root: directory)
@@ -26,8 +26,8 @@ package enum Workloads {
 
     /// Lets four users create files at the same time; every file must belong to the user who made it.
     ///
-    /// Takes root. The files stay in a new directory named `parallel-` and the process number, which the
-    /// answer names.
+    /// Needs root. The files stay in a new directory named `parallel-` and the process number; the answer
+    /// names it.
     package static func parallelUsers(in directory: String, filesEach: Int = 200) throws -> String {
         let name = "parallel-\(getpid())"
         let box = Sandbox(root: directory)
@@ -36,7 +36,7 @@ package enum Workloads {
         return name
     }
 
-    /// Makes an ext4 filesystem behave as if the power had gone, without writing its log; takes root.
+    /// Makes an ext4 filesystem behave as after a power cut, without flushing its log; needs root.
     package static func shutDown(_ directory: String) throws {
         try check("EXT4_IOC_SHUTDOWN", linux_shut_down(directory))
     }
