@@ -4,34 +4,9 @@
 # and a merge; a removal, after which the removed reads nothing new. Exit code 0: all held.
 #
 #   Tests/demo-sharing.sh [path of the coffer binary]
-set -uo pipefail
-export LC_ALL=C
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-coffer=$(realpath -- "${1:-$here/.build/release/coffer}")
-PATH=$PATH:/usr/sbin:/sbin
-
-# MARK: Telling
-
-bold='' plain='' failures=0 began=$EPOCHREALTIME
-if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
-
-heading() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
-tell() { printf '    %s\n' "$*"; }
-pass() { printf '  + %s\n' "$*"; }
-fail() { printf '  ! FAILED: %s\n' "$*"; failures=$((failures + 1)); }
-stop() { fail "$*"; exit 1; }
-since() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'; }
-
-# holds TEXT COMMAND…: runs it and tells whether it succeeded; ends the story if not.
-holds() {
-    local text=$1 from=$EPOCHREALTIME code
-    shift
-    "$@" >"$work/output" 2>&1
-    code=$?
-    [ $code = 0 ] || { head -20 "$work/output"; stop "$text: “$*” ended with code $code"; }
-    pass "$text ($(since "$from") s)"
-}
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/story.sh"
+. "$here/Tests/people.sh"
 
 # appears TEXT COMMAND…: waits up to 20 s until it succeeds, and tells how long that took.
 appears() {
@@ -48,53 +23,11 @@ has_text() { [ "$(cat -- "$1" 2>/dev/null)" = "$2" ]; }
 is_there() { [ -e "$1" ]; }
 is_gone() { ! [ -e "$1" ]; }
 
-# MARK: People
-
-# person NAME COMMAND…: runs coffer as somebody.
-person() {
-    local name=$1
-    shift
-    COFFER_HOME=$work/$name/profile COFFER_PASSPHRASE_FILE=$work/passphrase XDG_RUNTIME_DIR=$work/$name \
-        "$coffer" "$@"
-}
-
-begin_person() {
-    mkdir -p "$work/$1/mount" && person "$1" init --name "$2" --device "$3" --strength interactive &&
-        person "$1" mount "$work/$1/mount"
-}
-
-# MARK: Cleaning up
-
-work=
-clean_up() {
-    local code=$? name
-    trap - EXIT INT TERM HUP
-    if [ -n "$work" ]; then
-        cd /
-        for name in alice bob; do
-            mountpoint -q -- "$work/$name/mount" 2>/dev/null || continue
-            person "$name" unmount "$work/$name/mount" >/dev/null 2>&1 || umount -l -- "$work/$name/mount"
-        done
-        for name in alice bob; do
-            [ "$(id -u)" -ne 0 ] || chattr -i -- "$work/$name/mount" 2>/dev/null
-            chmod u+rwx -- "$work/$name/mount" 2>/dev/null
-        done
-        rm -rf -- "$work" || { echo "Left behind: $work" >&2; code=1; }
-    fi
-    exit "$code"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
 # MARK: The story
 
-[ -x "$coffer" ] || stop "there is no coffer binary at $coffer; “make build” makes it"
-[ -r /dev/fuse ] && [ -w /dev/fuse ] || stop "$(id -un) may not use /dev/fuse"
-
+require_coffer
 umask 077
-work=$(mktemp -d "${TMPDIR:-/tmp}/coffer-sharing.XXXXXXXX") || stop "no temporary directory"
-work=$(realpath -- "$work")
+make_work sharing
 secret=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 printf 'correct horse %s\n' "$secret" >"$work/passphrase"
 remote=$work/remote alice=$work/alice/mount/Plans bob=$work/bob/mount/Plans

@@ -4,28 +4,12 @@
 # anything readable. Works as root and as an ordinary user. Exit code 0: all held.
 #
 #   Tests/demo.sh [path of the coffer binary]
-set -uo pipefail
-export LC_ALL=C
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-coffer=$(realpath -- "${1:-$here/.build/release/coffer}")
-PATH=$PATH:/usr/sbin:/sbin
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/story.sh"
 recording_mib=256
 tree_files_min=4000
 
 # MARK: Telling
-
-bold='' plain='' failures=0 began=$EPOCHREALTIME
-if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
-
-heading() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
-tell() { printf '    %s\n' "$*"; }
-pass() { printf '  + %s\n' "$*"; }
-fail() { printf '  ! FAILED: %s\n' "$*"; failures=$((failures + 1)); }
-stop() { fail "$*"; exit 1; }
-
-# Seconds since a moment of EPOCHREALTIME.
-since() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'; }
 
 # timed TEXT BYTES COMMAND…: runs it and tells the time, with a rate if BYTES is not 0; ends the story if it fails.
 timed() {
@@ -40,29 +24,15 @@ timed() {
 
 # MARK: Cleaning up
 
-work=
 is_mounted() { mountpoint -q -- "$work/mount"; }
 
-clean_up() {
-    local code=$?
-    trap - EXIT INT TERM HUP
-    if [ -n "$work" ]; then
-        cd /
-        if is_mounted; then "$coffer" unmount "$work/mount" >/dev/null 2>&1; fi
-        if is_mounted; then umount -l -- "$work/mount" 2>/dev/null || fusermount3 -uz -- "$work/mount"; fi
-        if [ -d "$work/mount" ]; then
-            [ "$(id -u)" -ne 0 ] || chattr -i -- "$work/mount" 2>/dev/null
-            chmod u+rwx -- "$work/mount"
-        fi
-        # An ordinary user can only remove what is in directories that he may write.
-        find "$work/tree" -type d ! -perm -u=wx -exec chmod u+rwx {} + 2>/dev/null
-        rm -rf -- "$work" || { echo "Left behind: $work" >&2; code=1; }
-    fi
-    exit "$code"
+end_mounts() {
+    if is_mounted; then "$coffer" unmount "$work/mount" >/dev/null 2>&1; fi
+    if is_mounted; then umount -l -- "$work/mount" 2>/dev/null || fusermount3 -uz -- "$work/mount"; fi
+    if [ -d "$work/mount" ]; then unprotect "$work/mount"; fi
+    # An ordinary user can only remove what is in directories that he may write.
+    find "$work/tree" -type d ! -perm -u=wx -exec chmod u+rwx {} + 2>/dev/null
 }
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 
 # MARK: What goes in
 
@@ -238,17 +208,14 @@ check_search() {
 
 # MARK: The story
 
-[ -x "$coffer" ] || stop "there is no coffer binary at $coffer; “make build” makes it"
-[ -e /dev/fuse ] || stop "/dev/fuse is missing: nothing can be mounted here"
-[ -r /dev/fuse ] && [ -w /dev/fuse ] || stop "$(id -un) may not use /dev/fuse, which everybody may on Debian (mode 0666)"
+require_coffer
 for command in rsync mountpoint setfattr setfacl chattr; do
     command -v "$command" >/dev/null || stop "$command is missing; “make deps” installs it"
 done
 
 place=$(choose_place) || stop "no place for $((recording_mib * 3 + 1024)) MiB; say one with TMPDIR"
 umask 077
-work=$(mktemp -d "$place/coffer-demo.XXXXXXXX") || stop "no temporary directory"
-work=$(realpath -- "$work")
+TMPDIR=$place make_work demo
 tree=$work/tree recording=$work/recording.wav vault=$work/mount/Archive
 secret=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 passphrase="correct horse $(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')"

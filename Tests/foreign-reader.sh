@@ -6,31 +6,11 @@
 # mount left. Exit code 0: all held.
 #
 #   Tests/foreign-reader.sh [path of the coffer binary]
-set -uo pipefail
-export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-coffer=$(realpath -- "${1:-$here/.build/release/coffer}")
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/story.sh"
+. "$here/Tests/people.sh"
+export PYTHONDONTWRITEBYTECODE=1
 reader=$here/Tests/foreign-reader
-PATH=$PATH:/usr/sbin:/sbin
-
-# MARK: Telling
-
-bold='' plain='' began=$EPOCHREALTIME
-if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
-
-heading() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
-pass() { printf '  + %s\n' "$*"; }
-stop() { printf '  ! FAILED: %s\n' "$*"; exit 1; }
-since() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'; }
-
-# holds TEXT COMMAND…: runs it and tells whether it succeeded; ends the story if not.
-holds() {
-    local text=$1 from=$EPOCHREALTIME
-    shift
-    "$@" >"$work/output" 2>&1 || { head -20 "$work/output"; stop "$text: “$*” ended with code $?"; }
-    pass "$text ($(since "$from") s)"
-}
 
 # fails TEXT COMMAND…: as holds, but it must not succeed.
 fails() {
@@ -51,19 +31,6 @@ appears() {
 
 # MARK: People
 
-# person NAME COMMAND…: runs coffer as somebody.
-person() {
-    local name=$1
-    shift
-    COFFER_HOME=$work/$name/profile COFFER_PASSPHRASE_FILE=$work/passphrase XDG_RUNTIME_DIR=$work/$name \
-        "$coffer" "$@"
-}
-
-begin_person() {
-    mkdir -p "$work/$1/mount" && person "$1" init --name "$2" --device "$3" --strength interactive &&
-        person "$1" mount "$work/$1/mount"
-}
-
 # join NAME: a person joins with an invite of Alice's, and has the first file.
 join() {
     local invite
@@ -77,37 +44,11 @@ sync() {
     for name; do person "$name" sync Plans || return; done
 }
 
-# MARK: Cleaning up
-
-work=
-clean_up() {
-    local code=$? name
-    trap - EXIT INT TERM HUP
-    if [ -n "$work" ]; then
-        cd /
-        for name in alice bob carol dan; do
-            if mountpoint -q -- "$work/$name/mount" 2>/dev/null; then
-                person "$name" unmount "$work/$name/mount" >/dev/null 2>&1 || umount -l -- "$work/$name/mount"
-            fi
-            [ "$(id -u)" -ne 0 ] || chattr -i -- "$work/$name/mount" 2>/dev/null
-            chmod u+rwx -- "$work/$name/mount" 2>/dev/null
-        done
-        rm -rf -- "$work" || { echo "Left behind: $work" >&2; code=1; }
-    fi
-    exit "$code"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
 # MARK: The story
 
-[ -x "$coffer" ] || stop "there is no coffer binary at $coffer; “make build” makes it"
-[ -r /dev/fuse ] && [ -w /dev/fuse ] || stop "$(id -un) may not use /dev/fuse"
-
+require_coffer
 umask 022
-work=$(mktemp -d "${TMPDIR:-/tmp}/coffer-reader.XXXXXXXX") || stop "no temporary directory"
-work=$(realpath -- "$work")
+make_work reader
 printf 'correct horse %s\n' "$RANDOM$RANDOM" >"$work/passphrase"
 remote=$work/remote alice=$work/alice/mount/Plans bob=$work/bob/mount/Plans carol=$work/carol/mount/Plans
 mkdir "$remote"
