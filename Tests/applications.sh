@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs real programs in a real mount, mounts anew, also after a crash, and compares. One line for each check; the exit
-# code says whether all held. As root it installs what it needs (Debian); otherwise what is missing is left out.
+# Runs real programs in a real mount, remounts, also after a crash, and compares. One line for each check; the exit
+# code says whether all held. As root it installs what it needs (Debian); otherwise it skips missing programs.
 #
 #   Tests/applications.sh [--quick] [path of the coffer binary]
 #
-# --quick leaves out the databases that need packages of some size, and takes what is installed. CHECKS names the
+# --quick leaves out the databases that need large packages, and uses installed programs only. CHECKS names the
 # functions to call instead of all, as in CHECKS="check_git check_sqlite".
 set -uo pipefail
 export LC_ALL=C GIT_CONFIG_NOSYSTEM=1
@@ -23,7 +23,7 @@ failed() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 leave_out() { printf 'left out: %s\n' "$*"; left_out=$((left_out + 1)); }
 stop() { failed "$*"; exit 1; }
 
-# hold TEXT COMMAND…: the command has to succeed; what it said is shown if it does not.
+# hold TEXT COMMAND…: the command has to succeed; its output is shown if it does not.
 hold() {
     local text=$1
     shift
@@ -59,7 +59,7 @@ mount_anew() {
     mount_vault
 }
 
-# kill -9 of the process behind the mount; a command that ends what used it; a mount.
+# Kills the process that serves the mount, ends its users by a command, and mounts again.
 crash_and_mount() {
     kill -KILL "$server"
     while kill -0 "$server" 2>/dev/null; do sleep 0.01; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random stories on a vault that several people share through a folder, with live mounts, and an oracle for what is lost.
+"""Random stories on a vault that several people share through a folder, with live mounts, and an oracle for losses.
 
 usage: COFFER=/path/of/coffer chaos.py SEED MINUTES MEMBERS [--dir DIR] [--replicate] [--tmpfs] [--big] [--rough]
                                        [--plain] [--archive] [--only EVENT,…] [--ops OP,…] [--round SECONDS] [--expect REGEX] [--keep] [--quiet]
@@ -76,7 +76,7 @@ def content(vid, first, count):
 
 
 def vids_of(data, cap=64):
-    """Who wrote the blocks of a content; -1 stands for what nobody wrote so."""
+    """The writers of the blocks of a content; -1 stands for a block that no writer wrote that way."""
     found = set()
     for at in range(0, len(data), BLOCK):
         piece = data[at:at + BLOCK]
@@ -130,7 +130,7 @@ class Paused(Exception):
 
 
 class Agent:
-    """One member: does what the story says in its own mount namespace, and works in its mount."""
+    """One member: follows the story in its own mount namespace, and works in its mount."""
 
     def __init__(self, argv):
         o = json.loads(argv)
@@ -159,7 +159,7 @@ class Agent:
         with self.loglock:
             self.log.write(json.dumps(what) + "\n")
 
-    # -- what the story says
+    # -- the commands of the story
 
     def enter(self):
         if libc.unshare(0x00020000):
@@ -348,7 +348,7 @@ class Agent:
         return self.number << 40 | n << 32 | self.o["epoch"] << 24 | self.counter[n]
 
     def attempt(self, n, kind, call, *arguments):
-        """Does a call, and notes what came of it. `call` fills a dictionary with what it has changed."""
+        """Makes a call, and notes the result. `call` fills a dictionary with its changes."""
         note = {"k": kind, "m": self.number, "t0": time.monotonic()}
         self.current[n] = (kind, note["t0"])
         try:
@@ -424,7 +424,7 @@ class Agent:
             done += os.pwrite(fd, view[done:done + step], at + done)
 
     def seen(self, path, limit=1 << 24):
-        """Opens a file by its path, and what is in it: (descriptor, hash, links). If it cannot be read, its size."""
+        """Opens a file by its path; returns (descriptor, hash, links). If it cannot be read, its size."""
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             s = os.fstat(fd)
@@ -557,7 +557,7 @@ class Agent:
                     os.ftruncate(fd, 0)
                     if rng.random() < 0.1 or slow:
                         time.sleep(rng.random())
-                        # What others put into the empty file meanwhile is pushed to this descriptor (docs/posix.md).
+                        # Bytes that others put into the empty file meanwhile reach this descriptor (docs/posix.md).
                         added = read_all(fd)
                         if added and not self.o["blind"]:
                             note["over"].append(sha(added))
@@ -585,7 +585,7 @@ class Agent:
                     note.update(grown=len(tail), alt=note["made"], made=sha(after))
                     note["over"].append(sha(before + tail))
                 elif len(after) == len(data) and after[:hole] == data[:hole]:
-                    # What others had added was cut off, or made longer, and not read before.
+                    # The additions of others were cut off or extended, without being read before.
                     note.update(grown=len(after) - hole, alt=note["made"], made=sha(after))
                 else:
                     common = next((i for i in range(0, min(len(after), len(data)), BLOCK)
@@ -597,7 +597,7 @@ class Agent:
             del note["part"]
             note["size"] = len(after)
             if os.fstat(fd).st_nlink == 0:
-                note["gone"] = 1  # removed meanwhile, as by unlink(2): what is written then goes with the descriptor
+                note["gone"] = 1  # removed meanwhile, as by unlink(2): later writes go with the descriptor
         finally:
             if ino is not None:
                 self.busy.discard(ino)
@@ -628,7 +628,7 @@ class Agent:
                 note.update(path=path, vid=vid, base=[], over=[h] if s.st_nlink == 1 else [], made=sha(data), size=len(data), part=1)
                 os.rename(temporary, path)
             if os.fstat(fd).st_nlink == 0:
-                note["over"] = [h]  # somebody else removed its other names meanwhile
+                note["over"] = [h]  # another member removed its other names meanwhile
             if rng.random() < 0.5:
                 t = time.monotonic()
                 d = os.open(os.path.dirname(path), os.O_RDONLY)
@@ -681,7 +681,7 @@ class Agent:
                 note.update(path=path, rem=[h], part=1)
                 os.unlink(path)
             if rng.random() < 0.7:
-                # What is written to a file that is gone is gone, too.
+                # Writes to a removed file are gone, too.
                 piece = content(self.vid(n), 0, 20)
                 os.pwrite(w, piece, 0)
                 if rng.random() < 0.5:
@@ -1232,7 +1232,7 @@ class Story:
             time.sleep(2)
         raise Failure(f"{m.name}: join: {r['rc']} {r['err'].strip()} {r['out'].strip()}")
 
-    # -- what happens
+    # -- events
 
     def event_offline(self, m):
         if m.offline:
@@ -1267,7 +1267,7 @@ class Story:
         if self.full:
             subprocess.run(["mount", "-o", "remount,size=3g", where], check=True)
         else:
-            # Members write meanwhile: the kernel refuses a size that is less than what is used by then.
+            # Members write meanwhile: the kernel refuses a size that is smaller than the space used by then.
             room, done = self.rng.choice((4096, 100_000, 3_000_000)), False
             while not done:
                 s = os.statvfs(where)
@@ -1317,7 +1317,7 @@ class Story:
 
     def event_check(self, m):
         r = m.run("check", VAULT, ok=False)
-        # In a replicated folder a commit comes before what it needs.
+        # In a replicated folder, a commit may arrive before the objects that it needs.
         lines = [x for x in r["out"].splitlines() if not (self.replicate and "has not arrived" in x)]
         if r["rc"] == 1 and len(lines) <= 1 and not r["err"].strip():
             self.notes["check: something had not arrived yet"] += 1
@@ -1667,7 +1667,7 @@ class Story:
                 looked += 1
                 if not fine(o["made"], o.get("size")) and o["made"] not in self.lost_before:
                     self.lost_before.add(o["made"])
-                    # At the very instant of a change a call works on what is there by then (docs/posix.md).
+                    # At the very instant of a change, a call acts on the state by then (docs/posix.md).
                     name = os.path.basename(o["path"])
                     if any(c["m"] != o["m"] and o["t0"] - 0.3 < c["t1"] and c["t0"] < o["t1"] + 1.5
                            for c in takers.get(name, ()) if o["k"] != "tiny") or o["k"] == "tiny" and any(
@@ -1710,7 +1710,7 @@ class Story:
                 if "the remote" in p["text"] and ("cannot be fetched" in p["text"] or "cannot be reached" in p["text"]):
                     self.notes["status: what could not be fetched"] += 1
                 elif self.replicate and "has not arrived" in p["text"]:
-                    # A commit came before its pack; the line goes some seconds after it could be read.
+                    # A commit came before its pack; the line disappears some seconds after it could be read.
                     self.notes["status: something had not arrived yet"] += 1
                 elif (m.name, p["text"], p["time"]) in self.told:
                     continue

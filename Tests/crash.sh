@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kills the process behind a mount with SIGKILL, again and again, and checks what is left: writers keep manifests,
-# outside of the mount, of what they were told is durable. After each crash a fresh mount must have all of that and
+# Kills the process that serves a mount with SIGKILL, repeatedly, and checks the result: writers keep manifests,
+# outside of the mount, of everything that is durable. After each crash a fresh mount must have all of that and
 # have met no problem, and “coffer check” must find no damage. The store of a round that failed is kept.
 #
 #   [ROUNDS=20] [HOURS=…] [SEED=…] Tests/crash.sh [path of coffer [path of filesystem-workload]]
@@ -132,7 +132,7 @@ kill_server() {
     server=''
 }
 
-# Kills a mount that is just coming up, which recovers what the crash before it left.
+# Kills a mount that is just starting, while it recovers from the previous crash.
 kill_while_mounting() {
     local times=$((1 + RANDOM % 3)) process
     for ((; times > 0; times--)); do
@@ -244,7 +244,7 @@ play_round() {
     cp -a -- "$COFFER_HOME" "$work/crashed" || stop "no copy of the store could be made"
     [ "$moment" != mount ] || kill_while_mounting
     if [ $((RANDOM % 4)) = 0 ]; then
-        # A dead mount hides what commands may do meanwhile.
+        # A dead mount hides the effects of commands meanwhile.
         umount -l -- "$work/mount" 2>/dev/null || fusermount3 -uz -- "$work/mount" 2>/dev/null
         patiently check || { cat "$work/output"; stop "damage before the mount"; }
     fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks on a vault that three people share through a folder, by whoever has the folder or was a member.
+"""Attacks on a vault that three people share through a folder, by holders of the folder and former members.
 
 usage: COFFER=/path/of/coffer hostile.py WORKDIR [--list] [--keep] [--slow] [NAME…]
 
@@ -123,7 +123,7 @@ class Cursor:
 # ---------------------------------------------------------------------------------------------------- format
 
 class ProfileKeys:
-    """What is in the file `profile`, opened with the passphrase (docs/format.md, "Profile")."""
+    """The content of the file `profile`, opened with the passphrase (docs/format.md, "Profile")."""
 
     def __init__(self, file, passphrase):
         c = Cursor(file)
@@ -410,7 +410,7 @@ class Person:
         return done
 
     def said(self):
-        """All that is wrong, as status tells it."""
+        """All problems that the status reports."""
         done = self.coffer("status", "--json")
         try:
             report = json.loads(done.out)
@@ -532,7 +532,7 @@ def sparse_extents(path, count):
 
 
 def build(world):
-    """base1: all have all, but for large contents. base2: owner and writer went on, the reader did not hear of it."""
+    """base1: all have everything, except large contents. base2: owner and writer continued, unknown to the reader."""
     work = world.work
     remove_all(world.here)
     os.makedirs(world.remote)
@@ -570,7 +570,7 @@ def build(world):
     for _ in range(2):
         for name in ("owner", "writer", "reader"):
             world.person(name).must("sync", "V")
-    # So that all contents were sealed anew, where that is done.
+    # So that all contents were re-encrypted, where that is done.
     time.sleep(12)
     for _ in range(2):
         for name in ("owner", "writer", "reader"):
@@ -624,7 +624,7 @@ VICTIMS = ("owner", "writer", "reader")
 
 
 def compare(tree, trees):
-    """What of the newest state is shown: all, or which files are old, missing, unreadable, wrong."""
+    """How much of the newest state is shown: all of it, or which files are old, missing, unreadable, wrong."""
     newest, before = trees["2"], trees["1"]
     if tree is None:
         return {"all": "unreadable"}
@@ -648,7 +648,7 @@ def compare(tree, trees):
 
 
 def observe(world, trees, outcome, victims=VICTIMS, rounds=4, probe=True):
-    """Mounts the victims, syncs, and notes what they show and say."""
+    """Mounts the victims, syncs, and notes what they show and report."""
     people = [world.person(v) for v in victims]
     for p in people:
         done = p.mount(must=False)
@@ -706,7 +706,7 @@ def settle(world, trees, outcome, people):
     outcome.recovered = "yes" if not left else None
     if left:
         outcome.note = "; ".join(left)
-        # What is looked at every five minutes only is looked at after a start.
+        # Checks that run only every five minutes also run after a start.
         for p in people:
             p.unmount()
             p.mount(must=False)
@@ -724,7 +724,7 @@ def look_again(world, trees, people):
     for p in people:
         shows = compare(p.tree(), trees)
         lines = p.said()
-        # What was told stays in the list of problems: only what is told of now counts.
+        # Reported problems stay in the list: only new reports count.
         done = p.coffer("status", "--json")
         try:
             sync = [v.get("sync") or {} for v in json.loads(done.out)["vaults"]]
@@ -738,7 +738,7 @@ def look_again(world, trees, people):
 
 def matrix_case(world, trees, name, change, undo=None, must_notice=None, heals=True, victims=VICTIMS, rounds=4,
                 base="base2", remote=None, profiles=None, probe=True):
-    """change(world) manipulates; undo(world) takes it back."""
+    """change(world) manipulates; undo(world) reverts it."""
     outcome = Outcome()
     world.restore(base, remote, profiles={"reader": "base1"} if profiles is None else profiles)
     change(world)
@@ -746,7 +746,7 @@ def matrix_case(world, trees, name, change, undo=None, must_notice=None, heals=T
     if must_notice:
         silent = [who for who in must_notice
                   if not (n := outcome.noticed.get(who)) or not n["lines"] and n["code"] == 0]
-        # Of a set one is enough: whoever looks first puts back what is missing.
+        # One of a set is enough: the first device that looks puts back what is missing.
         if silent and (not isinstance(must_notice, set) or len(silent) == len(must_notice)):
             outcome.fail(f"{', '.join(silent)} says nothing")
     if undo:
@@ -936,7 +936,7 @@ def cases(world, trees):
         os.unlink(path_of(w, o["members/last"]))
     case("the removal's link is withheld", new_members_withheld, restorer(o["members/last"]), must_notice={"owner", "writer"})
 
-    # ---- who comes late
+    # ---- members who join late
     for kind in ("members/first", "members/middle", "wraps/old", "identity/chain", "log/owner/first", "log/owner/middle",
                  "log/owner/last", "log/writer/last", "pack/large"):
         relative = o[kind]
@@ -1100,7 +1100,7 @@ def craft_removed_writes(world, out, trees):
     back = make_commit(vault, log, end.sequence + 1, end.epoch, keys[end.epoch], gone.identity, gone.signer,
                        (end.link, end.link_hash), previous=end.hash, clock=end.clock + 1, facts=facts)
     put(world.obj("log", log.hex(), f"{end.sequence + 1:016x}"), back)
-    # In a log of its own that nobody has seen.
+    # In a log of its own that no device has seen.
     other = os.urandom(16)
     first = make_commit(vault, other, 1, end.epoch, keys[end.epoch], gone.identity, gone.signer,
                         (end.link, end.link_hash), intro=("Gone", "gone-2"), clock=end.clock + 1, facts=facts)
@@ -1147,7 +1147,7 @@ def craft_reader_writes(world, out, trees):
     for p in ("owner", "writer"):
         if "by-the-reader" in (world.person(p).tree() or {}):
             out.fail(f"{p} shows what a reader wrote")
-    # That something is odd at the remote is told by 65; the commit has to arrive all the same.
+    # Exit code 65 reports the oddity at the remote; the commit has to arrive all the same.
     if not {"owner", "owner:65"} & set(out.usable.split(",")):
         out.fail("the owner's next commit: " + out.usable)
     world.person("writer").sync(2)
@@ -1156,7 +1156,7 @@ def craft_reader_writes(world, out, trees):
 
 
 def craft_ends_log(world, out, trees, who):
-    """A commit that is signed by its author, in the next place of a log of somebody else's."""
+    """A commit that is signed by its author, in the next place of another member's log."""
     attacker, owner = world.person(who).keys(), world.person("owner").keys()
     vault = bytes.fromhex(world.vault_id)
     keys = attacker.keyrings[vault]
@@ -1182,7 +1182,7 @@ def craft_ends_log(world, out, trees, who):
     if done.code or not os.path.exists(w.vault("probe-owner")):
         out.fail(f"{who} silences the owner's device for good: {done.all[-120:]}")
     out.text = f"owner: {o.said()[:3]} | writer: {w.said()[:2]}"
-    # By itself it must come right at a new mount; else when somebody takes the object away.
+    # A new mount must recover by itself, or at the latest once the object is removed.
     for p in people:
         p.unmount()
         p.mount()
@@ -1220,7 +1220,7 @@ def craft_mkdir(world, out, where):
 
 
 def craft_sync_alone(world, out):
-    """Who never mounts sees what `coffer sync` says, and its exit code."""
+    """A user who never mounts sees the output and the exit code of `coffer sync`."""
     world.restore("base2", "base1")
     writer = world.person("writer")
     said = [writer.sync() for _ in range(5)]
@@ -1333,7 +1333,7 @@ def craft_twin(world, out):
         owner.sync()
     tree = owner.tree() or {}
     out.note = "; ".join(f"{p.name}: {d.code} {d.all[-70:]}" for p, d in zip((writer, twin), done))
-    # Mounts sync by themselves: whichever of the two is first has the log, and the other one is told.
+    # Mounts sync by themselves: the first of the two gets the log, and the other one learns of it.
     arrived = [all(f"probe-{letter}{n}" in tree for n in range(3)) for letter in "wt"]
     for p, d, has in zip((writer, twin), done, arrived):
         if d.code == 0 and not has:
@@ -1343,7 +1343,7 @@ def craft_twin(world, out):
 
 
 def craft_rotation_after_leave(world, out):
-    """Somebody leaves; somebody else has rolled keys and no transient key: is the vault's key ever changed?"""
+    """A member leaves; another one has rolled keys and no transient key: is the vault's key ever changed?"""
     vault = bytes.fromhex(world.vault_id)
     roll_without_transient(world, "reader")
     owner, writer = three(world, ("owner", "writer"))
@@ -1694,7 +1694,7 @@ def craft_nested(world, out, count=int(os.environ.get("NESTED", "20000"))):
 
 
 def craft_many_logs(world, out, count=6000):
-    """First commits of very many logs, signed by somebody who was removed: each log ends for good."""
+    """First commits of very many logs, signed by a removed member: each log ends for good."""
     gone = world.person("gone").keys()
     vault = bytes.fromhex(world.vault_id)
     keys = gone.keyrings[vault]
@@ -1815,7 +1815,7 @@ def craft_deep(world, out, depth=2000):
         out.note += f", {args[0]} {time.time() - start:.0f} s rc {done.code}"
         if done.code not in (0, 1):
             out.fail(f"{args}: {done.code}")
-    # The whole of it moved into itself at the other end, and gone.
+    # All of it was moved into itself at the other end, and is gone.
     os.rename(writer.vault("d"), writer.vault("e"))
     writer.sync(); owner.sync()
     done = run(["rm", "-rf", writer.vault("e")], limit=120)
@@ -1832,7 +1832,7 @@ def craft_put_back(world, out, trees):
     vault = bytes.fromhex(world.vault_id)
     shutil.copytree(world.person("writer").profile, os.path.join(world.here, "yesterday"), symlinks=True)
     owner, writer, reader = three(world)
-    # A link that yesterday's profile does not know, and commits behind it.
+    # A link that yesterday's profile does not know, and commits after it.
     owner.must("member", "role", "V", "Reader", "writer")
     writer.sync()
     writer.write("important.txt", b"written today\n")
@@ -1862,7 +1862,7 @@ def craft_put_back(world, out, trees):
 
 
 def craft_two_views(world, out, trees):
-    """Two folders for two members: each goes on alone, then both see the sum."""
+    """Two folders for two members: each continues alone, then both see the union."""
     owner, writer = three(world, ("owner", "writer"))
     for p in (owner, writer):
         p.unmount()
@@ -1896,7 +1896,7 @@ def craft_two_views(world, out, trees):
 
 
 def newcomer(world, owner, role="reader"):
-    """Somebody who joins now."""
+    """A user who joins now."""
     invite = owner.must("member", "invite", "V", "--role", role).out
     late = world.person("late")
     os.makedirs(late.home, exist_ok=True)
@@ -1933,7 +1933,7 @@ def craft_join(world, out, trees, change):
 
 
 def build_checkpoint(world):
-    """base3: so many commits that there is a checkpoint, and what it covers is deleted."""
+    """base3: so many commits that there is a checkpoint, and the commits that it covers are deleted."""
     world.restore("base2")
     people = three(world)
     for n in range(1100):
@@ -1949,7 +1949,7 @@ def build_checkpoint(world):
 
 
 def craft_checkpoint(world, out, what):
-    """Who was away while commits were deleted, and who joins, begin with the checkpoint."""
+    """A member who was away while commits were deleted, and one who joins, begin with the checkpoint."""
     if not os.path.exists(os.path.join(world.work, "base3")):
         build_checkpoint(world)
     world.restore("base3", profiles={"reader": "base1"})
@@ -2030,7 +2030,7 @@ def craft_other_vault(world, out, trees):
     owner.write("probe-owner", b"x")
     done = owner.sync()
     writer.sync()
-    # That something is odd at the remote is told by 65.
+    # Exit code 65 reports the oddity at the remote.
     if done.code not in (0, 65) or not os.path.exists(writer.vault("probe-owner")):
         out.fail(f"the owner's next commit does not arrive: {done.all[-200:]} {writer.said()[:2]}")
     owner.unmount()
@@ -2140,7 +2140,7 @@ def craft_memory(world, out):
         status = f.read()
     core = [l for l in open(f"/proc/{pid}/limits") if l.startswith("Max core")]
     locked = [l.split()[1] for l in status.splitlines() if l.startswith("VmLck")]
-    # Root may: what is there in plain? The keys must be, the passphrase must not.
+    # Root can: which secrets are in plaintext? The keys must be, the passphrase must not.
     keys = owner.keys()
     vault = bytes.fromhex(world.vault_id)
     wanted = {"passphrase": PASS.strip(), "vault key": keys.keyrings[vault][max(keys.keyrings[vault])],
@@ -2241,7 +2241,7 @@ def craft_epochs(world, out, count=int(os.environ.get("EPOCHS", "20000"))):
     keys = owner.keyrings[vault]
     epoch = max(keys)
     sequence, previous, _ = member_head(world)
-    # Whoever is a member now gets the last key; in between nobody needs a wrap.
+    # The present members get the last key; the keys in between need no wraps.
     members = []
     for name in VICTIMS:
         k = world.person(name).keys()
@@ -2285,7 +2285,7 @@ def craft_epochs(world, out, count=int(os.environ.get("EPOCHS", "20000"))):
 
 
 def craft_identities(world, out, users=int(os.environ.get("USERS", "150")), links=1024):
-    """Identity chains that anybody can make, beside the vault: who joins reads all of them, every two seconds."""
+    """Identity chains that anybody can put beside the vault: a joining user reads all of them, every two seconds."""
     for _ in range(users):
         user = os.urandom(16)
         signer = Signer(os.urandom(32))
