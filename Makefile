@@ -38,7 +38,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo foreign-reader test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo foreign-reader build-tests test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
@@ -70,9 +70,11 @@ demo: deps build ## Show the main job on real files, from an empty profile to a 
 foreign-reader: $(STAMP) ## Read a shared vault with a program that was written from the documents alone
 	Tests/foreign-reader.sh $(BINARY)
 
-test: deps ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
+build-tests: deps
 	@sh .ci/check-fuse.sh
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
+
+test: build-tests ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
 
 applications: $(STAMP) ## Real programs in a real mount: git, SQLite, PostgreSQL, rsync, tar, compilers, … (root installs them)
