@@ -1,5 +1,5 @@
 internal import CSodium
-internal import CofferSystem
+internal import Synchronization
 
 /// libsodium, initialised on first use.
 enum Sodium {
@@ -24,7 +24,7 @@ package enum Random {
     }
 
     /// Random numbers that have been fetched but not handed out: one system call fetches many.
-    private static let pool = Condition([UInt64]())
+    private static let pool = Mutex([UInt64]())
     private static let poolCount = 64
 
     /// Makes a random number, for nonces and identifiers, which are not secret.

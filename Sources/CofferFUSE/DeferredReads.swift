@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The reads of a mount that other threads answer later.
 final class DeferredReads: Sendable {
-    private let open = Condition(0)
+    private let open = Condition(0, rank: .leaf)
     private let isEnding = Atomic(false)
 
     fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) }

@@ -39,7 +39,7 @@ final class LookupTable: Sendable {
         }
     }
 
-    private let state = Condition(State())
+    private let state = RankedMutex(State(), rank: .leaf)
 
     /// Starts with the given counts.
     ///

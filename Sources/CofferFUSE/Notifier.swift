@@ -31,7 +31,7 @@ final class Notifier: Sendable {
     }
 
     private let lookups: LookupTable
-    private let work = Condition(Work())
+    private let work = Condition(Work(), rank: .leaf)
     private let active = Atomic(false)
 
     init(_ lookups: LookupTable) {

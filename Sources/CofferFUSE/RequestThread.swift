@@ -10,7 +10,7 @@ final class RequestThread: Sendable {
     }
 
     private let name: String
-    private let work = Condition(Work())
+    private let work = Condition(Work(), rank: .leaf)
 
     /// Makes the queue; its thread starts with the first request.
     ///

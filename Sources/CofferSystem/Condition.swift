@@ -1,19 +1,29 @@
-package import Glibc
+public import Glibc
 
 /// A lock that threads can wait on: it guards a state, and lets threads sleep until the state changes.
 ///
-/// A pthread_mutex_t with a pthread_cond_t, since the standard library's `Mutex` cannot wait.
+/// A pthread_mutex_t with a pthread_cond_t, since the standard library's `Mutex` cannot wait. Where no thread
+/// waits, use `Mutex` or `RankedMutex`. Public, because the compiler does not inline `package` functions into other
+/// modules.
 @safe
 // SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
 // fixed address from init to deinit.
-package final class Condition<State>: @unchecked Sendable {
+public final class Condition<State: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let signal: UnsafeMutablePointer<pthread_cond_t>
     @usableFromInline var state: State
+    #if DEBUG
+    @usableFromInline let rank: LockRank?
+    #endif
 
     /// Takes over the state, which is accessible only under the lock from now on.
-    package init(_ state: sending State) {
+    ///
+    /// - Parameter rank: The lock's place in the order of locks, which debug builds check; nil for none.
+    public init(_ state: consuming sending State, rank: LockRank? = nil) {
         self.state = state
+        #if DEBUG
+        self.rank = rank
+        #endif
         unsafe mutex = .allocate(capacity: 1)
         unsafe signal = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
@@ -31,19 +41,35 @@ package final class Condition<State>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
+    @inlinable
+    func lock() {
+        #if DEBUG
+        rank?.take()
+        #endif
+        unsafe pthread_mutex_lock(mutex)
+    }
+
+    @inlinable
+    func unlock() {
+        unsafe pthread_mutex_unlock(mutex)
+        #if DEBUG
+        rank?.leave()
+        #endif
+    }
+
     /// Runs `body` with the lock held.
     @inlinable
-    package func withLock<Result, Failure: Error>(
+    public func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         return try body(&state)
     }
 
     /// Runs `body` with the lock held, then wakes all waiting threads.
     @inlinable
-    package func update<Result, Failure: Error>(
+    public func update<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { unsafe pthread_cond_broadcast(signal) }
@@ -54,9 +80,9 @@ package final class Condition<State>: @unchecked Sendable {
     ///
     /// `body` runs with the lock held: at once, and whenever the thread is woken.
     @inlinable
-    package func wait<Result>(for body: (inout State) -> Result?) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
+    public func wait<Result>(for body: (inout State) -> Result?) -> Result {
+        lock()
+        defer { unlock() }
         while true {
             if let result = body(&state) { return result }
             unsafe pthread_cond_wait(signal, mutex)
@@ -64,12 +90,12 @@ package final class Condition<State>: @unchecked Sendable {
     }
 
     /// Like `wait(for:)`, but for at most `nanoseconds`; nil if `body` has returned nil until then.
-    package func wait<Result>(nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
+    public func wait<Result>(nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
         let end = Clock.monotonic + nanoseconds
         var deadline = timespec(
             tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         while true {
             if let result = body(&state) { return result }
             if unsafe pthread_cond_timedwait(signal, mutex, &deadline) == ETIMEDOUT { return body(&state) }

@@ -38,7 +38,7 @@ package final class Workers: Sendable {
     private let countMax: Int
     /// How long a thread waits for a call before it ends, in nanoseconds.
     private let patience: Int64
-    private let state = Condition(State())
+    private let state = Condition(State(), rank: .leaf)
 
     /// Begins without threads.
     ///

@@ -22,7 +22,7 @@ final class ContentBuffers {
 
 /// A pool of unused buffers.
 final class BufferPool: Sendable {
-    private let free = Condition([ContentBuffers]())
+    private let free = RankedMutex([ContentBuffers](), rank: .leaf)
     private let sealedByteCount: Int
     private let countMax: Int
 

@@ -24,7 +24,7 @@ package final class ProblemLog: Sendable {
     }
 
     private static let countMax = 100
-    private let problems = Condition([Problem]())
+    private let problems = RankedMutex([Problem](), rank: .leaf)
     private let report: @Sendable (String) -> Void
 
     /// - Parameter report: Called at once with each new problem.

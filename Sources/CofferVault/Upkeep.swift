@@ -20,7 +20,7 @@ final class Upkeep: Sendable {
 
     private static let breath: Int64 = 1_000_000
 
-    let work = Condition(Work())
+    let work = Condition(Work(), rank: .leaf)
 
     /// Records that there is something to commit.
     func note(changes: Int) {

@@ -26,11 +26,11 @@ package final class Vault: Sendable {
     /// Protects the intent log.
     ///
     /// Taken before `state`, for as long as a commit lasts.
-    let committing: Condition<IntentLog>
+    let committing: RankedMutex<IntentLog>
     /// Held while sending changes or applying those of other devices.
     ///
     /// Taken before `committing`.
-    let exchanging = Condition(())
+    let exchanging = RankedMutex((), rank: .exchange)
     let log: IndexLog
     let buffers = BufferPool(
         sealedByteCount: ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax), keeping: 4)
@@ -45,18 +45,18 @@ package final class Vault: Sendable {
     /// Threads that help prepare extents for sending.
     let packFillers = PackFillers()
     /// Taken while no other lock is held.
-    let cache = Condition(CacheLimit())
+    let cache = RankedMutex(CacheLimit(), rank: .leaf)
     /// Held during eviction.
     ///
     /// Taken before `committing`, while no other lock is held.
-    let evicting = Condition(())
+    let evicting = RankedMutex((), rank: .eviction)
     /// The place where re-encryption under the newest epoch continues.
-    let resealing = Condition(Reencryption.Place())
+    let resealing = RankedMutex(Reencryption.Place(), rank: .leaf)
     let problems: ProblemLog
     /// Shows changes to programs; may be taken under `state`.
-    let sink = Condition<(any ChangeSink)?>(nil)
+    let sink = RankedMutex<(any ChangeSink)?>(nil, rank: .leaf)
     /// Gives space back when the disk is full; may be taken and used under `committing`.
-    let reserve = Condition<(any DiskReserve)?>(nil)
+    let reserve = RankedMutex<(any DiskReserve)?>(nil, rank: .leaf)
     /// Whether this mount is read-only.
     package let isReadOnly: Bool
     /// Whether programs may change nothing because their user is a reader of the vault.
@@ -113,10 +113,10 @@ package final class Vault: Sendable {
             keepsOthers: index.droppedFrameCount > 0)
         writer = packs.writer
         log = try index.makeLog()
-        committing = Condition(IntentLog(in: directory, vault: id, key: store))
+        committing = RankedMutex(IntentLog(in: directory, vault: id, key: store), rank: .commit)
         let vaultState = VaultState(index: index, packs: packs, orphans: try index.orphans())
         if try index.tracking() == .on { vaultState.journal = JournalWriter() }
-        state = Condition(vaultState)
+        state = Condition(vaultState, rank: .vaultState)
         if index.droppedFrameCount > 0 {
             problems.add(
                 """

@@ -113,3 +113,6 @@ void coffer_log(int level, const char *text);
 /// prctl(PR_SET_NAME): the name that ps(1) shows. A program that was started through /proc/self/exe is
 /// otherwise named "exe".
 void coffer_name_process(const char *name);
+/// The ranks of the locks that the calling thread holds, a bit for each; only debug builds keep it.
+uint64_t coffer_held_lock_ranks(void);
+void coffer_set_held_lock_ranks(uint64_t ranks);

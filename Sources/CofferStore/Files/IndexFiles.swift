@@ -12,8 +12,8 @@ final class IndexFiles: Sendable {
     let sharedMemory = SharedMemory()
     private let key: SymmetricKey<IndexPageRole>
     /// Log frames for which the disk had no space, by offset.
-    private let unwritten = Condition([Int: [UInt8]]())
-    private let damage = Condition(String?.none)
+    private let unwritten = RankedMutex([Int: [UInt8]](), rank: .leaf)
+    private let damage = RankedMutex(String?.none, rank: .leaf)
 
     init(
         directory: any StorageDirectory, vault: VaultID, key: consuming SymmetricKey<IndexPageRole>

@@ -35,7 +35,7 @@ final class SharedMemory: Sendable {
         var exclusive: Set<Int> = []
     }
 
-    private let state = Condition(State())
+    private let state = RankedMutex(State(), rank: .leaf)
 
     /// The address of a region, allocated if `extend` and missing; nil if missing.
     func region(_ number: Int, byteCount: Int, extend: Bool) -> UnsafeMutableRawPointer? {

@@ -262,7 +262,7 @@ package final class IndexLog: Sendable {
     private let fileSystem: IndexFileSystem
     private let file: any StorageFile
     /// The connection for moving the log; one move at a time.
-    private let connection: Condition<Database>
+    private let connection: RankedMutex<Database>
 
     fileprivate init(fileSystem: IndexFileSystem, file: any StorageFile) throws(FileSystemError) {
         self.fileSystem = fileSystem
@@ -270,7 +270,7 @@ package final class IndexLog: Sendable {
         let connection = try Database(fileSystem, create: false)
         try connection.leaveLogOnClose()
         try connection.execute(IndexSchema.configure)
-        self.connection = Condition(connection)
+        self.connection = RankedMutex(connection, rank: .checkpoint)
     }
 
     /// Returns once everything that was committed is on disk.

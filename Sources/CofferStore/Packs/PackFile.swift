@@ -16,7 +16,7 @@ package final class PackFile: Sendable {
     private let name: String
     private let directory: any StorageDirectory
     /// The same file, opened past the page cache: not tried yet, not available, or open.
-    private let direct = Condition(DirectFile.untried)
+    private let direct = RankedMutex(DirectFile.untried, rank: .leaf)
 
     private enum DirectFile {
         case untried

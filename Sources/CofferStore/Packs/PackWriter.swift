@@ -83,7 +83,7 @@ package final class PackWriter: Sendable {
         }
     }
 
-    private let state = Condition(State())
+    private let state = Condition(State(), rank: .leaf)
     private let workers = Workers("coffer-write", max: 2)
 
     /// Takes a buffer to seal into; waits for the disk while all are in use.

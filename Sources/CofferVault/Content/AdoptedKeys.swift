@@ -10,10 +10,10 @@ internal import Synchronization
 @safe
 final class AdoptedKeys: Sendable {
     private let newest: Atomic<Unmanaged<ContentKeys>>
-    private let all: Condition<[ContentKeys]>
+    private let all: RankedMutex<[ContentKeys]>
 
     init(_ keys: ContentKeys) {
-        all = Condition([keys])
+        all = RankedMutex([keys], rank: .leaf)
         unsafe newest = Atomic(Unmanaged.passUnretained(keys))
     }
 

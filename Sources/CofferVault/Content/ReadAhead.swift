@@ -26,7 +26,7 @@ final class ReadAhead: Sendable {
         var isStopped = false
     }
 
-    private let shared = Condition(Shared())
+    private let shared = RankedMutex(Shared(), rank: .readAhead)
     private let fetchers = Workers("coffer-fetch", max: 2), openers = Workers("coffer-open", max: 1)
 
     // MARK: Streams

@@ -10,7 +10,7 @@ final class WaitingReads: Sendable {
         let request: any ReadRequest
     }
 
-    private let waiting = Condition([Waiting]())
+    private let waiting = RankedMutex([Waiting](), rank: .leaf)
     private let readers = Workers("coffer-read", max: 4)
 
     /// Has a thread read a range of an item, and answer the request.

@@ -67,7 +67,7 @@ final class Arrivals: Sendable {
         var isStopped = false
     }
 
-    private let state = Condition(State())
+    private let state = Condition(State(), rank: .leaf)
     private let retriers = Workers("coffer-again", max: 1)
 
     /// Sets how long reads wait for a pack, in nanoseconds.

@@ -18,9 +18,9 @@ package final class RemoteContents: ContentPublishing {
     private static let contentByteCountMax: Int64 = 1 << 30
 
     private let deliver: Deliver
-    private let prepared = Condition(Prepared())
+    private let prepared = RankedMutex(Prepared(), rank: .leaf)
     /// The items that lack their contents, according to rows; nil until those have been read.
-    private let owed = Condition<Owed?>(nil)
+    private let owed = RankedMutex<Owed?>(nil, rank: .leaf)
 
     private struct Owed {
         var items: Set<ItemID> = []

@@ -42,7 +42,7 @@ final class RemoteReads: Sendable {
     }
 
     /// Also protects the contents of a `Fetch`.
-    private let shared = Condition(Shared())
+    private let shared = Condition(Shared(), rank: .remoteReads)
     /// The contents that could not be read for now, and those that reads wait for.
     let arrivals = Arrivals()
     private let answerers = Workers("coffer-remote", max: answererCount)

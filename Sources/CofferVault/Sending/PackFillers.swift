@@ -2,7 +2,7 @@ internal import CofferSystem
 
 /// Threads that help the sending thread to fill packs.
 final class PackFillers: Sendable {
-    private let waiting = Condition([PackFilling]())
+    private let waiting = RankedMutex([PackFilling](), rank: .leaf)
     private let workers = Workers("coffer-send", max: 2)
 
     /// Makes threads help, as far as they are available.

@@ -34,7 +34,8 @@ final class PackFilling: Sendable {
         self.extents = extents
         self.buffer = buffer
         self.vault = vault
-        state = Condition(State(outcomes: Array(repeating: nil, count: extents.count), left: extents.count))
+        state = Condition(
+            State(outcomes: Array(repeating: nil, count: extents.count), left: extents.count), rank: .leaf)
     }
 
     /// Fills the pack; there must be at least one extent.
