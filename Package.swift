@@ -48,7 +48,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let fuzzed: [Target.Dependency] = [
     "CSQLite", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
-    "CofferFUSE", "CofferClient", "CofferTestSupport",
+    "CofferFUSE", "CofferRemote", "CofferClient", "CofferTestSupport",
 ]
 let fuzzer = Target.executableTarget(
     name: "coffer-fuzzer", dependencies: fuzzed, path: "Tests/Fuzzing",

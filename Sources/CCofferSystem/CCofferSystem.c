@@ -113,10 +113,6 @@ int coffer_set_direct(int descriptor, int direct) {
     return set_flag(descriptor, F_GETFL, F_SETFL, O_DIRECT, direct);
 }
 
-int coffer_set_close_on_exec(int descriptor, int close) {
-    return set_flag(descriptor, F_GETFD, F_SETFD, FD_CLOEXEC, close);
-}
-
 int64_t coffer_peer_user(int socket) {
     struct ucred peer;
     socklen_t length = sizeof peer;
@@ -255,6 +251,40 @@ int coffer_run(const char *name, char *const *arguments) {
         if (errno != EINTR) return -errno;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
+
+int coffer_spawn_piped(const char *name, char *const *arguments, char *const *environment, const int *streams) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int copies[3];
+    pid_t child;
+    posix_spawn_file_actions_init(&actions);
+    default_signals(&attributes, POSIX_SPAWN_SETSID);
+    // First copied out of the way of 0 to 2, then into place.
+    for (int i = 0; i < 3; i++) copies[i] = fcntl(streams[i], F_DUPFD_CLOEXEC, 3);
+    for (int i = 0; i < 3; i++) posix_spawn_file_actions_adddup2(&actions, copies[i], i);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    int error = posix_spawnp(&child, name, &actions, &attributes, arguments, environment);
+    for (int i = 0; i < 3; i++) close(copies[i]);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return error ? -error : child;
+}
+
+int coffer_end_group(pid_t child, int at_once) {
+    siginfo_t information = {0};
+    if (at_once) kill(-child, SIGKILL);
+    int failed = waitid(P_PID, child, &information, WEXITED | WNOHANG | WNOWAIT);
+    if (failed == -1) return errno == ECHILD;
+    if (information.si_pid == 0) return 0;
+    // Until the child is reaped, nobody else can have its number, nor that of its group.
+    kill(-child, SIGKILL);
+    while (waitpid(child, NULL, 0) == -1 && errno == EINTR) {}
+    return 1;
+}
+
+int coffer_make_pipe(int *ends) { return result(pipe2(ends, O_CLOEXEC)); }
+
+char *const *coffer_environment(void) { return environ; }
 
 const char *coffer_home_directory(void) {
     struct passwd *user = getpwuid(geteuid());

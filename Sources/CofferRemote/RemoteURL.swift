@@ -8,13 +8,8 @@ package enum RemoteURL: Hashable, Sendable {
     case s3(S3URL)
     /// A collection of a WebDAV server.
     case webdav(WebDAVURL)
-    /// A known kind for which this version has no backend.
-    case notYet(kind: Kind, text: String)
-
-    /// The kinds that this version cannot open.
-    package enum Kind: String, Sendable {
-        case sftp
-    }
+    /// A directory of an SFTP server.
+    case sftp(SFTPURL)
 
     /// Why a text is not the URL of a remote.
     package enum Mistake: Error, Equatable {
@@ -56,9 +51,8 @@ package enum RemoteURL: Hashable, Sendable {
             self = .webdav(try WebDAVURL(rest, isSecure: scheme == "webdavs"))
             return
         }
-        if let kind = Kind(rawValue: scheme) {
-            guard !Self.hasCredentials(rest, of: kind) else { throw .hasCredentials }
-            self = .notYet(kind: kind, text: text)
+        if scheme == "sftp" {
+            self = .sftp(try SFTPURL(rest))
             return
         }
         guard scheme == "file" else { throw .unknownScheme(scheme) }
@@ -108,7 +102,7 @@ package enum RemoteURL: Hashable, Sendable {
         case .folder(let path): "file://\(Self.encoded(path))"
         case .s3(let url): url.text
         case .webdav(let url): url.text
-        case .notYet(_, let text): text
+        case .sftp(let url): url.text
         }
     }
 
@@ -147,26 +141,15 @@ package enum RemoteURL: Hashable, Sendable {
         return decoded
     }
 
-    /// Whether the URL may contain secrets: a query, a fragment, or anything before "@" but an SFTP user
-    /// name.
-    private static func hasCredentials(_ rest: Substring, of kind: Kind) -> Bool {
-        let authority = rest.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if rest.contains("?") || rest.contains("#") { return true }
-        guard let at = authority.lastIndex(of: "@") else { return false }
-        return kind != .sftp || authority[..<at].contains(":")
-    }
-
     /// Makes the backend for the URL.
     ///
-    /// - Throws: `.unsupported`; `.refused` if a setting of this machine is unusable.
+    /// - Throws: `.refused` if a setting of this machine is unusable.
     package func open() throws(RemoteError) -> any RemoteBackend {
         switch self {
         case .folder(let path): FolderBackend(path: path)
         case .s3(let url): S3Backend(try url.place(.process))
         case .webdav(let url): WebDAVBackend(url)
-        case .notYet(let kind, _):
-            throw .unsupported(
-                "this version of coffer cannot use \(kind.rawValue) remotes yet")
+        case .sftp(let url): SFTPBackend(url)
         }
     }
 }

@@ -25,15 +25,19 @@ package final class BlockingCalls: Sendable {
     ///
     /// A call that has already begun runs to its end, and its result is dropped.
     ///
-    /// - Parameter cancelled: The error that a cancelled task gets.
+    /// - Parameters:
+    ///   - cancelled: The error that a cancelled task gets.
+    ///   - onCancel: Ends the call soon, if it can.
     package func run<Value: Sendable, Failure: Error>(
-        ifCancelled cancelled: Failure, _ body: @escaping @Sendable () throws(Failure) -> Value
+        ifCancelled cancelled: Failure, _ body: @escaping @Sendable () throws(Failure) -> Value,
+        onCancel: @escaping @Sendable () -> Void = {}
     ) async throws(Failure) -> Value {
         let call = BlockingCall(body)
         let result = await withTaskCancellationHandler {
             await perform(call)
         } onCancel: {
             call.answer(.failure(cancelled))
+            onCancel()
         }
         return try result.get()
     }

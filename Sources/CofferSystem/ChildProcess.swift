@@ -29,7 +29,7 @@ package enum ChildProcess {
         }
     }
 
-    private static func withArguments<Result>(
+    static func withArguments<Result>(
         _ arguments: [String],
         _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws(SystemError) -> Result
     ) throws(SystemError) -> Result {
@@ -45,8 +45,7 @@ package enum ChildProcess {
     /// Both ends are closed on exec.
     package static func makePipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
-        try retryingInterrupted("pipe") { unsafe pipe(&ends) }
-        for end in ends { _ = coffer_set_close_on_exec(end, 1) }
+        try checkingNegative("pipe") { unsafe coffer_make_pipe(&ends) }
         return (ends[0], ends[1])
     }
 }

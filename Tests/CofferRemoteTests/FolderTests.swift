@@ -1,4 +1,4 @@
-import CofferRemote
+@testable import CofferRemote
 import CofferSystem
 import Foundation
 import RemoteConformance
@@ -295,17 +295,45 @@ import Testing
         let claiming = FolderBackend(path: directory.path, publishing: [.claim])
         try await makeVault()
         let claim = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(3).last)"
-        let start = try WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64).dropLast()
         // No process has a number as high as this.
-        try WholeFile.replace(claim, with: start + Array(" \(1 << 30)\n".utf8))
+        try WholeFile.replace(claim, with: Array("\(ClaimHolder.place(1 << 30)).77\n".utf8))
         try await claiming.put(vault.member(3), .memory([1]), ifAbsent: true)
         #expect(try await claiming.all(vault.member(3)) == [1])
         // Who lives keeps it.
         let other = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(4).last)"
-        try WholeFile.replace(other, with: start + Array(" \(getpid())\n".utf8))
-        await #expect(throws: RemoteError.self) {
-            try await claiming.put(vault.member(4), .memory([1]), ifAbsent: true)
+        // So does who has the same number in another container of this machine.
+        let here = ClaimHolder.place(1 << 30).split(separator: ".")
+        for holder in [ClaimHolder.place(getpid()), "\(here[0]).77.\(here[2])"] {
+            try WholeFile.replace(other, with: Array("\(holder).77\n".utf8))
+            await #expect(throws: RemoteError.self) {
+                try await claiming.put(vault.member(4), .memory([1]), ifAbsent: true)
+            }
         }
+    }
+
+    /// A process that is slow to remove an abandoned claim does not remove the next one.
+    @Test func onlyTheClaimThatWasAbandonedIsRemoved() async throws {
+        try await makeVault()
+        let incoming = try OpenDirectory.open("\(path).incoming")
+        let claim = "\(path).incoming/claim.x"
+        try WholeFile.replace(claim, with: Array("\(ClaimHolder.place(1 << 30)).1\n".utf8))
+        let abandoned = try #require(FolderClaim.found("claim.x", in: incoming))
+        #expect(abandoned.isAbandoned(at: abandoned.modified))
+        let next = Array("\(ClaimHolder().text)\n".utf8)
+        try WholeFile.replace(claim, with: next)
+        FolderClaim.removeAbandoned("claim.x", abandoned, in: incoming)
+        #expect(try WholeFile.read(claim, limit: 256) == next)
+        let other = try #require(FolderClaim.found("claim.x", in: incoming))
+        FolderClaim.removeAbandoned("claim.x", other, in: incoming)
+        #expect(try Directory.names(in: "\(path).incoming") == [])
+    }
+
+    @Test func noTwoClaimsHaveTheSameHolder() {
+        #expect(ClaimHolder().text != ClaimHolder().text)
+        #expect(!ClaimHolder.hasEnded(ClaimHolder().text))
+        #expect(
+            !ClaimHolder.hasEnded("") && !ClaimHolder.hasEnded("..1.")
+                && !ClaimHolder.hasEnded("a.0.1073741824.b"))
     }
 
     @Test func anAbandonedClaimKeepsNobodyOut() async throws {

@@ -39,16 +39,4 @@ import Testing
         #expect(url.text.hasPrefix("file:///") && !url.text.contains(where: \.isWhitespace))
         #expect(RemoteURL.hasScheme(url.text) && !RemoteURL.hasScheme(path))
     }
-
-    @Test(arguments: ["sftp://me@host/dir"])
-    func notYet(_ text: String) throws {
-        let url = try RemoteURL(text)
-        do throws(RemoteError) {
-            _ = try url.open()
-            Issue.record("\(text) was opened")
-        } catch {
-            guard case .unsupported = error else { throw error }
-            #expect(!error.canRetryHelp)
-        }
-    }
 }

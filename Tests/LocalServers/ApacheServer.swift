@@ -41,7 +41,7 @@ package final class ApacheServer: Sendable {
         // Another process may take a port between the choice and the start.
         var result: (server: LocalServer, home: String, port: Int, securePort: Int)?
         for _ in 0..<5 where result == nil {
-            let (port, securePort) = (try Self.freePort(), try Self.freePort())
+            let (port, securePort) = (try LocalServer.freePort(), try LocalServer.freePort())
             let home = try LocalServer.makeDirectory()
             try FileManager.default.createDirectory(
                 atPath: "\(home)/root", withIntermediateDirectories: false)
@@ -146,22 +146,5 @@ package final class ApacheServer: Sendable {
         guard LocalServer.canRun(["sh", "-c", script, home]) else {
             throw LocalServer.Failure(description: "openssl makes no certificates")
         }
-    }
-
-    /// A port that nothing listens on.
-    private static func freePort() throws -> Int {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, size) == 0 ? getsockname(socket, address, &size) : -1
-            }
-        }
-        guard code == 0 else { throw LocalServer.Failure(description: "no port is free") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }

@@ -103,4 +103,30 @@ package final class LocalServer: Sendable {
         return (path.split(separator: ":") + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
+
+    /// A port that nothing listens on.
+    package static func freePort() throws -> Int {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(socket, address, size) == 0 ? getsockname(socket, address, &size) : -1
+            }
+        }
+        guard code == 0 else { throw Failure(description: "no port is free") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// The processes whose command line has a text that nobody else uses.
+    package static func processes(with text: String) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { process in
+            let command = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+            return String(decoding: command.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self).contains(text)
+        }
+    }
 }

@@ -37,8 +37,6 @@ extern const int coffer_O_DIRECT;
 int coffer_set_nonblocking(int descriptor, int nonblocking);
 /// Sets or clears O_DIRECT on a descriptor; -EINVAL if the file system does not support it.
 int coffer_set_direct(int descriptor, int direct);
-/// Sets or clears FD_CLOEXEC on a descriptor.
-int coffer_set_close_on_exec(int descriptor, int close);
 /// The user at the other end of a Unix socket (SO_PEERCRED), or -errno.
 int64_t coffer_peer_user(int socket);
 /// io_setup(2) for `count` reads at a time.
@@ -85,6 +83,16 @@ int coffer_sync_mounted_file_system(const char *root, const char *path, uint32_t
 /// /dev/null, standard error is inherited, `descriptors[i]` becomes 3 + i. Returns its process id, or -errno.
 int coffer_spawn_detached(const char *path, char *const *arguments, const int *descriptors, int count,
                           int new_session);
+/// Starts a program found in PATH in a session of its own, with three descriptors as its standard streams and no
+/// others. Returns its process id, or -errno.
+int coffer_spawn_piped(const char *name, char *const *arguments, char *const *environment, const int *streams);
+/// Whether a child that leads a process group has ended; then the rest of its group is killed, and it is reaped.
+/// With `at_once`, kills the group first.
+int coffer_end_group(pid_t child, int at_once);
+/// pipe2(2) with O_CLOEXEC: the end that is read, and the one that is written.
+int coffer_make_pipe(int *ends);
+/// The variables of this process, as "NAME=VALUE", up to a null pointer.
+char *const *coffer_environment(void);
 /// Runs a program found in PATH, with /dev/null as standard input and output; returns its exit status, 128 if
 /// a signal ended it, or -errno.
 int coffer_run(const char *name, char *const *arguments);

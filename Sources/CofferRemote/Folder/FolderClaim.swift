@@ -11,6 +11,8 @@ struct FolderClaim {
 
     private let directory: OpenDirectory
     private let name: String
+    /// What the file has.
+    private let contents = Array("\(ClaimHolder().text)\n".utf8)
 
     /// Makes a claim; waits while another process has a claim on the same name.
     ///
@@ -24,52 +26,68 @@ struct FolderClaim {
             do throws(SystemError) {
                 let file = try directory.createFile(name)
                 // The file gets contents, because rclone brings back an empty file that was removed.
-                try? Self.holder(getpid()).withRawSpan { bytes throws(SystemError) in
-                    try file.write(bytes, at: 0)
-                }
+                try? contents.withRawSpan { bytes throws(SystemError) in try file.write(bytes, at: 0) }
                 return
             } catch {
                 guard error.isExisting else { throw error }
             }
             if try target.status(of: object) != nil { throw .existing(object) }
             let now = try temporary.file.status().modified
-            if let other = try directory.status(of: name),
-                now - other.modified > Self.age || isOfEndedProcess()
-            {
-                remove()
+            if let other = Self.found(name, in: directory), other.isAbandoned(at: now) {
+                Self.removeAbandoned(name, other, in: directory)
             }
             usleep(Self.pauseMicroseconds)
         }
         throw .busy(object)
     }
 
-    /// The contents of a claim, which identify the boot of the machine, and the process.
-    private static func holder(_ process: pid_t) -> [UInt8] {
-        let path = "/proc/sys/kernel/random/boot_id"
-        let start = (try? WholeFile.read(path, limit: 64)) ?? []
-        return start.filter { $0 != UInt8(ascii: "\n") } + Array(" \(process)\n".utf8)
-    }
+    /// A claim that is there.
+    struct Found: Equatable {
+        let modified: Int64
+        /// Empty if it cannot be read, as another user's may be.
+        let contents: [UInt8]
 
-    /// Whether the claim belongs to a process on this machine, since its last boot, that has ended.
-    private func isOfEndedProcess() -> Bool {
-        guard let file = try? directory.openFile(name), let status = try? file.status(),
-            status.kind == .regular, status.byteCount <= 64
-        else { return false }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let read = try? bytes.withMutableRawSpan { span throws(SystemError) in
-            try file.read(into: &span, at: 0)
+        func isAbandoned(at now: Int64) -> Bool {
+            now - modified > FolderClaim.age
+                || ClaimHolder.hasEnded(String(decoding: contents, as: UTF8.self).prefix { $0 != "\n" })
         }
-        guard let count = read else { return false }
-        let held = Array(bytes.prefix(count))
-        let words = held.split(separator: UInt8(ascii: " "))
-        guard words.count == 2, let process = pid_t(String(decoding: words[1].dropLast(), as: UTF8.self)),
-            process > 0, held == Self.holder(process)
-        else { return false }
-        return kill(process, 0) != 0 && errno == ESRCH
     }
 
-    /// Gives up the claim.
+    /// Looks at a claim; nil if there is none.
+    static func found(_ name: String, in directory: OpenDirectory) -> Found? {
+        guard let status = try? directory.status(of: name) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        var count = 0
+        if status.kind == .regular, let file = try? directory.openFile(name) {
+            let read = try? bytes.withMutableRawSpan { span throws(SystemError) in
+                try file.read(into: &span, at: 0)
+            }
+            count = read ?? 0
+        }
+        return Found(modified: status.modified, contents: Array(bytes.prefix(count)))
+    }
+
+    /// Takes an abandoned claim out of the way.
+    ///
+    /// Another process may have removed it already, and taken the claim. So the claim is renamed first, to a name
+    /// that no other process uses, and goes back if it turns out to be another one.
+    static func removeAbandoned(_ name: String, _ other: Found, in directory: OpenDirectory) {
+        let aside = FolderTemporary.claimPrefix + String(UInt64.random(in: 0 ... .max), radix: 16)
+        do throws(SystemError) {
+            try directory.rename(name, to: directory, aside)
+            if let got = found(aside, in: directory), got != other {
+                try directory.rename(aside, to: directory, name)
+            } else {
+                try directory.removeFile(aside)
+            }
+        } catch {
+            // Another process was faster, or a later cleanup removes it.
+        }
+    }
+
+    /// Gives up the claim, unless others took it for abandoned, and have it.
     func remove() {
+        if let found = Self.found(name, in: directory), ![[], contents].contains(found.contents) { return }
         // If this fails, the claim counts as abandoned after a while.
         _ = try? directory.removeFile(name)
     }

@@ -1,7 +1,6 @@
 internal import CofferCrypto
 internal import CofferHTTP
 internal import CofferSystem
-internal import Glibc
 
 /// A claim on a free name: a collection that only one client can bring to its place.
 ///
@@ -28,7 +27,7 @@ struct WebDAVClaim: Sendable {
     init(on name: RemoteName, in directory: String, _ client: WebDAVClient) {
         self.client = client
         let number = String(Random.number(), radix: 16)
-        token = "\(Self.holder(getpid())).\(number)"
+        token = ClaimHolder().text
         own = "\(directory)/\(Self.ownPrefix)\(number)"
         path = "\(directory)/\(Self.claimPrefix)\(name.segments.joined(separator: "~").suffix(240))"
     }
@@ -70,20 +69,8 @@ struct WebDAVClaim: Sendable {
     private static func isAbandoned(_ claim: WebDAVDirectory) -> Bool {
         claim.entries.allSatisfy { entry in
             if let now = claim.now, let modified = entry.modified, now - modified > age { return true }
-            let parts = entry.name.split(separator: ".")
-            guard parts.count == 4, let process = pid_t(parts[2]), process > 0,
-                entry.name.hasPrefix("\(holder(process)).")
-            else { return false }
-            return kill(process, 0) != 0 && errno == ESRCH
+            return ClaimHolder.hasEnded(entry.name)
         }
-    }
-
-    /// The boot of this machine, its namespace of processes, and a process.
-    static func holder(_ process: pid_t) -> String {
-        let boot = ((try? Clock.bootIdentifier()) ?? "").filter { $0.isHexDigit }
-        var status = stat()
-        let space = unsafe stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0
-        return "\(boot).\(space).\(process)"
     }
 
     /// Removes the bytes, if they are still there, and gives up the claim, if this client holds it.

@@ -139,8 +139,8 @@ struct WebDAVTests {
         let key = name.segments.joined(separator: "~")
         let claim = directory.appending(path: "\(vault.prefix).incoming/claim.\(key)")
         for (holder, isFree) in [
-            (WebDAVClaim.holder(ended.processIdentifier), true), ("0123.1.\(ended.processIdentifier)", false),
-            (WebDAVClaim.holder(getpid()), false),
+            (ClaimHolder.place(ended.processIdentifier), true), ("0123.1.\(ended.processIdentifier)", false),
+            (ClaimHolder.place(getpid()), false),
         ] {
             try FileManager.default.createDirectory(at: claim, withIntermediateDirectories: true)
             try Data([9]).write(to: claim.appending(path: "\(holder).77"))

@@ -20,14 +20,24 @@ final class VaultPresence: Sendable {
         _ format: RemoteName?, besides name: RemoteName? = nil,
         isThere: (RemoteName) async throws(RemoteError) -> Bool
     ) async throws(RemoteError) {
-        guard let format, format != name else { return }
-        let now = Clock.monotonic
-        if let time = seen.withLock({ $0[format] }), now - time < Self.age { return }
-        guard try await isThere(format) else {
-            seen.withLock { $0[format] = nil }
+        guard let format, format != name, !wasSeen(format) else { return }
+        try saw(format, try await isThere(format))
+    }
+
+    /// Whether a format object was seen not long ago.
+    func wasSeen(_ format: RemoteName) -> Bool {
+        seen.withLock { $0[format] }.map { Clock.monotonic - $0 < Self.age } ?? false
+    }
+
+    /// Keeps what a look at a format object has shown.
+    ///
+    /// - Throws: `.unreachable` if it is not there.
+    func saw(_ format: RemoteName, _ isThere: Bool) throws(RemoteError) {
+        guard isThere else {
+            forget(format)
             throw .unreachable("the vault is not there: \(format) is missing")
         }
-        seen.withLock { $0[format] = now }
+        seen.withLock { $0[format] = Clock.monotonic }
     }
 
     /// Forgets a vault whose format object is deleted.

@@ -1,0 +1,51 @@
+internal import CofferSystem
+
+/// How to reach a server: by a program that passes packets on, and that knows keys and hosts.
+struct SFTPServer: Sendable {
+    /// The program and its arguments.
+    let command: [String]
+    /// Its environment.
+    let environment: [String: String]
+    /// For messages: the host, or rclone's remote.
+    let name: String
+    /// How many requests of one file are under way at a time.
+    let window: Int
+    /// How long a server may take for one whole answer, in seconds.
+    let patience: Int64
+    /// What the program's end means, by what it has said before.
+    let explain: @Sendable (_ lines: [String]) -> RemoteError
+    /// What it means if the program cannot be started.
+    let missing: RemoteError
+
+    /// How long it may take until the server has told its version, in seconds.
+    static let greetingPatience: Int64 = 90
+}
+
+extension SFTPServer {
+    /// OpenSSH's client, as the user has set it up: keys, agent, jump hosts, aliases, known hosts.
+    ///
+    /// A host whose key is unknown or has changed is never accepted, and nothing is asked. What of this is set by
+    /// options does not reach the jump hosts, which ssh starts itself; they get the environment, and no terminal.
+    static func ssh(_ url: SFTPURL, _ variables: [String: String], program: String = "ssh") -> SFTPServer {
+        let options = [
+            "BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ControlMaster=no",
+            "ControlPath=none", "ControlPersist=no", "ServerAliveInterval=15", "ServerAliveCountMax=4",
+            "ConnectTimeout=20", "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes",
+            "PermitLocalCommand=no", "RemoteCommand=none", "RequestTTY=no", "Tunnel=no", "LogLevel=ERROR",
+            "EscapeChar=none",
+        ]
+        var command = [program, "-T"] + options.flatMap { ["-o", $0] }
+        if let port = url.port { command += ["-p", String(port)] }
+        if let user = url.user { command += ["-l", user] }
+        command += ["-s", "--", url.host, "sftp"]
+        var environment = variables
+        for name in ["SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil }
+        environment["SSH_ASKPASS_REQUIRE"] = "never"
+        // The messages are read.
+        environment["LC_ALL"] = "C"
+        return SFTPServer(
+            command: command, environment: environment, name: url.host, window: 64, patience: 120,
+            explain: { SSHComplaint.meaning(of: $0, url) },
+            missing: .unsupported("ssh is not installed; install OpenSSH's client (Debian: openssh-client)"))
+    }
+}

@@ -1,0 +1,19 @@
+import CofferRemote
+import LocalServers
+import RemoteConformance
+import Testing
+
+/// SFTP gives what docs/protocol.md promises.
+@Suite(
+    .serialized, .enabled(if: SSHServer.isThere, "openssh-server is not installed"), .timeLimit(.minutes(3)))
+struct SFTPConformanceTests {
+    @Test("OpenSSH", arguments: RemoteConformance.cases)
+    func openSSH(_ item: RemoteCase) async throws {
+        _ = try await RemoteConformance.run(item, at: SFTPPlaces())
+    }
+
+    @Test("A server without links, fsync, and rename(2)", arguments: RemoteConformance.cases)
+    func poor(_ item: RemoteCase) async throws {
+        _ = try await RemoteConformance.run(item, at: SFTPPlaces(isPoor: true))
+    }
+}

@@ -1,0 +1,54 @@
+@testable import CofferRemote
+import CofferSystem
+import Foundation
+import LocalServers
+import RemoteConformance
+
+/// Servers for all tests: one with all that OpenSSH can do, and one that lacks what it may lack.
+enum SFTPServers {
+    private static let rich = Result { try SSHServer() }
+    private static let poor = Result { try SSHServer(denied: ["hardlink", "posix-rename", "fsync"]) }
+
+    static func server(isPoor: Bool = false) throws -> SSHServer {
+        try isPoor ? poor.get() : rich.get()
+    }
+
+    /// A client of a directory of this machine.
+    static func client(_ path: String, isPoor: Bool = false, program: String? = nil) throws -> SFTPBackend {
+        let server = try server(isPoor: isPoor)
+        return try client("sftp://127.0.0.1:\(server.port)\(path)", program: program ?? server.client)
+    }
+
+    static func client(_ text: String, program: String) throws -> SFTPBackend {
+        guard case .sftp(let url) = try RemoteURL(text) else { throw RemoteURL.Mistake.noScheme }
+        let server = SFTPServer.ssh(url, ProcessVariables.all, program: program)
+        return SFTPBackend(
+            server, root: url.path, text: "SFTP directory \(url.text)", PollSchedule(first: 100, max: 300))
+    }
+}
+
+/// Directories of this machine, by a server.
+struct SFTPPlaces: RemotePlaces {
+    var isPoor = false
+
+    func make(_ kind: RemotePlace.Kind) async throws -> RemotePlace? {
+        if kind != .ordinary, !FolderPlaces.canMount { return nil }
+        let directory = try TemporaryDirectory()
+        if kind != .ordinary { try directory.mountMemory(kind == .small ? 5 << 20 : 64 << 20) }
+        let server = try SFTPServers.server(isPoor: isPoor)
+        let place = try await place(
+            try SFTPServers.client(directory.path, isPoor: isPoor),
+            try SFTPServers.client(directory.path, isPoor: isPoor), vault: someVault(),
+            url: "sftp://127.0.0.1:\(server.port)\(directory.path)",
+            environment: [
+                "PATH": "\(server.programs):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
+            ]
+        ) { withExtendedLifetime(directory) {} }
+        if kind == .readOnly {
+            let object = RemotePlace.readOnlyObject(place.vault)
+            try await place.remote.put(object, .memory([1, 2, 3]), ifAbsent: true)
+            try directory.remountReadOnly()
+        }
+        return place
+    }
+}
