@@ -10,12 +10,14 @@ package enum RemoteURL: Hashable, Sendable {
     case webdav(WebDAVURL)
     /// A directory of an SFTP server.
     case sftp(SFTPURL)
+    /// A place that the user's rclone reaches.
+    case rclone(RcloneURL)
 
     /// Why a text is not the URL of a remote.
     package enum Mistake: Error, Equatable {
         /// The text does not begin with a scheme and ":".
         case noScheme
-        /// The scheme is not file, s3, webdav, webdavs, or sftp.
+        /// The scheme is not file, s3, webdav, webdavs, sftp, or rclone.
         case unknownScheme(String)
         /// The URL has a password, or another possible secret, before "@" or after "?".
         case hasCredentials
@@ -53,6 +55,10 @@ package enum RemoteURL: Hashable, Sendable {
         }
         if scheme == "sftp" {
             self = .sftp(try SFTPURL(rest))
+            return
+        }
+        if scheme == "rclone" {
+            self = .rclone(try RcloneURL(rest))
             return
         }
         guard scheme == "file" else { throw .unknownScheme(scheme) }
@@ -103,6 +109,7 @@ package enum RemoteURL: Hashable, Sendable {
         case .s3(let url): url.text
         case .webdav(let url): url.text
         case .sftp(let url): url.text
+        case .rclone(let url): url.text
         }
     }
 
@@ -150,6 +157,7 @@ package enum RemoteURL: Hashable, Sendable {
         case .s3(let url): S3Backend(try url.place(.process))
         case .webdav(let url): WebDAVBackend(url)
         case .sftp(let url): SFTPBackend(url)
+        case .rclone(let url): SFTPBackend(url)
         }
     }
 }
@@ -159,7 +167,8 @@ extension RemoteURL.Mistake: CustomStringConvertible {
         switch self {
         case .noScheme:
             "A remote is the path of a folder, as in /mnt/nas/coffer, or a URL, as in file:///mnt/nas/coffer."
-        case .unknownScheme(let scheme): "\(scheme): is not a kind of remote; use file, s3, webdav or sftp."
+        case .unknownScheme(let scheme):
+            "\(scheme): is not a kind of remote; use file, s3, webdav, sftp or rclone."
         case .hasCredentials: "A remote's URL must not contain a password or a key; coffer asks for them."
         case .hasHost: "A file: URL has no host: write file:///path, with three slashes."
         case .pathIsNotAbsolute: "The path of a file: URL begins with a slash, as in file:///mnt/nas/coffer."

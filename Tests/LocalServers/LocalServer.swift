@@ -122,9 +122,9 @@ package final class LocalServer: Sendable {
     }
 
     /// The processes whose command line has a text that nobody else uses.
-    package static func processes(with text: String) -> [pid_t] {
+    package static func processes(with text: String) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return names.compactMap { pid_t($0) }.filter { process in
+        return names.compactMap { Int32($0) }.filter { process in
             let command = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
             return String(decoding: command.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self).contains(text)
         }

@@ -22,6 +22,14 @@ package struct SFTPBackend: RemoteBackend {
         self.init(.ssh(url, variables), root: url.path, text: "SFTP directory \(url.text)", polling)
     }
 
+    /// Uses a place that rclone reaches; starts nothing yet.
+    package init(
+        _ url: RcloneURL, variables: [String: String] = ProcessVariables.all,
+        polling: PollSchedule = .standard
+    ) {
+        self.init(.rclone(url, variables), root: ".", text: "rclone remote \(url.place)", polling)
+    }
+
     init(_ server: SFTPServer, root: String, text: String, _ polling: PollSchedule = .standard) {
         tree = SFTPTree(server, root: root)
         self.text = text

@@ -86,8 +86,8 @@ extension SFTPTree {
     /// What the server lacks, tried with objects of no vault.
     func shortcomings(_ call: SFTPCall) throws(RemoteError) -> [String] {
         let files = try files(call)
-        var found: [String] = []
-        if try !files.has(.sync) {
+        var found = files.session.server.shortcomings
+        if try !files.has(.sync), found.isEmpty {
             found.append(
                 """
                 The server cannot be told to bring an object to its disk (no fsync@openssh.com). If it loses power, \

@@ -34,11 +34,22 @@ struct SFTPPut {
         do throws(RemoteError) {
             try write(bytes, to: handle, path, access)
         } catch {
-            files.discard(handle)
-            throw error
+            throw reason(for: error, handle)
         }
         // Some servers upload only now.
         try files.perform(.close(handle))
+    }
+
+    /// Closes a file that could not be written; rclone tells only now why.
+    private func reason(for error: RemoteError, _ handle: SFTPHandle) -> RemoteError {
+        guard case .failed = error else {
+            files.discard(handle)
+            return error
+        }
+        do throws(RemoteError) { try files.perform(.close(handle)) } catch {
+            if [.full, .readOnly].contains(error) { return error }
+        }
+        return error
     }
 
     static func temporaryName(in incoming: String) -> String {

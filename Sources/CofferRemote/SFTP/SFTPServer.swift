@@ -16,6 +16,8 @@ struct SFTPServer: Sendable {
     let explain: @Sendable (_ lines: [String]) -> RemoteError
     /// What it means if the program cannot be started.
     let missing: RemoteError
+    /// What the place lacks, whatever the program says.
+    var shortcomings: [String] = []
 
     /// How long it may take until the server has told its version, in seconds.
     static let greetingPatience: Int64 = 90
@@ -47,5 +49,36 @@ extension SFTPServer {
             command: command, environment: environment, name: url.host, window: 64, patience: 120,
             explain: { SSHComplaint.meaning(of: $0, url) },
             missing: .unsupported("ssh is not installed; install OpenSSH's client (Debian: openssh-client)"))
+    }
+
+    /// The user's rclone, which passes on sealed objects to any service that it knows.
+    ///
+    /// Without a cache of files, rclone uploads while a file is written, and says at its close whether that has
+    /// succeeded. Requests for a file come one by one, as rclone reads and writes in order; what is under way
+    /// towards the service is rclone's business, and so are its time-outs and repetitions: an upload may take as
+    /// long as it takes.
+    static func rclone(
+        _ url: RcloneURL, _ variables: [String: String], program: String = "rclone"
+    ) -> SFTPServer {
+        let flags = [
+            "--vfs-cache-mode", "off", "--dir-cache-time", "0s", "--poll-interval", "0",
+            "--use-server-modtime", "--ask-password=false",
+        ]
+        var environment = variables
+        // Its messages would go elsewhere.
+        environment["RCLONE_LOG_FILE"] = nil
+        return SFTPServer(
+            command: [program, "serve", "sftp", "--stdio"] + flags + ["--", url.place],
+            environment: environment,
+            name: "rclone remote \(url.remote)", window: 1, patience: 1800,
+            explain: { RcloneComplaint.meaning(of: $0, url) },
+            missing: .unsupported("rclone is not installed; \(url.text) needs it (rclone.org)"),
+            shortcomings: [
+                """
+                rclone cannot promise that one of two devices that store the same object at once fails; with most \
+                services, both may succeed. Coffer keeps all contents, but if two admins change the members at \
+                once, it may report two histories.
+                """
+            ])
     }
 }
