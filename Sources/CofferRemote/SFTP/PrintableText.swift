@@ -11,6 +11,11 @@ enum PrintableText {
             .split(separator: " ").joined(separator: " ")
     }
 
+    /// Whether a text of a URL can be shown as it is.
+    static func hasNoControls(_ text: some StringProtocol) -> Bool {
+        text.unicodeScalars.allSatisfy(isPrintable)
+    }
+
     private static func isPrintable(_ scalar: UnicodeScalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:

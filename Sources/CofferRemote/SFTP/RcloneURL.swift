@@ -13,9 +13,7 @@ package struct RcloneURL: Hashable, Sendable {
         let remote = rest.prefix { $0 != ":" }
         guard remote.endIndex != rest.endIndex, Self.isName(remote) else { throw .badPlace(Self.form) }
         let text = rest[rest.index(after: remote.endIndex)...]
-        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw .badEncoding
-        }
+        guard PrintableText.hasNoControls(text) else { throw .badEncoding }
         var parts = text.split(separator: "/", omittingEmptySubsequences: false)
         while parts.last == "" { parts.removeLast() }
         let names = text.hasPrefix("/") ? parts.dropFirst() : parts[...]

@@ -112,9 +112,14 @@ struct SFTPClaim {
     }
 
     /// Gives up the claim, if this client holds it, and removes what is left of it.
+    ///
+    /// Others may take the claim in between: of its directory, only this client's bytes are removed, and the
+    /// directory itself only if it is empty.
     func remove(_ files: SFTPFiles) {
         // The call may have ended before the answer to its rename.
-        let isOurs = isHeld || ((try? Self.members(of: path, files)) ?? []).contains { $0.name == token }
-        Self.removeDirectory(isOurs ? path : own, files)
+        let mayBeHeld = isHeld || ((try? Self.members(of: path, files)) ?? []).contains { $0.name == token }
+        guard mayBeHeld else { return Self.removeDirectory(own, files) }
+        if !isHeld { try? files.remove(held) }
+        try? files.perform(.removeDirectory(files.path(path)))
     }
 }

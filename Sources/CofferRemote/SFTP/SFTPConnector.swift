@@ -36,11 +36,11 @@ final class SFTPConnector: Sendable {
         try state.withLock { state throws(RemoteError) in
             if let session = state.session {
                 guard let end = session.end else {
-                    if session.isGreeted { state.pause = Self.firstPause }
+                    if session.isProven { state.pause = Self.firstPause }
                     return session
                 }
                 state.session = nil
-                if session.isGreeted {
+                if session.isProven {
                     state.pause = Self.firstPause
                 } else {
                     Self.fail(end, &state)

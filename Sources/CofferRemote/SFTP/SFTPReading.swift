@@ -19,39 +19,35 @@ struct SFTPReading {
     func content(of range: Range<Int>, expected: Int?) throws(RemoteError) -> RemoteContent {
         let asked = try files.send(.status(of: handle))
         var bytes: [UInt8] = []
-        let guess = range.clamped(to: 0..<(expected ?? range.upperBound))
+        var rest = range.clamped(to: 0..<(expected ?? range.upperBound))
         var pieces: [Piece] = []
         defer { for piece in pieces { files.session.abandon(piece.number) } }
         do throws(RemoteError) {
-            while let next = next(guess, pieces) { pieces.append(try ask(for: next)) }
+            while let next = next(of: &rest, pieces) { pieces.append(try ask(for: next)) }
         } catch {
             files.session.abandon(asked)
             throw error
         }
         guard let size = try files.attributes(asked)?.byteCount else { throw files.unexpected }
         let wanted = range.clamped(to: 0..<size)
+        // The file may have another size than expected.
+        rest = min(rest.lowerBound, wanted.upperBound)..<wanted.upperBound
         bytes.reserveCapacity(wanted.count)
         while bytes.count < wanted.count {
-            if pieces.isEmpty {
-                let start = wanted.lowerBound + bytes.count
-                pieces.append(
-                    try ask(for: start..<min(wanted.upperBound, start + SFTPFiles.pieceByteCount)))
-            }
-            let piece = pieces.removeFirst()
-            let end = try take(piece, into: &bytes)
-            guard end else { break }
-            if let next = next(wanted, pieces) { pieces.append(try ask(for: next)) }
+            while let next = next(of: &rest, pieces) { pieces.append(try ask(for: next)) }
+            guard !pieces.isEmpty, try take(pieces.removeFirst(), into: &bytes) else { break }
         }
         guard bytes.count >= wanted.count else { throw .short(expected: wanted.count, got: bytes.count) }
         bytes.removeLast(bytes.count - wanted.count)
         return RemoteContent(bytes: bytes, objectByteCount: size)
     }
 
-    /// What to ask for next; nil if enough is under way, or if nothing is left.
-    private func next(_ range: Range<Int>, _ pieces: [Piece]) -> Range<Int>? {
-        let start = pieces.last?.range.upperBound ?? range.lowerBound
-        guard pieces.count < files.session.server.window, start < range.upperBound else { return nil }
-        return start..<min(range.upperBound, start + SFTPFiles.pieceByteCount)
+    /// Takes what to ask for next; nil if enough is under way, or if nothing is left.
+    private func next(of rest: inout Range<Int>, _ pieces: [Piece]) -> Range<Int>? {
+        guard pieces.count < files.session.server.window, !rest.isEmpty else { return nil }
+        let piece = rest.prefix(SFTPFiles.pieceByteCount)
+        rest = piece.upperBound..<rest.upperBound
+        return piece
     }
 
     private func ask(for range: Range<Int>) throws(RemoteError) -> Piece {

@@ -40,7 +40,7 @@ extension SFTPServer {
         if let port = url.port { command += ["-p", String(port)] }
         if let user = url.user { command += ["-l", user] }
         command += ["-s", "--", url.host, "sftp"]
-        var environment = variables
+        var environment = withoutOwn(variables)
         for name in ["SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil }
         environment["SSH_ASKPASS_REQUIRE"] = "never"
         // The messages are read.
@@ -49,6 +49,11 @@ extension SFTPServer {
             command: command, environment: environment, name: url.host, window: 64, patience: 120,
             explain: { SSHComplaint.meaning(of: $0, url) },
             missing: .unsupported("ssh is not installed; install OpenSSH's client (Debian: openssh-client)"))
+    }
+
+    /// The variables without those of Coffer, which may be secrets.
+    private static func withoutOwn(_ variables: [String: String]) -> [String: String] {
+        variables.filter { !$0.key.hasPrefix("COFFER_") }
     }
 
     /// The user's rclone, which passes on sealed objects to any service that it knows.
@@ -64,7 +69,7 @@ extension SFTPServer {
             "--vfs-cache-mode", "off", "--dir-cache-time", "0s", "--poll-interval", "0",
             "--use-server-modtime", "--ask-password=false",
         ]
-        var environment = variables
+        var environment = withoutOwn(variables)
         // Its messages would go elsewhere.
         environment["RCLONE_LOG_FILE"] = nil
         return SFTPServer(

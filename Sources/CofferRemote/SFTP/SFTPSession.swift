@@ -20,6 +20,8 @@ final class SFTPSession: Sendable {
         var outgoing: [UInt8]
         /// What the server can do besides; nil until it has told its version.
         var extensions: Set<String>?
+        /// Whether the server has answered a request.
+        var isProven = false
         /// When the last whole answer came, or the wait for one began.
         var progress = Clock.monotonic
         /// Why there will be no more answers.
@@ -54,7 +56,10 @@ final class SFTPSession: Sendable {
     }
 
     /// Whether the server has told its version.
-    var isGreeted: Bool { state.withLock { $0.extensions != nil } }
+    private var isGreeted: Bool { state.withLock { $0.extensions != nil } }
+
+    /// Whether the server has answered a request.
+    var isProven: Bool { state.withLock { $0.isProven } }
 
     /// Why the connection has ended; nil while it has not.
     var end: RemoteError? { state.withLock { $0.end } }
@@ -235,6 +240,7 @@ final class SFTPSession: Sendable {
             let number = packet.number
             state.update { state in
                 state.progress = Clock.monotonic
+                state.isProven = true
                 if state.requests[number]?.isAbandoned == true {
                     state.requests[number] = nil
                     Self.close(answer, &state)

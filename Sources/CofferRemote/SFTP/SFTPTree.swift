@@ -108,7 +108,8 @@ final class SFTPTree: Sendable {
         let files = try files(call)
         known.withLock { $0 = [] }
         var path = String(prefix.text.dropLast())
-        guard try removeEmpty(path, files) else { return }
+        var count = 0
+        guard try removeEmpty(path, &count, files) else { return }
         while let slash = path.lastIndex(of: "/") {
             path = String(path[..<slash])
             guard try remove(path, files) else { return }
@@ -116,7 +117,13 @@ final class SFTPTree: Sendable {
     }
 
     /// Removes a directory, and those in it, as far as they are empty; returns whether it is gone.
-    private func removeEmpty(_ path: String, _ files: SFTPFiles) throws(RemoteError) -> Bool {
+    private func removeEmpty(
+        _ path: String, _ count: inout Int, _ files: SFTPFiles
+    ) throws(RemoteError) -> Bool {
+        count += 1
+        // No name is deeper, and no vault has more, whatever the server says.
+        let depth = path.split(separator: "/").count
+        guard count <= 10_000, depth <= RemoteName.segmentCountMax else { return false }
         var inner: [String] = []
         let isThere = try files.forEachEntry(in: path) { entry in
             let isOwn = RemoteName.isSegment(entry.name) || entry.name == FolderTemporary.directoryName
@@ -124,7 +131,7 @@ final class SFTPTree: Sendable {
             return inner.count < 10_000
         }
         guard isThere else { return true }
-        for name in inner { _ = try removeEmpty("\(path)/\(name)", files) }
+        for name in inner { _ = try removeEmpty("\(path)/\(name)", &count, files) }
         return path.isEmpty ? false : try remove(path, files)
     }
 

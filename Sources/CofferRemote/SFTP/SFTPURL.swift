@@ -48,6 +48,7 @@ package struct SFTPURL: Hashable, Sendable {
         while parts.last == "" { parts.removeLast() }
         let isBelowHome = parts.first == "~"
         let decoded = try URLText.path(parts.dropFirst(isBelowHome ? 1 : 0))
+        guard PrintableText.hasNoControls(decoded) else { throw .badEncoding }
         path = isBelowHome ? (decoded.isEmpty ? "." : decoded) : "/\(decoded)"
     }
 
@@ -79,7 +80,7 @@ package struct SFTPURL: Hashable, Sendable {
 
     /// A path as it is, without "/" at its end.
     private static func checked(_ text: Substring) throws(RemoteURL.Mistake) -> String {
-        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .badEncoding }
+        guard PrintableText.hasNoControls(text) else { throw .badEncoding }
         var parts = text.split(separator: "/", omittingEmptySubsequences: false)
         while parts.count > 1, parts.last == "" { parts.removeLast() }
         let names = text.hasPrefix("/") ? parts.dropFirst() : parts[...]

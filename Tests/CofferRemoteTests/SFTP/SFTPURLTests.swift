@@ -36,7 +36,8 @@ import Testing
         "sftp://host/../b", "sftp://host/%zz", "sftp://me%0a@host/", "sftp://-oProxyCommand=x/",
         "sftp://-x@host/",
         "sftp:-oProxyCommand=x:y", "sftp:$(id):x", "sftp:`id`@host:x", "sftp:a;b@host:x", "sftp:host:a/../b",
-        "sftp:host:a//b", "sftp:host:a\nb", "sftp:me:secret@host:x", "sftp://host/a%0ab", "sftp:ho\u{e4}st:x",
+        "sftp:host:a//b", "sftp:host:a\nb", "sftp:me:secret@host:x", "sftp:host:a\u{9b}b",
+        "sftp://host/a%C2%9Bb", "sftp://host/a%0ab", "sftp:ho\u{e4}st:x",
     ])
     func urlsThatAreNone(_ text: String) {
         #expect(throws: RemoteURL.Mistake.self) { try RemoteURL(text) }
@@ -45,7 +46,9 @@ import Testing
     /// Nothing of the URL is taken for an option, and no helper can ask anything.
     @Test func whatSSHIsStartedWith() throws {
         guard case .sftp(let url) = try RemoteURL("sftp://me@host:2222/x") else { return }
-        let variables = ["SSH_ASKPASS": "x", "DISPLAY": ":0", "SSH_AUTH_SOCK": "/agent", "HOME": "/home/me"]
+        let variables = [
+            "SSH_ASKPASS": "x", "DISPLAY": ":0", "SSH_AUTH_SOCK": "/agent", "COFFER_PASSPHRASE": "x",
+        ]
         let server = SFTPServer.ssh(url, variables)
         #expect(server.command.suffix(8) == ["-p", "2222", "-l", "me", "-s", "--", "host", "sftp"])
         for option in [
@@ -56,6 +59,7 @@ import Testing
         }
         #expect(server.environment["SSH_ASKPASS"] == nil && server.environment["DISPLAY"] == nil)
         #expect(server.environment["SSH_ASKPASS_REQUIRE"] == "never")
+        #expect(server.environment["COFFER_PASSPHRASE"] == nil)
         #expect(server.environment["SSH_AUTH_SOCK"] == "/agent")
     }
 
