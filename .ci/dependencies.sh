@@ -50,6 +50,7 @@ have_command apache2 || want apache2-bin
 have_command openssl || want openssl
 have_command ssh || want openssh-client
 have_command sshd || want openssh-server
+have_command rclone || want rclone
 have_python_module moto ||
     python3 -m pip install --quiet 'moto[s3,server]' </dev/null >/dev/null 2>&1 ||
     echo "note: not installed: moto, from PyPI. The tests of S3 are skipped." >&2

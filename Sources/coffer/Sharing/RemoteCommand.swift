@@ -13,7 +13,7 @@ struct RemoteCommand: ParsableCommand {
 
             The keys of S3 are those of Amazon's tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
             ~/.aws/credentials. The password for WebDAV is that of ~/.netrc, or of COFFER_WEBDAV_PASSWORD. \
-            SFTP uses your ssh: its keys, agent, and known hosts.
+            SFTP uses your ssh: its keys, agent, and known hosts. “rclone:” uses your rclone and its remotes.
 
             Examples:
               coffer remote add Personal /mnt/nas/coffer
@@ -21,6 +21,7 @@ struct RemoteCommand: ParsableCommand {
               coffer remote add Personal s3:https://minio.example:9000/bucket
               coffer remote add Personal webdavs://me@dav.example/coffer
               coffer remote add Personal sftp://me@host.example/srv/coffer
+              coffer remote add Personal rclone:drive:coffer
               coffer remote test /mnt/nas/coffer
             """,
         subcommands: [Add.self, List.self, Move.self, Remove.self, Test.self])
