@@ -14,8 +14,11 @@ struct WebDAVClient: Sendable {
     init(_ url: WebDAVURL, _ http: HTTPClient, variable: (String) -> String?) {
         self.url = url
         self.http = http
+        // An invite may name any server, so the variables say which one they are for.
+        let isMeant = variable("COFFER_WEBDAV_SERVER") == url.server
         login = HTTPLogin(
-            user: url.user ?? variable("COFFER_WEBDAV_USER"), password: variable("COFFER_WEBDAV_PASSWORD"),
+            user: url.user ?? (isMeant ? variable("COFFER_WEBDAV_USER") : nil),
+            password: isMeant ? variable("COFFER_WEBDAV_PASSWORD") : nil,
             allowsClearText: url.isSecure || url.isLocal)
     }
 
@@ -70,7 +73,7 @@ struct WebDAVClient: Sendable {
             .refused(
                 """
                 it wants a user and a password that it knows: put them into ~/.netrc, or into \
-                COFFER_WEBDAV_USER and COFFER_WEBDAV_PASSWORD
+                COFFER_WEBDAV_USER and COFFER_WEBDAV_PASSWORD with COFFER_WEBDAV_SERVER
                 """)
         case 300..<400: .refused("it redirects to \(answer["location"] ?? "another place"): use that URL")
         case 403: isChange ? .readOnly : .refused("it does not allow this (status 403)")

@@ -39,6 +39,9 @@ package struct WebDAVURL: Hashable, Sendable {
         return "webdav\(isSecure ? "s" : "")://\(user)\(authority)\(encodedPath)"
     }
 
+    /// Scheme, host, and the port if it is given.
+    var server: String { "webdav\(isSecure ? "s" : "")://\(authority)" }
+
     /// The percent-encoded path, which begins with "/" if it is not empty.
     var encodedPath: String {
         path.isEmpty ? "" : "/\(PercentEncoding.encode(path, keepsSlashes: true))"

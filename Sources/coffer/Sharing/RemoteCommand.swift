@@ -12,8 +12,9 @@ struct RemoteCommand: ParsableCommand {
             different path on each device.
 
             The keys of S3 are those of Amazon's tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
-            ~/.aws/credentials. The password for WebDAV is that of ~/.netrc, or of COFFER_WEBDAV_PASSWORD. \
-            SFTP uses your ssh: its keys, agent, and known hosts. “rclone:” uses your rclone and its remotes.
+            ~/.aws/credentials. The password for WebDAV is that of ~/.netrc, or of COFFER_WEBDAV_PASSWORD for \
+            the server in COFFER_WEBDAV_SERVER. SFTP uses your ssh: its keys, agent, and known hosts. “rclone:” uses \
+            your rclone and its remotes.
 
             Examples:
               coffer remote add Personal /mnt/nas/coffer

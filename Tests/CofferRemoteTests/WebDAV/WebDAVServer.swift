@@ -20,7 +20,7 @@ enum WebDAVServer {
     /// A client of a URL, which knows the password.
     static func client(_ text: String, password: String = "secret") throws -> WebDAVBackend {
         guard case .webdav(let url) = try RemoteURL(text) else { throw RemoteURL.Mistake.noScheme }
-        let variables = ["COFFER_WEBDAV_PASSWORD": password]
+        let variables = ["COFFER_WEBDAV_PASSWORD": password, "COFFER_WEBDAV_SERVER": url.server]
         return WebDAVBackend(
             url, variable: { variables[$0] }, certificateFile: try server().authority,
             polling: PollSchedule(first: 100, max: 300))
@@ -57,6 +57,7 @@ struct WebDAVPlaces: RemotePlaces {
             try WebDAVServer.client(url), try WebDAVServer.client(url), vault: someVault(), url: url,
             environment: [
                 "COFFER_WEBDAV_PASSWORD": "secret", "CURL_CA_BUNDLE": try WebDAVServer.server().authority,
+                "COFFER_WEBDAV_SERVER": Self.serverURL(of: url),
             ]
         ) {
             umount2(path, Int32(MNT_DETACH))
@@ -67,5 +68,11 @@ struct WebDAVPlaces: RemotePlaces {
         try await place.remote.put(object, .memory([1, 2, 3]), ifAbsent: true)
         let reader = try WebDAVServer.client(try WebDAVServer.url("protected", name))
         return RemotePlace(remote: reader, other: reader, vault: place.vault, url: nil, remove: place.remove)
+    }
+
+    /// Scheme, host and port of a URL.
+    private static func serverURL(of url: String) -> String {
+        guard case .webdav(let parts)? = try? RemoteURL(url) else { return "" }
+        return parts.server
     }
 }

@@ -44,6 +44,24 @@ struct WebDAVTests {
         }
     }
 
+    /// An invite may name any server; the variables are for one.
+    @Test func aPasswordOfTheEnvironmentIsForOneServer() async throws {
+        let text = try WebDAVServer.url("basic", WebDAVServer.encoded(try WebDAVServer.directory()))
+        guard case .webdav(let url) = try RemoteURL(text) else { return }
+        #expect(url.server == "webdav://127.0.0.1:\(try WebDAVServer.server().port)")
+        let others = [
+            nil, "", "webdavs" + url.server.dropFirst("webdav".count), "webdav://127.0.0.1", url.server,
+        ]
+        for server in others {
+            let variables = ["COFFER_WEBDAV_PASSWORD": "secret", "COFFER_WEBDAV_SERVER": server]
+            let client = WebDAVBackend(url, variable: { variables[$0] ?? nil })
+            let error = await failure { () async throws(RemoteError) in
+                try await client.put(someVault().format, .memory([1]), ifAbsent: true)
+            }
+            #expect((error == nil) == (server == url.server), "\(server ?? "none")")
+        }
+    }
+
     @Test func anUnknownAuthorityIsNotTrusted() async throws {
         let text = try WebDAVServer.url("open", "x", isSecure: true)
         guard case .webdav(let url) = try RemoteURL(text) else { return }
