@@ -19,7 +19,8 @@ extension HTTPTransfer {
         options.set(CURLOPT_TCP_KEEPALIVE, 1)
         options.setTrust(settings.certificateFile)
         // No proxy reaches this machine itself.
-        options.set(CURLOPT_PROXY, HTTPOptions.isLoopback(request.url) ? "" : nil)
+        let isDirect = !request.usesProxy || HTTPOptions.isLoopback(request.url)
+        options.set(CURLOPT_PROXY, isDirect ? "" : nil)
         setMethod(&options)
         setLogin(&options, authentication)
         setCallbacks(&options)

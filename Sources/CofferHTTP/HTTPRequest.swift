@@ -17,6 +17,8 @@ package struct HTTPRequest: Sendable {
     package var answerByteCountMax = 1 << 20
     /// Who asks, for servers with HTTP authentication; nil for requests that authenticate themselves.
     package var login: HTTPLogin?
+    /// Whether a proxy of the environment may be asked, as none is for this machine itself.
+    package var usesProxy = true
 
     /// Makes a request without headers and without a body.
     package init(_ method: String, _ url: String) {

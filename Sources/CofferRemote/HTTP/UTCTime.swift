@@ -19,6 +19,34 @@ struct UTCTime: Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
+    /// Seconds since 1970; nil if a part is out of its bounds.
+    static func seconds(
+        _ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64, _ minute: Int64, _ second: Int64
+    ) -> Int64? {
+        guard (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
+            (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
+        else { return nil }
+        // The inverse of the above.
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = (shiftedYear / 400, shiftedYear % 400)
+        let shiftedMonth = month <= 2 ? month + 9 : month - 3
+        let dayOfYear = (153 * shiftedMonth + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        return days * 86_400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// Seconds since 1970 of a text like "2013-05-24T00:00:00Z" (RFC 3339, in UTC); nil if it is none.
+    static func seconds(_ text: String) -> Int64? {
+        guard text.hasSuffix("Z") else { return nil }
+        // A fraction of a second is left out.
+        let whole = text.dropLast().prefix { $0 != "." }
+        let words = whole.split(omittingEmptySubsequences: false) { "-T:".contains($0) }
+        let numbers = words.compactMap { Int64($0) }
+        guard words.count == 6, numbers.count == 6 else { return nil }
+        return seconds(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
+    }
+
     /// "20130524".
     var compactDate: String { Self.digits(year, 4) + Self.digits(month, 2) + Self.digits(day, 2) }
 

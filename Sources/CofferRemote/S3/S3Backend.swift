@@ -12,6 +12,7 @@ package struct S3Backend: RemoteBackend {
 
     let client: S3Client
     private let exclusion: S3Exclusion
+    private let presence = VaultPresence()
     private let calls = BlockingCalls("coffer-hash", max: 2)
     private let polling: PollSchedule
 
@@ -38,8 +39,34 @@ package struct S3Backend: RemoteBackend {
 
     func key(_ name: RemoteName) -> String { client.place.prefix + name.text }
 
+    /// Whether an object is there.
+    private func isThere(_ name: RemoteName) async throws(RemoteError) -> Bool {
+        let answer = try await client.send(S3Client.Request("HEAD", key(name)))
+        if answer.isSuccess { return true }
+        let error = S3Failure(answer).error(isChange: false)
+        if error == .absent { return false }
+        throw error
+    }
+
+    /// Checks that a vault is there.
+    private func check(_ format: RemoteName?, besides name: RemoteName? = nil) async throws(RemoteError) {
+        try await presence.check(format, besides: name) { name async throws(RemoteError) in
+            try await isThere(name)
+        }
+    }
+
     package func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         try limits.check(range: range)
+        do throws(RemoteError) {
+            return try await read(name, range)
+        } catch {
+            // An absent format object means that the vault is absent, so there is nothing to check.
+            if error == .absent { try await check(name.vaultFormat, besides: name) }
+            throw error
+        }
+    }
+
+    private func read(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
         if range.isEmpty { return RemoteContent(bytes: [], objectByteCount: try await byteCount(of: name)) }
         var request = S3Client.Request("GET", key(name))
         request.range = range
@@ -66,6 +93,7 @@ package struct S3Backend: RemoteBackend {
 
     package func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
         try limits.check(object: bytes.byteCount)
+        try await check(name.vaultFormat, besides: name)
         let mark = S3Signature.hexadecimal(Random.bytes(16))
         var request = S3Client.Request("PUT", key(name))
         request.headers = [HTTPHeader(Self.markHeader, mark)]
@@ -112,14 +140,17 @@ package struct S3Backend: RemoteBackend {
     }
 
     package func delete(_ name: RemoteName) async throws(RemoteError) {
+        try await check(name.vaultFormat, besides: name)
         let answer = try await client.send(S3Client.Request("DELETE", key(name)))
+        presence.forget(name)
         if S3Failure.hasChanged(answer) { return }
         let error = S3Failure(answer).error(isChange: true)
         if error != .absent { throw error }
     }
 
     package func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await S3Listing(client).page(prefix, after: after)
+        try await check(RemoteName.vaultFormat(prefix.segments))
+        return try await S3Listing(client).page(prefix, after: after)
     }
 
     package func shortcomings() async throws(RemoteError) -> [String] {

@@ -5,6 +5,7 @@ package final class S3CredentialSource: Sendable {
     private let environment: S3Environment
     private let now: @Sendable () -> Int64
     private let found = Mutex<S3Credentials?>(nil)
+    private let roles: S3RoleCredentials
     /// Seconds before their end from which on credentials are not used any more.
     private static let reserve: Int64 = 120
 
@@ -15,6 +16,7 @@ package final class S3CredentialSource: Sendable {
     init(_ environment: S3Environment, now: @escaping @Sendable () -> Int64) {
         self.environment = environment
         self.now = now
+        roles = S3RoleCredentials(environment)
     }
 
     /// The credentials to sign with.
@@ -23,10 +25,17 @@ package final class S3CredentialSource: Sendable {
     ///   are all there are.
     /// - Throws: `.refused` with where credentials are looked for, if there are none.
     func credentials(refused: S3Credentials? = nil) async throws(RemoteError) -> S3Credentials {
-        if let found = found.withLock({ $0 }), found != refused, isValid(found) { return found }
-        let credentials = try await look()
-        found.withLock { $0 = credentials }
-        return credentials
+        let last = found.withLock { $0 }
+        if let last, last != refused, isValid(last) { return last }
+        do throws(RemoteError) {
+            let credentials = try await look()
+            found.withLock { $0 = credentials }
+            return credentials
+        } catch {
+            // Those that end soon are good until they do.
+            guard let last, last != refused, let end = last.expiration, end > now() else { throw error }
+            return last
+        }
     }
 
     private func isValid(_ credentials: S3Credentials) -> Bool {
@@ -36,11 +45,13 @@ package final class S3CredentialSource: Sendable {
     private func look() async throws(RemoteError) -> S3Credentials {
         if let credentials = fromVariables { return credentials }
         if let credentials = fromFiles { return credentials }
+        if let credentials = try await roles.ofContainer() { return credentials }
+        if let credentials = try await roles.ofMachine() { return credentials }
         throw .refused(
             """
             no credentials for S3 were found. They are looked for in AWS_ACCESS_KEY_ID and \
-            AWS_SECRET_ACCESS_KEY, and in the profile “\(environment.profile)” of \(environment.credentialsPath) \
-            and \(environment.configPath)
+            AWS_SECRET_ACCESS_KEY, in the profile “\(environment.profile)” of \(environment.credentialsPath) and \
+            \(environment.configPath), and in the role of this container or virtual machine
             """)
     }
 

@@ -116,7 +116,9 @@ import Testing
 
     @Test(arguments: ["half", "none"])
     func noCredentialsAreToldWithWhereTheyMayBe(profile: String) async throws {
-        let (environment, home) = try environment(["AWS_PROFILE": profile])
+        let (environment, home) = try environment([
+            "AWS_PROFILE": profile, "AWS_EC2_METADATA_DISABLED": "true",
+        ])
         do throws(RemoteError) {
             _ = try await S3CredentialSource(environment, now: { 0 }).credentials()
             Issue.record("credentials from nowhere")
