@@ -230,7 +230,7 @@ let package = Package(
                 "CofferVault", "CofferRemote", "CofferSync", "CofferClient", "CofferTestSupport",
                 "RemoteConformance", "SyncTestSupport", "MergeCases",
             ]),
-        tests("MountTests", ["CFilesystemCalls", "FilesystemCases", "MergeCases"]),
+        tests("MountTests", ["CFilesystemCalls", "FilesystemCases", "MergeCases", "LocalServers"]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ] + [isFuzzing ? fuzzer : fuzzerTests]
 )

@@ -112,7 +112,9 @@ struct RemoteCommand: ParsableCommand {
 
         private static func report(on target: String, _ profile: ProfileOptions) throws -> RemoteTestReport {
             // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
-            if target.contains("/") { return try RemoteTrial.run(RemoteArgument(target).url) }
+            if target.contains("/") || (try? RemoteURL(target)) != nil {
+                return try RemoteTrial.run(RemoteArgument(target).url)
+            }
             return try Requests.perform(RemoteTestRequest.vault(target), profile)
         }
 

@@ -16,6 +16,8 @@ final class MountedProfile {
     let passphraseFile: String
     /// Whether the test causes problems, which `coffer status` may then report.
     var expectsProblems = false
+    /// Variables of `coffer`, besides those that all programs get.
+    var environment: [String: String] = [:]
     /// The process that serves the mount, and the descriptors that it had at first.
     private(set) var process: pid_t?
     private(set) var firstDescriptors: [String] = []
@@ -51,6 +53,7 @@ final class MountedProfile {
     func command(_ words: String..., passphrase: Bool = true) throws -> Command {
         var command = Command(try Programs.coffer(), words + ["--home", home])
         if passphrase { command.arguments += ["--passphrase-file", passphraseFile] }
+        command.environment = environment
         return command
     }
 
