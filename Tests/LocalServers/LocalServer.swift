@@ -100,7 +100,8 @@ package final class LocalServer: Sendable {
     /// The path of a program.
     package static func path(of program: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        return (path.split(separator: ":") + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }
+        let directories: [Substring] = path.split(separator: ":") + ["/usr/sbin", "/sbin"]
+        return directories.map { "\($0)/\(program)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 

@@ -20,7 +20,7 @@ enum RcloneComplaint {
             if line.contains("config"), line.contains("password") {
                 return .refused(
                     """
-                    rclone's configuration is encrypted (\(line)): set RCLONE_CONFIG_PASS or \
+                    rclone's configuration, which has \(url.remote), is encrypted (\(line)): set RCLONE_CONFIG_PASS or \
                     RCLONE_PASSWORD_COMMAND where Coffer is started
                     """)
             }

@@ -13,7 +13,7 @@ struct SFTPListing {
     }
 
     /// How many directories and names one walk sees, so that it ends, whatever a server says.
-    private static let directoryCountMax = 100_000, nameCountMax = 4_000_000
+    private static let directoryCountMax = 20_000, nameCountMax = 4_000_000
 
     private let files: SFTPFiles
     private let after: RemoteName?

@@ -19,6 +19,9 @@ package struct SFTPURL: Hashable, Sendable {
         if isShort {
             let host = rest.prefix { $0 != ":" }
             guard host.endIndex != rest.endIndex else { throw .badPlace(Self.form) }
+            // "me:secret@host:path" has the form of a host and a path, but is meant otherwise.
+            let first = rest[rest.index(after: host.endIndex)...].prefix { $0 != "/" }
+            if !host.contains("@"), first.drop(while: { $0 != "@" }).contains(":") { throw .hasCredentials }
             (user, self.host) = try Self.destination(host)
             port = nil
             path = try Self.checked(rest[rest.index(after: host.endIndex)...])
