@@ -16,7 +16,8 @@ final class TemporaryDirectory: Sendable {
     init() throws {
         var template = Array("\(NSTemporaryDirectory())/coffer-remote-XXXXXX".utf8CString)
         guard let path = mkdtemp(&template) else { throw SystemError("mkdtemp", code: errno) }
-        self.path = String(cString: path)
+        // The directory may end with a slash, which URLs do not take twice.
+        self.path = String(cString: path).split(separator: "/").reduce(into: "") { $0 += "/\($1)" }
     }
 
     /// Mounts a file system in memory on it.

@@ -16,10 +16,10 @@ enum SFTPServers {
     /// A client of a directory of this machine.
     static func client(_ path: String, isPoor: Bool = false, program: String? = nil) throws -> SFTPBackend {
         let server = try server(isPoor: isPoor)
-        return try client("sftp://127.0.0.1:\(server.port)\(path)", program: program ?? server.client)
+        return try client(url: "sftp://127.0.0.1:\(server.port)\(path)", program: program ?? server.client)
     }
 
-    static func client(_ text: String, program: String) throws -> SFTPBackend {
+    static func client(url text: String, program: String) throws -> SFTPBackend {
         guard case .sftp(let url) = try RemoteURL(text) else { throw RemoteURL.Mistake.noScheme }
         let server = SFTPServer.ssh(url, ProcessVariables.all, program: program)
         return SFTPBackend(

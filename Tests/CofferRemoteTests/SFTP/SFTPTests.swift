@@ -31,13 +31,14 @@ struct SFTPTests {
 
     @Test func anAliasOfTheConfigurationIsEnough() async throws {
         let server = try SFTPServers.server()
-        let remote = try SFTPServers.client("sftp:coffer-alias:\(directory.path)", program: server.client)
+        let remote = try SFTPServers.client(
+            url: "sftp:coffer-alias:\(directory.path)", program: server.client)
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         #expect(try await remote.all(vault.format) == [1])
         // A path that does not begin with "/" is below the directory that the server gives.
         let name = "d\(UInt64.random(in: 0 ... .max))"
         try Directory.make("\(server.root)/\(name)")
-        let below = try SFTPServers.client("sftp:coffer-alias:\(name)", program: server.client)
+        let below = try SFTPServers.client(url: "sftp:coffer-alias:\(name)", program: server.client)
         try await below.put(vault.format, .memory([2]), ifAbsent: true)
         #expect(try WholeFile.read("\(server.root)/\(name)/\(vault.format)", limit: 9) == [2])
     }
@@ -69,7 +70,7 @@ struct SFTPTests {
     @Test func anUnknownHostIsNotTrusted() async throws {
         let server = try SSHServer()
         try WholeFile.replace(server.knownHosts, with: [])
-        let remote = try SFTPServers.client("sftp://127.0.0.1:\(server.port)/", program: server.client)
+        let remote = try SFTPServers.client(url: "sftp://127.0.0.1:\(server.port)/", program: server.client)
         let error = await failure(of: remote)
         guard case .refused(let text) = error else { return #expect(error == .refused("")) }
         #expect(text.contains("is not known") && text.contains("ssh -p \(server.port) 127.0.0.1"))
@@ -82,7 +83,7 @@ struct SFTPTests {
             .dropFirst()
         let line = "[127.0.0.1]:\(server.port) \(key.joined(separator: " "))"
         try WholeFile.replace(server.knownHosts, with: Array(line.utf8))
-        let remote = try SFTPServers.client("sftp://127.0.0.1:\(server.port)/", program: server.client)
+        let remote = try SFTPServers.client(url: "sftp://127.0.0.1:\(server.port)/", program: server.client)
         let error = await failure(of: remote)
         guard case .refused(let text) = error else { return #expect(error == .refused("")) }
         #expect(text.contains("has changed") && text.contains("ssh-keygen -R '[127.0.0.1]:\(server.port)'"))
@@ -104,7 +105,7 @@ struct SFTPTests {
             "#!/bin/sh\necho x >> '\(count)'\necho 'ssh: connect to host x port 22: refused' >&2\nexit 255\n"
         try WholeFile.replace(program, with: Array(script.utf8))
         chmod(program, 0o755)
-        let remote = try SFTPServers.client("sftp://127.0.0.1/x", program: program)
+        let remote = try SFTPServers.client(url: "sftp://127.0.0.1/x", program: program)
         for _ in 0..<20 {
             let error = await failure(of: remote)
             guard case .unreachable(let text) = error else { return #expect(error == .unreachable("")) }
@@ -114,7 +115,7 @@ struct SFTPTests {
     }
 
     @Test func noSSH() async throws {
-        let remote = try SFTPServers.client("sftp://127.0.0.1/x", program: "\(directory.path)/none")
+        let remote = try SFTPServers.client(url: "sftp://127.0.0.1/x", program: "\(directory.path)/none")
         let error = await failure(of: remote)
         guard case .unsupported(let text) = error else { return #expect(error == .unsupported("")) }
         #expect(text.contains("ssh is not installed"))
@@ -153,7 +154,7 @@ struct SFTPTests {
     @Test func connectionsThatEndAreMadeAgain() async throws {
         let server = try SSHServer()
         let remote = try SFTPServers.client(
-            "sftp://127.0.0.1:\(server.port)\(directory.path)", program: server.client)
+            url: "sftp://127.0.0.1:\(server.port)\(directory.path)", program: server.client)
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         for round in 0..<4 {
             let bytes = WholeObject.bytes(UInt64(round), byteCount: 30 << 20)

@@ -6,12 +6,14 @@ extension Decoder {
     static let sftpPackets = Decoder(name: "sftp-packets", byteCountMax: 1024) {
         func number(_ value: UInt8) -> [UInt8] { [0, 0, 0, value] }
         func string(_ text: String) -> [UInt8] { number(UInt8(text.utf8.count)) + Array(text.utf8) }
-        let attributes = [0, 0, 0, 0xF] + (1...7).flatMap { number($0) }
+        let parts: [[UInt8]] = [number(0xF)] + (1...7).map { number($0) }
+        let attributes: [UInt8] = Array(parts.joined())
+        func packet(_ type: UInt8, _ parts: [UInt8]...) -> [UInt8] { [type] + Array(parts.joined()) }
         return [
-            [101] + number(4) + string("Failure") + string("en"), [102] + string("handle"),
-            [103] + string("data"), [104] + number(1) + string("name") + string("-rw") + attributes,
-            [105] + attributes, [201] + number(1),
-            [2] + number(3) + string("fsync@openssh.com") + string("1"),
+            packet(101, number(4), string("Failure"), string("en")), packet(102, string("handle")),
+            packet(103, string("data")), packet(104, number(1), string("name"), string("-rw"), attributes),
+            packet(105, attributes), packet(201, number(1)),
+            packet(2, number(3), string("fsync@openssh.com"), string("1")),
         ]
     } run: { bytes in
         guard let type = bytes.first else { return .refused }
