@@ -76,7 +76,7 @@ extension Vault {
     package func start() throws(FileSystemError) {
         guard !isReadOnly else { return }
         reserveNumbers()
-        let reaped = Array(state.withLock { $0.orphans })
+        let reaped = Array(state.withLock { $0.tree.orphans })
         upkeep.work.withLock { $0.released = reaped }
         do throws(SystemError) {
             let threads = [

@@ -114,8 +114,10 @@ package final class Vault: Sendable {
         writer = packs.writer
         log = try index.makeLog()
         committing = RankedMutex(IntentLog(in: directory, vault: id, key: store), rank: .commit)
-        let vaultState = VaultState(index: index, packs: packs, orphans: try index.orphans())
-        if try index.tracking() == .on { vaultState.journal = JournalWriter() }
+        var vaultState = VaultState(
+            index: index, packs: packs, orphans: try index.orphans(),
+            space: FreeSpace(in: directory, log: log, packs: packs))
+        if try index.tracking() == .on { vaultState.tree.journal = JournalWriter() }
         state = Condition(vaultState, rank: .vaultState)
         if index.droppedFrameCount > 0 {
             problems.add(
@@ -130,14 +132,14 @@ package final class Vault: Sendable {
 
     /// Runs an operation that changes nothing.
     func reading<Result>(
-        _ body: (VaultState) throws(FileSystemError) -> Result
+        _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         do throws(FileSystemError) {
             return try state.withLock { state throws(FileSystemError) in
                 do throws(FileSystemError) {
-                    return try body(state)
+                    return try body(&state)
                 } catch {
-                    noticeRollback(state)
+                    noticeRollback(&state)
                     throw error
                 }
             }
@@ -152,22 +154,22 @@ package final class Vault: Sendable {
     /// Only a damaged index can make it fail half-way. Then the vault commits nothing more, so that the last
     /// commit stays intact.
     func changing<Result>(
-        _ body: (VaultState) throws(FileSystemError) -> Result
+        _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         if isReadOnly { throw .readOnly }
         do throws(FileSystemError) {
             return try state.withLock { state throws(FileSystemError) in
                 try state.ensureWritable()
-                state.forgetCleanItems()
+                state.tree.forgetCleanItems()
                 defer { upkeep.note(changes: state.changeCount) }
                 let changes = state.index.changes
                 do throws(FileSystemError) {
-                    return try body(state)
+                    return try body(&state)
                 } catch {
                     if state.index.changes != changes {
                         state.stopped = "a change failed half-way (\(error.summary))"
                     }
-                    noticeRollback(state)
+                    noticeRollback(&state)
                     throw error
                 }
             }
@@ -199,18 +201,18 @@ package final class Vault: Sendable {
     ///
     /// - Parameter listener: Called often, under the vault's lock, so it may only wake a thread.
     package func setNewsListener(_ listener: (@Sendable () -> Void)?) {
-        state.withLock { $0.listener = listener }
+        state.withLock { $0.tree.listener = listener }
     }
 
     /// Like `changing`, for operations that change names; waits while changes from other devices are half
     /// applied.
     func changingNames<Result>(
-        _ body: (VaultState) throws(FileSystemError) -> Result
+        _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         try ensureChangeable()
         while true {
             let result = try changing { state throws(FileSystemError) in
-                state.holdsNames ? nil : Optional(try body(state))
+                state.holdsNames ? nil : Optional(try body(&state))
             }
             if let result { return result }
             DebugLog.waiting(for: .names) { state.wait { $0.holdsNames ? nil : () } }
@@ -255,7 +257,7 @@ package final class Vault: Sendable {
     }
 
     /// Stops writing if the index was rolled back to its last commit, and drops what was read since.
-    func noticeRollback(_ state: VaultState) {
+    func noticeRollback(_ state: inout VaultState) {
         state.noticeRollback()
         if state.stopped != nil { readAhead.endAll() }
     }

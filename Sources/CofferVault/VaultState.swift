@@ -4,51 +4,24 @@ internal import CofferStore
 internal import CofferSystem
 
 /// The state that a vault's lock protects.
-final class VaultState {
-    let index: Index
+package struct VaultState: ~Copyable {
+    /// Names, items, and attributes.
+    var tree: ItemTree
     let packs: PackStore
-    private(set) var items: [Int64: CachedItem] = [:]
-    private(set) var dirtyItems: Set<Int64> = []
-    /// Items without a name that programs or the kernel may still use.
-    var orphans: Set<Int64> = []
-    /// The orphans that are old versions of files, with a name of the new version.
-    var outdated: [Int64: Vault.Name] = [:]
-    /// The orphans without a new version: another device removed the file.
-    var removedElsewhere: Set<Int64> = []
-    /// The orphans that the index has.
-    private var storedOrphans: Set<Int64>
+    /// The space on the disk.
+    var space: FreeSpace
     /// Sealed bytes whose space can be freed after the next commit.
     var discards: [Discard] = []
-    /// Whether something was removed since the last commit, which will free space.
-    var removes = false
     /// Space that can be freed once the last commit is on disk.
     var dead = Dead()
     /// Items with many small ranges, for compaction to unite.
     var fragmented: Set<Int64> = []
-    /// The number of bytes that may be written before the free space is checked again, and when it is checked
-    /// at the latest.
-    var budget: (bytes: Int, end: Int64) = (0, 0)
     /// Whether all but a few frames of the write-ahead log are in the database.
     var logIsNearlyMoved = false
-    /// The changes for the next record of the intent log.
-    var intents = PendingIntents()
     /// The number of bytes in packs that died since compaction last looked for waste.
     var deadByteCount: Int64 = 0
-    /// The changes of names since the last commit; nil if the vault does not track changes, as it has no
-    /// remote.
-    var journal: JournalWriter?
-    /// The number of local changes so far.
-    var localChanges: UInt64 = 0
-    /// The value of `localChanges` when all unsent changes were set aside; nil if they were not.
-    var asideChanges: UInt64?
     /// The facts in memory, while changes are exchanged.
     var facts: IndexFactStore?
-    /// Items whose contents are being read for a remote and have not changed since.
-    var publishing: Set<Int64> = []
-    /// Items that were too busy to be sent, and since when.
-    var busy: [Int64: Int64] = [:]
-    /// Called when there is something new to send.
-    var listener: (@Sendable () -> Void)?
     /// Whether names may not change at present, because changes from other devices are half applied.
     var holdsNames = false
     /// Whether a thread waits to hold the names; no request of a mount then begins to change any.
@@ -72,144 +45,32 @@ final class VaultState {
         let count: Int
     }
 
-    /// The maximum number of unchanged items in memory.
-    private static let cleanItemsMax = 16_384
-
-    init(index: Index, packs: PackStore, orphans: [Int64]) {
-        self.index = index
+    init(index: Index, packs: PackStore, orphans: [Int64], space: FreeSpace) {
+        tree = ItemTree(index: index, orphans: orphans)
         self.packs = packs
-        storedOrphans = Set(orphans)
-        self.orphans = storedOrphans
+        self.space = space
     }
+
+    /// The index; its open transaction has the latest rows.
+    var index: Index { tree.index }
 
     /// Whether there is anything to commit.
     var hasChanges: Bool {
-        !dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced
+        !tree.dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced
     }
 
     /// The approximate number of rows that the next commit will write.
-    var changeCount: Int { index.changes + dirtyItems.count }
-
-    /// The current state of an item, without keeping it in memory.
-    func peek(_ number: Int64) throws(FileSystemError) -> ItemRow {
-        guard let row = try row(number) else { throw .stale }
-        return row
-    }
-
-    /// The current state of an item; nil if there is no such item.
-    func row(_ number: Int64) throws(FileSystemError) -> ItemRow? {
-        if let cached = items[number] { return cached.row }
-        return try index.item(number)
-    }
-
-    /// An item that will be read often, or changed; stays in memory.
-    func item(_ number: Int64) throws(FileSystemError) -> CachedItem {
-        if let cached = items[number] { return cached }
-        guard let row = try index.item(number) else { throw .stale }
-        let item = CachedItem(row, stored: index.hash(of: row))
-        item.isMarked = journal != nil && !row.unsent.isDisjoint(with: .sent)
-        items[number] = item
-        return item
-    }
-
-    /// An item in memory that the last commit contains; nil if there is none.
-    func storedItem(_ number: Int64) -> CachedItem? {
-        guard let item = items[number], item.stored != nil else { return nil }
-        return item
-    }
-
-    /// Adds a new item.
-    func add(_ row: ItemRow) -> CachedItem {
-        let item = CachedItem(row, stored: nil)
-        items[row.number] = item
-        dirtyItems.insert(row.number)
-        intents.giveUp()
-        return item
-    }
-
-    /// Records that an item was changed.
-    func touch(_ item: CachedItem, _ aspects: ItemRow.Aspects) {
-        item.row.unsent.formUnion(aspects)
-        if !aspects.isEmpty { localChanges &+= 1 }
-        if let listener, !aspects.isEmpty { listener() }
-        if !publishing.isEmpty, aspects.contains(.content) { publishing.remove(item.row.number) }
-        dirtyItems.insert(item.row.number)
-        intents.note(item: item.row.number)
-    }
-
-    /// Removes an item for good.
-    func erase(_ item: CachedItem) throws(FileSystemError) {
-        let number = item.row.number
-        removes = true
-        if let stored = item.stored {
-            try index.removeItem(number, stored)
-            if journal != nil { try index.removeUnsent(number) }
-        }
-        items[number] = nil
-        dirtyItems.remove(number)
-        orphans.remove(number)
-        outdated[number] = nil
-        removedElsewhere.remove(number)
-        fragmented.remove(number)
-        busy[number] = nil
-    }
-
-    /// Drops unchanged items from memory if there are many.
-    ///
-    /// Call this only between operations: a change of an item that was dropped during one would be lost.
-    func forgetCleanItems() {
-        guard items.count >= Self.cleanItemsMax + dirtyItems.count else { return }
-        items = items.filter { dirtyItems.contains($0.key) }
-    }
-
-    /// A directory that has not been removed.
-    func directory(_ number: Int64) throws(FileSystemError) -> CachedItem {
-        let item = try item(number)
-        guard item.type == .directory else { throw .notDirectory }
-        guard item.row.links > 0 else { throw .notFound }
-        return item
-    }
-
-    /// Writes changed items and orphans to the index.
-    func storeItems() throws(FileSystemError) {
-        for number in dirtyItems {
-            guard let item = items[number] else {
-                throw .stopped(reason: "item \(number) was changed but is not in memory")
-            }
-            item.stored = try index.put(item.row, replacing: item.stored)
-            try mark(item)
-        }
-        try storeJournal()
-        dirtyItems.removeAll(keepingCapacity: true)
-        forgetCleanItems()
-        guard orphans != storedOrphans else { return }
-        for number in orphans.subtracting(storedOrphans) {
-            try index.insertOrphan(number)
-        }
-        for number in storedOrphans.subtracting(orphans) {
-            try index.removeOrphan(number)
-        }
-        storedOrphans = orphans
-    }
-
-    /// Whether the index has exactly the items that have no name now.
-    var orphansAreStored: Bool { orphans == storedOrphans }
+    var changeCount: Int { index.changes + tree.dirtyItems.count }
 
     /// Stops writing if the transaction was rolled back, and drops what belonged to it.
-    func noticeRollback() {
-        guard !index.isInTransaction else { return }
+    mutating func noticeRollback() {
+        guard !tree.index.isInTransaction else { return }
         stopped = stopped ?? "the disk failed to read or write the index"
-        items = [:]
-        dirtyItems = []
-        if journal != nil { journal = JournalWriter() }
-        publishing = []
+        tree.dropChanges()
         facts = nil
-        orphans = storedOrphans
-        outdated = [:]
-        removedElsewhere = []
     }
 
-    func ensureWritable() throws(FileSystemError) {
+    mutating func ensureWritable() throws(FileSystemError) {
         noticeRollback()
         if stopped != nil { throw .readOnly }
     }

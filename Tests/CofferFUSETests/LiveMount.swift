@@ -171,8 +171,8 @@ struct Elsewhere {
         let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
         try change { changes throws(FileSystemError) in
             try vault.changing { state throws(FileSystemError) in
-                let item = try state.item(attributes.number)
-                try vault.setContent(of: item, to: .unreadable(size, of: .random()), like: nil, state)
+                let item = try state.tree.item(attributes.number)
+                try vault.setContent(of: item, to: .unreadable(size, of: .random()), like: nil, &state)
             }
             changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
         }

@@ -301,7 +301,7 @@ import Testing
     @Test func aKnownPageThatReachesBehindTheEndIsRefused() throws {
         let devices = try TwoDevices()
         let number = try devices.b.makeFile("file")
-        let item = try devices.b.state.withLock { try $0.item(number).row.id }
+        let item = try devices.b.state.withLock { try $0.tree.item(number).row.id }
         func entries(from start: Int64, last: Int64) -> [ContentEntry] {
             (0..<20).map { index in
                 let offset = start + Int64(index) * 10

@@ -211,7 +211,7 @@ import Testing
                 prefixLow: UInt64(index), prefixHigh: 7, epoch: .first)
         }
         let value = ContentValue(
-            size: 1 << 30, origin: try vault.state.withLock { try $0.peek(number).origin },
+            size: 1 << 30, origin: try vault.state.withLock { try $0.tree.peek(number).origin },
             extents: .entries([]))
         try vault.setContent(of: number, to: FetchedContent(value, entries, [], known: []))
         _ = try vault.send(number, to: MemoryRemote())
@@ -234,7 +234,7 @@ import Testing
         let devices = try TwoDevices()
         let number = try devices.a.makeFile("file", Pattern.make(100_000))
         #expect(try devices.a.contentState(of: number) == .local)
-        devices.a.state.withLock { _ = $0.publishing.insert(number) }
+        devices.a.state.withLock { _ = $0.tree.publishing.insert(number) }
         #expect(try devices.a.contentState(of: number) == .uploading)
         let copy = try devices.b.makeFile("file")
         try devices.b.receive(try devices.a.send(number, to: devices.remote), as: copy)

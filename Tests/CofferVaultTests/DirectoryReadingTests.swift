@@ -13,7 +13,7 @@ import Testing
         for name in ["a", "b", "c"] { _ = try vault.makeFile(name) }
         let number = try vault.number(of: "b")
         try vault.commit()
-        try vault.state.withLock { try $0.erase(try $0.item(number)) }
+        try vault.state.withLock { try $0.tree.erase(try $0.tree.item(number)) }
         let entries = try vault.readDirectory(Vault.rootNumber, after: 2, limit: 100, attributes: true)
         #expect(entries.map { String(decoding: $0.name, as: UTF8.self) } == ["a", "b", "c"])
         #expect(entries.map { $0.attributes == nil } == [false, true, false])

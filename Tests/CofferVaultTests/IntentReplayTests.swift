@@ -227,7 +227,7 @@ import Testing
         try append(1)
         let directory = try vault.makeDirectory("d")
         try vault.commitIndex()
-        var row = try vault.state.withLock { try #require(try $0.row(number)) }
+        var row = try vault.state.withLock { try #require(try $0.tree.row(number)) }
         var (item, offset, epoch) = (number, Int64(0), Epoch.first)
         var fields: [UInt8]?
         switch kind {

@@ -23,9 +23,9 @@ import Testing
 
     private func edit(_ number: Int64, _ change: (inout ItemRow) -> Void) throws {
         try vault.state.withLock { state in
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             change(&item.row)
-            state.touch(item, [])
+            state.tree.touch(item, [])
         }
     }
 

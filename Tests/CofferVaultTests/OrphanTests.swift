@@ -35,7 +35,7 @@ import Testing
         let left = test.crashed(seed: 1)
         try {
             let again = try left.open()
-            #expect(again.state.withLock { $0.orphans } == [large, small, directory])
+            #expect(again.state.withLock { $0.tree.orphans } == [large, small, directory])
             try again.start()
             try again.close()
         }()
@@ -43,7 +43,7 @@ import Testing
         for number in [large, small, directory] {
             #expect(fails("stale") { _ = try again.attributes(of: number) })
         }
-        #expect(again.state.withLock { $0.orphans } == [])
+        #expect(again.state.withLock { $0.tree.orphans } == [])
         #expect(again.state.withLock { $0.packs.rows.reduce(0) { $0 + $1.live } } == 0)
         #expect(try again.damage() == [])
     }
@@ -111,7 +111,7 @@ import Testing
             try vault.close()
         }
         let again = try test.open()
-        #expect(again.state.withLock { $0.orphans } == [number])
+        #expect(again.state.withLock { $0.tree.orphans } == [number])
         try again.eraseInSlices(number)
         try again.commit()
         #expect(again.state.withLock { $0.packs.rows.reduce(0) { $0 + $1.live } } == 0)

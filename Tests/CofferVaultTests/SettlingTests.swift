@@ -26,15 +26,15 @@ import Testing
         let told = value
         let b = try devices.b.makeFile("file")
         let size = try devices.a.attributes(of: a).size
-        let origin = try devices.a.state.withLock { try $0.peek(a).origin }
+        let origin = try devices.a.state.withLock { try $0.tree.peek(a).origin }
         try devices.b.changing { state throws(FileSystemError) in
-            let item = try state.item(b)
+            let item = try state.tree.item(b)
             let facts = try state.openFacts()
             let id = item.row.id
             try facts.setNumber(b, of: id)
             try facts.flush()
             let content = Fact.Content(bytes: told, size: UInt64(size), origin: origin)
-            try old.apply(content, to: ContentTarget(item: item, state: state, vault: devices.b, other: nil))
+            try old.apply(content, to: ContentTarget(item: item, vault: devices.b, other: nil), &state)
         }
         return (a, b, value)
     }
@@ -63,7 +63,7 @@ import Testing
             parts += 1
             #expect(part.entries.count < 64 + ContentNode.entryCountMax)
             try devices.b.changing { state throws(FileSystemError) in
-                try devices.b.setPart(part, from: 0, to: end, of: try state.item(b), state)
+                try devices.b.setPart(part, from: 0, to: end, of: try state.tree.item(b), &state)
             }
             return parts < 1
         }
@@ -85,7 +85,7 @@ import Testing
         let (_, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try devices.b.changing { state throws(FileSystemError) in
-            let key = RemoteContents.key(of: try state.peek(b).id)
+            let key = RemoteContents.key(of: try state.tree.peek(b).id)
             try state.index.removeKept(key)
         }
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
@@ -130,9 +130,9 @@ import Testing
             try devices.b.commit()
             if isSent {
                 try devices.b.changing { state throws(FileSystemError) in
-                    state.publishing = [b]
-                    _ = try state.takeUnsent([b], [b: Fact.Content(bytes: [1], size: 3000)])
-                    state.publishing = []
+                    state.tree.publishing = [b]
+                    _ = try state.tree.takeUnsent([b], [b: Fact.Content(bytes: [1], size: 3000)])
+                    state.tree.publishing = []
                 }
             }
         }
@@ -203,11 +203,11 @@ import Testing
         }
         // The update, as far as it can be had: the value is one that is known.
         try devices.b.changing { state throws(FileSystemError) in
-            let id = try state.peek(b).id
+            let id = try state.tree.peek(b).id
             let key = KeptRow.Key(.owed, id: id.bytes)
             let kept = try state.index.kept(key)
             #expect(kept == value)
-            try state.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
+            try state.tree.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
         }
         try RemoteContents { _ in Sending.Delivery {} }.settle(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)

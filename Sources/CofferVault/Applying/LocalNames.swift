@@ -37,16 +37,16 @@ final class LocalNames {
     // MARK: Setting aside
 
     /// Removes the journal, and the names that are not as the facts last showed them.
-    func setAside(_ state: VaultState) throws(FileSystemError) {
+    func setAside(_ state: inout VaultState) throws(FileSystemError) {
         var touched: Set<Place> = []
-        let last = try state.forEachJournalRecord { record throws(FileSystemError) in
+        let last = try state.tree.forEachJournalRecord { record throws(FileSystemError) in
             touched.formUnion(note(record))
         }
         let facts = try state.openFacts()
-        for (id, number) in made where try state.row(number) != nil {
+        for (id, number) in made where try state.tree.row(number) != nil {
             try facts.setNumber(number, of: id)
         }
-        for place in touched.sorted() { try setAside(place, facts, state) }
+        for place in touched.sorted() { try setAside(place, facts, &state) }
         try state.index.removeJournal(upTo: last)
     }
 
@@ -62,7 +62,7 @@ final class LocalNames {
     }
 
     private func setAside(
-        _ place: Place, _ facts: IndexFactStore, _ state: VaultState
+        _ place: Place, _ facts: IndexFactStore, _ state: inout VaultState
     ) throws(FileSystemError) {
         var item: ItemID?
         let shown = try facts.entry(shownAt: place)
@@ -72,18 +72,18 @@ final class LocalNames {
         if let parent {
             found = try state.index.entry(place.name.bytes, in: parent.number)
         }
-        if let found, let item, try state.peek(found.item).id == item { return }
+        if let found, let item, try state.tree.peek(found.item).id == item { return }
         if let shown, let item {
             absent.insert(shown)
             absentItems.insert(item)
         }
         guard let found, let parent else { return }
-        let directory = try state.item(parent.number)
-        let taken = try state.item(found.item)
+        let directory = try state.tree.item(parent.number)
+        let taken = try state.tree.item(found.item)
         try state.index.remove(found)
         if taken.type == .directory { directory.row.links -= 1 } else { taken.row.links -= 1 }
-        state.touch(directory, [])
-        state.touch(taken, [])
+        state.tree.touch(directory, [])
+        state.tree.touch(taken, [])
         names.append(Name(place: place, number: found.item))
     }
 
@@ -91,17 +91,17 @@ final class LocalNames {
     func has(_ number: Int64) -> Bool { names.contains { $0.number == number } }
 
     /// Adds a file that no longer has a name, and stays as a file of its own.
-    func keep(_ item: CachedItem, at place: Place, _ state: VaultState) {
+    func keep(_ item: CachedItem, at place: Place, _ state: inout VaultState) {
         names.append(Name(place: place, number: item.row.number))
-        separate(item, state)
+        separate(item, &state)
     }
 
     /// Gives a file without a name a new identity, of which nothing has been sent.
-    func separate(_ item: CachedItem, _ state: VaultState) {
+    func separate(_ item: CachedItem, _ state: inout VaultState) {
         item.row.id = .random()
-        state.orphans.remove(item.row.number)
-        state.outdated[item.row.number] = nil
-        state.touch(item, [.existence, .mode, .times, .content, .attributes])
+        state.tree.orphans.remove(item.row.number)
+        state.tree.outdated[item.row.number] = nil
+        state.tree.touch(item, [.existence, .mode, .times, .content, .attributes])
     }
 
     // MARK: Putting back
@@ -109,11 +109,11 @@ final class LocalNames {
     /// Puts new items back.
     ///
     /// - Returns: The changes to show to programs.
-    func putBack(_ state: VaultState) throws(FileSystemError) -> [VaultChange] {
+    func putBack(_ state: inout VaultState) throws(FileSystemError) -> [VaultChange] {
         var changes: [VaultChange] = []
         var placed: Set<Int64> = []
-        for name in try sorted(state) {
-            changes.append(contentsOf: try putBack(name, &placed, state))
+        for name in try sorted(&state) {
+            changes.append(contentsOf: try putBack(name, &placed, &state))
         }
         let facts = try state.openFacts()
         for id in made.keys where try facts.values(.kind(id)).isEmpty { try facts.setNumber(nil, of: id) }
@@ -126,9 +126,9 @@ final class LocalNames {
     }
 
     /// The names, with those of directories before the names in them.
-    private func sorted(_ state: VaultState) throws(FileSystemError) -> [Name] {
+    private func sorted(_ state: inout VaultState) throws(FileSystemError) -> [Name] {
         var parents: [ItemID: ItemID] = [:]
-        for name in names { parents[try state.peek(name.number).id] = name.place.parent }
+        for name in names { parents[try state.tree.peek(name.number).id] = name.place.parent }
         func depth(_ name: Name) -> Int {
             var (depth, current) = (0, name.place.parent)
             while let next = parents[current], depth <= names.count {
@@ -140,49 +140,51 @@ final class LocalNames {
     }
 
     private func putBack(
-        _ name: Name, _ placed: inout Set<Int64>, _ state: VaultState
+        _ name: Name, _ placed: inout Set<Int64>, _ state: inout VaultState
     ) throws(FileSystemError) -> [VaultChange] {
-        let item = try state.item(name.number)
+        let item = try state.tree.item(name.number)
         guard let type = item.type else { return [] }
-        if areGivenUp { return try giveUp(item, state) }
-        let isKnown = try isKnown(item.row.id, state)
+        if areGivenUp { return try giveUp(item, &state) }
+        let isKnown = try isKnown(item.row.id, &state)
         if isKnown, !placed.contains(name.number) {
             let isShown = try state.facts?.item(item.row.id)?.shownEntries ?? 0 > 0
             if isShown { return [] }
             if type == .directory {
                 item.row.links = 0
                 item.row.unsent = []
-                state.orphans.insert(name.number)
+                state.tree.orphans.insert(name.number)
                 return [.nameless(item: name.number)]
             }
             // Removed on another device and moved on this one: it stays, as a file of its own.
             try state.facts?.setNumber(nil, of: item.row.id)
-            separate(item, state)
+            separate(item, &state)
         }
-        let directory = try home(of: name, placed, state)
+        let directory = try home(of: name, placed, &state)
         let parent = directory.row.number
         let time = Clock.fileTime
         var bytes = name.place.name.bytes
         let other = try state.index.entry(bytes, in: parent)
-        if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, state) }
-        try vault.insertEntry(bytes, in: directory, to: name.number, type, time, state)
+        if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, &state) }
+        try state.tree.insertEntry(bytes, in: directory, to: name.number, type, time)
         if type == .directory {
             directory.row.links += 1
             item.row.parent = parent
         } else {
             item.row.links += 1
         }
-        state.touch(item, [])
+        state.tree.touch(item, [])
         if placed.insert(name.number).inserted {
-            try state.noteMade(item, bytes, in: directory)
+            try state.tree.noteMade(item, bytes, in: directory)
         } else {
-            try state.noteLinked(item, bytes, in: directory)
+            try state.tree.noteLinked(item, bytes, in: directory)
         }
         return [.entry(.init(bytes, in: parent)), .entry(.init(name.place.name.bytes, in: parent))]
     }
 
     /// Marks an item as removed if the facts do not show it, or show it as another item.
-    private func giveUp(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) -> [VaultChange] {
+    private func giveUp(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError)
+        -> [VaultChange]
+    {
         let number = item.row.number
         let facts = try state.openFacts()
         var isShown = try facts.number(of: item.row.id) == number
@@ -191,26 +193,26 @@ final class LocalNames {
         if isShown || item.type != .directory && item.row.links > 0 { return [] }
         item.row.links = 0
         item.row.unsent = []
-        state.touch(item, [])
-        state.orphans.insert(number)
+        state.tree.touch(item, [])
+        state.tree.orphans.insert(number)
         return [.nameless(item: number)]
     }
 
     /// Whether there are facts about an item.
-    private func isKnown(_ id: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func isKnown(_ id: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Bool {
         let facts = try state.openFacts()
         return try !facts.values(.kind(id)).isEmpty
     }
 
     /// The directory that contained a name, if it still exists; otherwise the root.
     private func home(
-        of name: Name, _ placed: Set<Int64>, _ state: VaultState
+        of name: Name, _ placed: Set<Int64>, _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
         guard let row = try state.row(name.place.parent, .directory), row.links > 0 else {
-            return try state.item(Vault.rootNumber)
+            return try state.tree.item(Vault.rootNumber)
         }
         let isThere = try state.facts?.item(row.id)?.shownEntries ?? 0 > 0
         let isHome = row.number == Vault.rootNumber || placed.contains(row.number) || isThere
-        return try state.item(isHome ? row.number : Vault.rootNumber)
+        return try state.tree.item(isHome ? row.number : Vault.rootNumber)
     }
 }

@@ -34,8 +34,8 @@ extension Vault {
                 let row = KeptChange(key, CheckpointPiece.padded(groups: bytes))
                 part += 1
                 try changing { state throws(FileSystemError) in
-                    try ensureSpace(for: 2 * (row.value?.count ?? 0) + 4096, state)
-                    try state.keep([row])
+                    try state.space.ensure(for: 2 * (row.value?.count ?? 0) + 4096)
+                    try state.tree.keep([row])
                 }
             }
             try commitIndex()
@@ -122,16 +122,16 @@ private final class Rebuild {
         try vault.changing { state throws(FileSystemError) in
             // Check this before any change: a failure half-way stops the vault.
             let rowByteCount = self.facts.rows.reduce(0) { $0 + ($1.value?.count ?? 0) }
-            try vault.ensureSpace(for: byteCount * Self.growth + 2 * rowByteCount, state)
+            try state.space.ensure(for: byteCount * Self.growth + 2 * rowByteCount)
             // Changes that a program made since everything was set aside have not been copied.
-            if self.facts.givesUpUnsent, state.asideChanges != state.localChanges { throw .busy }
+            if self.facts.givesUpUnsent, state.tree.asideChanges != state.tree.localChanges { throw .busy }
             self.hasBegun = true
-            try self.update.setAside(state, areGivenUp: self.facts.givesUpUnsent)
-            if self.facts.givesUpUnsent { try self.giveUpUnsent(state) }
+            try self.update.setAside(&state, areGivenUp: self.facts.givesUpUnsent)
+            if self.facts.givesUpUnsent { try self.giveUpUnsent(&state) }
         }
         try readOld()
         isNew = shown.isEmpty && update.local?.absent.isEmpty != false
-        try vault.changing { state throws(FileSystemError) in try self.begin(state) }
+        try vault.changing { state throws(FileSystemError) in try self.begin(&state) }
         try take(directories: true)
         try take(directories: false)
         try updateItems()
@@ -145,23 +145,23 @@ private final class Rebuild {
     }
 
     /// Drops local changes of items, so that they become what the facts show.
-    private func giveUpUnsent(_ state: VaultState) throws(FileSystemError) {
+    private func giveUpUnsent(_ state: inout VaultState) throws(FileSystemError) {
         var last: Int64 = 0
         while true {
             let page = try state.index.unsentItems(after: last, limit: Self.pageCount)
             guard let end = page.last else { return }
             last = end
             for number in page {
-                if let row = try state.row(number) {
+                if let row = try state.tree.row(number) {
                     reverted.insert(row.id)
                     if row.unsent.contains(.content) { rewritten.insert(row.id) }
-                    let item = try state.item(number)
+                    let item = try state.tree.item(number)
                     item.row.unsent = []
-                    state.touch(item, [])
+                    state.tree.touch(item, [])
                 }
-                try state.markUnsent(number)
+                try state.tree.markUnsent(number)
             }
-            try state.storeItems()
+            try state.tree.storeItems()
         }
     }
 
@@ -232,11 +232,11 @@ private final class Rebuild {
 
     // MARK: The new facts
 
-    private func begin(_ state: VaultState) throws(FileSystemError) {
+    private func begin(_ state: inout VaultState) throws(FileSystemError) {
         state.facts = nil
         try state.index.removeFacts()
         try state.index.removeKept(KeptRow.Kind.sync)
-        try state.keep(facts.rows)
+        try state.tree.keep(facts.rows)
         var tree = try state.factTree(participant.hashKey)
         try tree.beginCheckpoint(facts.versions, clock: facts.clock, labels: facts.labels)
         for (id, number) in update.local?.made ?? [:] { try tree.store.setNumber(number, of: id) }
@@ -256,7 +256,7 @@ private final class Rebuild {
                 var tree = try state.factTree(participant.hashKey)
                 let changes = try tree.take(waiting)
                 guard self.isNew else { return }
-                for change in changes { try self.update.update(change, tree, state) }
+                for change in changes { try self.update.update(change, tree, &state) }
             }
             if isNew { try update.workAhead() }
             (waiting, count) = ([], 0)
@@ -278,7 +278,7 @@ private final class Rebuild {
     /// Updates existing items that are shown differently than before.
     private func updateItems() throws(FileSystemError) {
         let root = try vault.reading { state throws(FileSystemError) in
-            try state.peek(Vault.rootNumber).id
+            try state.tree.peek(Vault.rootNumber).id
         }
         var rest = items.filter { $0.value.number != nil }.map(\.key).sorted()[...]
         if items[root]?.number == nil { rest.append(root) }
@@ -298,9 +298,9 @@ private final class Rebuild {
                     } else if FileType(mode: row.mode) == .regular,
                         rewritten.contains(id) || update.isKeptHere(row) && row.links > 0
                     {
-                        try renew(row, tree, state)
+                        try renew(row, tree, &state)
                     } else {
-                        try self.update.updateWhole(id, tree, state)
+                        try self.update.updateWhole(id, tree, &state)
                     }
                 }
             }
@@ -309,7 +309,7 @@ private final class Rebuild {
 
     /// Makes all names of a file lead to a new version of the same item.
     private func renew(
-        _ row: ItemRow, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ row: ItemRow, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) {
         renewed.insert(row.id)
         update.replaced[row.id] = row.number
@@ -336,7 +336,7 @@ private final class Rebuild {
             add(EntryChange(entry: entry, before: before, after: nil))
         }
         shown = [:]
-        try vault.changing { state throws(FileSystemError) in try self.update.sort(state) }
+        try vault.changing { state throws(FileSystemError) in try self.update.sort(&state) }
     }
 
     private func add(_ change: EntryChange) {

@@ -7,29 +7,29 @@ internal import CofferSystem
 extension RemoteUpdate {
     /// Applies what changed in the facts to an existing item, and to its copies by rule.
     func update(
-        _ change: ItemChange, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ change: ItemChange, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) {
         // If the change states a copy by rule, it need not name the attributes that the copy had from its
         // item until now.
         let attributes = change.attributes.contains(.kind) ? nil : change.attributes
-        try update(change.item, attributes, tree, state)
+        try update(change.item, attributes, tree, &state)
         for copy in try tree.store.copies(of: change.item) {
             let entry = try tree.store.entry(copy)
             guard let entry else { continue }
-            try update(entry.item, change.attributes.subtracting([.content]), tree, state)
+            try update(entry.item, change.attributes.subtracting([.content]), tree, &state)
         }
     }
 
     /// Applies all attributes to an existing item.
     func updateWhole(
-        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) {
-        try update(id, nil, tree, state)
+        try update(id, nil, tree, &state)
     }
 
     private func update(
         _ id: ItemID, _ attributes: Set<ItemChange.Attribute>?, _ tree: FactTree<IndexFactStore>,
-        _ state: VaultState
+        _ state: inout VaultState
     ) throws(FileSystemError) {
         guard let row = try state.row(id, nil) else { return }
         let isDivided = attributes?.contains(.content) != false && isKeptHere(row)
@@ -40,36 +40,36 @@ extension RemoteUpdate {
         }
         guard let shown = try tree.shownItem(id) else { return }
         guard FileType(mode: row.mode) == shown.kind.type else {
-            return try replace(id, tree, state)
+            return try replace(id, tree, &state)
         }
-        var item = try state.item(row.number)
+        var item = try state.tree.item(row.number)
         var other: Int64?
         if isDivided {
-            item = try divide(item, tree, state)
+            item = try divide(item, tree, &state)
             other = row.number
         } else if attributes?.contains(.content) != false, item.type == .regular,
             !item.row.unsent.contains(.content),
             vault.sink.withLock({ $0 != nil })
         {
-            let names = try names(of: item, tree, state)
+            let names = try names(of: item, tree, &state)
             if let content = growing[id], content == shown.content, !item.wasAppendedLately {
                 // Programs that have it open see the added bytes.
                 changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
             } else if names.count == Int(row.links) {
-                item = try supersede(item, names, tree, state)
+                item = try supersede(item, names, tree, &state)
                 changes.append(.nameless(item: row.number))
                 other = row.number
             }
         }
-        try update(item, to: shown, attributes, like: other, state)
+        try update(item, to: shown, attributes, like: other, &state)
         item.row.changed = Clock.fileTime
-        state.touch(item, [])
+        state.tree.touch(item, [])
         changedItems.insert(id)
     }
 
     /// The names of a file as they were last taken, except for those that were set aside.
     private func names(
-        of item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        of item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) -> [Vault.Name] {
         let id = item.row.id
         var names: [Vault.Name] = []
@@ -97,34 +97,34 @@ extension RemoteUpdate {
     ///
     /// - Returns: The new version of the file, for the incoming content.
     private func divide(
-        _ item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ item: CachedItem, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
-        let names = try names(of: item, tree, state)
+        let names = try names(of: item, tree, &state)
         guard let name = names.first, names.count == Int(item.row.links) else {
             throw .damaged(
                 place: "the index, in which the names of item \(item.row.id) differ from the facts,")
         }
-        let version = try supersede(item, names, tree, state)
-        let parent = try state.peek(name.parent).id
+        let version = try supersede(item, names, tree, &state)
+        let parent = try state.tree.peek(name.parent).id
         guard let entry = EntryName(name.name) else { throw .invalidArgument }
-        keepHere(item, at: Place(parent: parent, name: entry), state)
+        keepHere(item, at: Place(parent: parent, name: entry), &state)
         return version
     }
 
     /// Turns a file without a name into a file of its own; it gets a name once all incoming items are in
     /// place.
-    func keepHere(_ item: CachedItem, at place: Place, _ state: VaultState) {
+    func keepHere(_ item: CachedItem, at place: Place, _ state: inout VaultState) {
         let names = local ?? LocalNames(of: vault)
-        names.keep(item, at: place, state)
+        names.keep(item, at: place, &state)
         local = names
     }
 
     /// Creates a new version of a file, so that programs that have the old one open keep it.
     private func supersede(
-        _ old: CachedItem, _ names: [Vault.Name], _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ old: CachedItem, _ names: [Vault.Name], _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
         let (id, number) = (old.row.id, old.row.number)
-        let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, state)
+        let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, &state)
         try tree.store.setNumber(version.row.number, of: id)
         changes += names.map { .entry($0) }
         return version
@@ -133,7 +133,7 @@ extension RemoteUpdate {
     /// Makes all names of an item lead to a new one, because its type has changed: no honest device states
     /// that.
     private func replace(
-        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: VaultState
+        _ id: ItemID, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) {
         for entry in try tree.store.entries(of: id) {
             let entryState = try tree.store.entry(entry)
@@ -150,23 +150,23 @@ extension RemoteUpdate {
     ///   - other: The number of another file that may have extents of it.
     func update(
         _ item: CachedItem, to shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?,
-        like other: Int64? = nil, _ state: VaultState
+        like other: Int64? = nil, _ state: inout VaultState
     ) throws(FileSystemError) {
         func concerns(_ attribute: ItemChange.Attribute, _ aspect: ItemRow.Aspects) -> Bool {
             attributes?.contains(attribute) != false && item.row.unsent.isDisjoint(with: aspect)
         }
         if concerns(.content, .content), item.type == .regular {
-            let target = ContentTarget(item: item, state: state, vault: vault, other: other)
+            let target = ContentTarget(item: item, vault: vault, other: other)
             vault.readAhead.end(item.row.number)
-            try participant.contents.apply(shown.content, to: target)
+            try participant.contents.apply(shown.content, to: target, &state)
         }
         if item.row.unsent.isDisjoint(with: .attributes) {
-            try updateAttributes(item, shown, attributes, state)
+            try updateAttributes(item, shown, attributes, &state)
         }
         if concerns(.mode, .mode), let mode = shown.mode {
             // An access list changes with the mode; that need not be sent.
             let unsent = item.row.unsent
-            try vault.changeMode(of: item, to: UInt32(mode), state)
+            try state.tree.changeMode(of: item, to: UInt32(mode))
             item.row.unsent = unsent
         }
         if concerns(.modified, .times), let time = shown.modified { item.row.modified = time }
@@ -174,7 +174,8 @@ extension RemoteUpdate {
     }
 
     private func updateAttributes(
-        _ item: CachedItem, _ shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?, _ state: VaultState
+        _ item: CachedItem, _ shown: ShownItem, _ attributes: Set<ItemChange.Attribute>?,
+        _ state: inout VaultState
     ) throws(FileSystemError) {
         guard item.row.flags.contains(.hasAttributes) || !shown.extendedAttributes.isEmpty else { return }
         let number = item.row.number
@@ -192,10 +193,10 @@ extension RemoteUpdate {
         }
         let gone = old.keys.filter { concerns($0) && !names.contains($0) }
         for name in gone.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            try vault.removeAttribute(name, of: item, state)
+            try state.tree.removeAttribute(name, of: item)
             old[name] = nil
         }
-        try vault.setAttributesFromElsewhere(
-            shown.extendedAttributes.filter { concerns($0.name) }, of: item, having: &old, state)
+        try state.tree.setAttributesFromElsewhere(
+            shown.extendedAttributes.filter { concerns($0.name) }, of: item, having: &old)
     }
 }

@@ -6,15 +6,17 @@ internal import CofferSystem
 // Changing one name at a time.
 extension RemoteUpdate {
     /// Removes an entry from the place where it was shown, unless that is done.
-    func leave(_ showing: Showing, _ id: EntryID, _ state: VaultState) throws(FileSystemError) {
+    func leave(_ showing: Showing, _ id: EntryID, _ state: inout VaultState) throws(FileSystemError) {
         if parked.remove(id) != nil { return }
         if holders[showing.place] == id { holders[showing.place] = nil }
         guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
         let name = showing.place.name.bytes
         let found = try state.index.entry(name, in: parent.number)
-        guard let entry = found, try state.peek(entry.item).id == showing.item else { throw misfit(showing) }
-        let directory = try state.item(parent.number)
-        let item = try state.item(entry.item)
+        guard let entry = found, try state.tree.peek(entry.item).id == showing.item else {
+            throw misfit(showing)
+        }
+        let directory = try state.tree.item(parent.number)
+        let item = try state.tree.item(entry.item)
         try state.index.remove(entry)
         let time = Clock.fileTime
         directory.row.changed = time
@@ -24,8 +26,8 @@ extension RemoteUpdate {
         } else {
             item.row.links -= 1
         }
-        state.touch(directory, [])
-        state.touch(item, [])
+        state.tree.touch(directory, [])
+        state.tree.touch(item, [])
         bereft.insert(entry.item)
         if item.type == .regular { left[entry.item] = showing.place }
         changes.append(.entry(.init(name, in: parent.number)))
@@ -33,18 +35,18 @@ extension RemoteUpdate {
 
     /// Puts an entry at the place where it is shown now; an entry that has the name, and will get another,
     /// makes room.
-    func arrive(_ showing: Showing, _ state: VaultState) throws(FileSystemError) {
+    func arrive(_ showing: Showing, _ state: inout VaultState) throws(FileSystemError) {
         guard let parent = try state.row(showing.place.parent, .directory) else { throw misfit(showing) }
         if let holder = holders[showing.place], let change = pending[holder], let before = change.before {
-            try leave(before, holder, state)
+            try leave(before, holder, &state)
             parked.insert(holder)
         }
         let name = showing.place.name.bytes
         let occupant = try state.index.entry(name, in: parent.number)
         guard occupant == nil else { throw misfit(showing) }
-        let item = try item(showing.item, in: parent, state)
+        let item = try item(showing.item, in: parent, &state)
         guard let type = item.type else { throw misfit(showing) }
-        let directory = try state.item(parent.number)
+        let directory = try state.tree.item(parent.number)
         let row = EntryRow(
             parent: parent.number, name: name, item: item.row.number, type: type.rawValue,
             cookie: state.index.nextCookie())
@@ -59,25 +61,25 @@ extension RemoteUpdate {
         } else {
             item.row.links += 1
         }
-        state.touch(directory, [])
-        state.touch(item, [])
+        state.tree.touch(directory, [])
+        state.tree.touch(item, [])
         changes.append(.entry(.init(name, in: parent.number)))
     }
 
     /// The item of an entry that arrives; created if there is none.
-    private func item(_ id: ItemID, in parent: ItemRow, _ state: VaultState) throws(FileSystemError)
+    private func item(_ id: ItemID, in parent: ItemRow, _ state: inout VaultState) throws(FileSystemError)
         -> CachedItem
     {
         let tree = try state.factTree(participant.hashKey)
         let shown = try tree.shownItem(id)
         guard let shown else { throw .damaged(place: "the facts of item \(id)") }
-        guard let row = try state.row(id, shown.kind.type) else { return try make(id, shown, state) }
-        let item = try state.item(row.number)
+        guard let row = try state.row(id, shown.kind.type) else { return try make(id, shown, &state) }
+        let item = try state.tree.item(row.number)
         if divided.remove(id) != nil {
             if let local, local.has(row.number) {
                 // Its local content gets its name back, as a file of its own.
-                local.separate(item, state)
-                return try make(id, shown, state)
+                local.separate(item, &state)
+                return try make(id, shown, &state)
             }
             // It was removed on this device.
             item.row.unsent.remove(.content)
@@ -85,16 +87,16 @@ extension RemoteUpdate {
         if row.links == 0 {
             // It was about to be removed.
             if item.type == .directory { item.row.links = 2 }
-            state.orphans.remove(row.number)
-            try update(item, to: shown, nil, state)
+            state.tree.orphans.remove(row.number)
+            try update(item, to: shown, nil, &state)
         }
         return item
     }
 
     private func make(
-        _ id: ItemID, _ shown: ShownItem, _ state: VaultState
+        _ id: ItemID, _ shown: ShownItem, _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
-        let root = try state.peek(Vault.rootNumber)
+        let root = try state.tree.peek(Vault.rootNumber)
         let type = shown.kind.type
         var row = ItemRow(
             number: state.index.nextItemNumber(), id: id, mode: type.modeBits | Self.mode(of: shown),
@@ -110,8 +112,8 @@ extension RemoteUpdate {
         case .characterDevice(let device), .blockDevice(let device): row.device = device
         default: break
         }
-        let item = state.add(row)
-        try update(item, to: shown, nil, like: replaced[id], state)
+        let item = state.tree.add(row)
+        try update(item, to: shown, nil, like: replaced[id], &state)
         let facts = try state.openFacts()
         try facts.setNumber(row.number, of: id)
         return item
@@ -132,10 +134,10 @@ extension RemoteUpdate {
     }
 
     /// Marks items without a name as removed, once all names are in place.
-    func end(_ state: VaultState) throws(FileSystemError) {
+    func end(_ state: inout VaultState) throws(FileSystemError) {
         let time = Clock.fileTime
         for number in bereft.sorted() {
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             if item.type == .directory {
                 let isEmpty = try state.index.isEmpty(number)
                 guard isEmpty else { throw .damaged(place: "directory \(number), which is to be removed,") }
@@ -143,39 +145,39 @@ extension RemoteUpdate {
             }
             guard item.row.links == 0 else { continue }
             item.row.changed = time
-            try forget(item, state)
+            try forget(item, &state)
             if let place = left[number], isKeptHere(item.row) {
-                keepHere(item, at: place, state)
+                keepHere(item, at: place, &state)
                 continue
             }
             item.row.unsent = []
-            state.touch(item, [])
-            state.orphans.insert(number)
+            state.tree.touch(item, [])
+            state.tree.orphans.insert(number)
             // A program that has it open does not know that it was removed, and may write to it.
             if let place = left[number] {
                 let parent = try state.row(place.parent, .directory)?.number ?? Vault.rootNumber
-                state.outdated[number] = Vault.Name(place.name.bytes, in: parent)
-                state.removedElsewhere.insert(number)
+                state.tree.outdated[number] = Vault.Name(place.name.bytes, in: parent)
+                state.tree.removedElsewhere.insert(number)
             }
             changes.append(.nameless(item: number))
         }
-        for id in changedItems.sorted() { try noteNames(of: id, state) }
+        for id in changedItems.sorted() { try noteNames(of: id, &state) }
         if let local {
-            changes += try local.putBack(state)
+            changes += try local.putBack(&state)
             self.local = nil
         }
         try state.facts?.flush()
     }
 
     /// Removes the number of an item without a name; if it is shown again, it gets another.
-    private func forget(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+    private func forget(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
         let (id, number) = (item.row.id, item.row.number)
         let facts = try state.openFacts()
         if try facts.number(of: id) == number { try facts.setNumber(nil, of: id) }
     }
 
     /// Makes programs look at an item again, by each of its names.
-    private func noteNames(of id: ItemID, _ state: VaultState) throws(FileSystemError) {
+    private func noteNames(of id: ItemID, _ state: inout VaultState) throws(FileSystemError) {
         guard let row = try state.row(id, nil) else { return }
         let facts = try state.openFacts()
         for entry in try facts.entries(of: id) {

@@ -72,16 +72,16 @@ final class RemoteUpdate {
         var isWhole = false
         let isReady = try vault.changing { state throws(FileSystemError) in
             // Check this before any change: a failure half-way stops the vault.
-            try vault.ensureSpace(for: incoming.commit, state)
-            guard try self.isReady(for: incoming.commit, state) else { return false }
-            isWhole = try self.begin(incoming, state)
-            if isWhole { try self.finish(state) }
+            try vault.ensureSpace(for: incoming.commit, &state)
+            guard try self.isReady(for: incoming.commit, &state) else { return false }
+            isWhole = try self.begin(incoming, &state)
+            if isWhole { try self.finish(&state) }
             self.hasEnded = isWhole
             return true
         }
         guard isReady else { return false }
         while !isWhole {
-            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(state) }
+            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(&state) }
         }
         if !hasEnded { try work() }
         return true
@@ -91,38 +91,38 @@ final class RemoteUpdate {
     func workAhead() throws(FileSystemError) {
         var isWhole = false
         while !isWhole {
-            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(state) }
+            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(&state) }
         }
         while !order.isEmpty {
-            try vault.changing { state throws(FileSystemError) in try self.step(state) }
+            try vault.changing { state throws(FileSystemError) in try self.step(&state) }
         }
-        try vault.changing { state throws(FileSystemError) in try state.storeItems() }
+        try vault.changing { state throws(FileSystemError) in try state.tree.storeItems() }
     }
 
     /// Makes the known changes of names, some at a time, and finishes.
     func work() throws(FileSystemError) {
         if order.isEmpty {
-            return try vault.changing { state throws(FileSystemError) in try self.end(state) }
+            return try vault.changing { state throws(FileSystemError) in try self.end(&state) }
         }
         while !order.isEmpty {
             try vault.changing { state throws(FileSystemError) in
-                try self.step(state)
-                if self.order.isEmpty { try self.end(state) }
+                try self.step(&state)
+                if self.order.isEmpty { try self.end(&state) }
             }
         }
     }
 
     /// Whether all changes that this commit may conflict with are in facts.
-    private func isReady(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func isReady(for commit: FactCommit, _ state: inout VaultState) throws(FileSystemError) -> Bool {
         if isAlone {
-            try setAside(state)
+            try setAside(&state)
             return true
         }
         if commit.facts.isEmpty { return true }
-        try state.storeItems()
+        try state.tree.storeItems()
         let first = try state.index.journal(after: 0, limit: 1).first
         guard first == nil else { return false }
-        for item in try vault.items(concernedBy: [commit], state) {
+        for item in try vault.items(concernedBy: [commit], &state) {
             guard let row = try state.row(item, nil) else { continue }
             if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
         }
@@ -132,25 +132,26 @@ final class RemoteUpdate {
     /// Sets aside names that are in no commit, if there are any.
     ///
     /// - Parameter areGivenUp: Whether new items do not come back.
-    func setAside(_ state: VaultState, areGivenUp: Bool = false) throws(FileSystemError) {
-        try state.storeItems()
+    func setAside(_ state: inout VaultState, areGivenUp: Bool = false) throws(FileSystemError) {
+        try state.tree.storeItems()
         let first = try state.index.journal(after: 0, limit: 1).first
         guard first != nil else { return }
         let names = LocalNames(of: vault, areGivenUp: areGivenUp)
-        try names.setAside(state)
+        try names.setAside(&state)
         local = names
     }
 
     /// Joins the commit with the facts, and changes the items that it concerns.
     ///
     /// - Returns: Whether all changes of names are known.
-    private func begin(_ incoming: IncomingCommit, _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func begin(_ incoming: IncomingCommit, _ state: inout VaultState) throws(FileSystemError) -> Bool
+    {
         let commit = incoming.commit
         var tree = try state.factTree(participant.hashKey)
         let odd = try findings(of: incoming, tree)
         try findGrowing(in: commit, tree)
         let application = try tree.apply(commit)
-        if case .early = application {} else { try state.keep(incoming.rows) }
+        if case .early = application {} else { try state.tree.keep(incoming.rows) }
         switch application {
         case .known: return true
         case .early(let log):
@@ -158,7 +159,7 @@ final class RemoteUpdate {
             return true
         case .applied(let items):
             findings = odd
-            for change in items { try update(change, tree, state) }
+            for change in items { try update(change, tree, &state) }
         }
         return try take(&tree)
     }
@@ -191,10 +192,10 @@ final class RemoteUpdate {
         return findings + complaints.map { .complaint(dot, $0) }
     }
 
-    private func takeMore(_ state: VaultState) throws(FileSystemError) -> Bool {
+    private func takeMore(_ state: inout VaultState) throws(FileSystemError) -> Bool {
         var tree = try state.factTree(participant.hashKey)
         guard try take(&tree) else { return false }
-        try sort(state)
+        try sort(&state)
         return true
     }
 
@@ -216,14 +217,14 @@ final class RemoteUpdate {
     }
 
     /// Does everything at once, as it is not much.
-    private func finish(_ state: VaultState) throws(FileSystemError) {
-        try sort(state)
-        while !order.isEmpty { try step(state) }
-        try end(state)
+    private func finish(_ state: inout VaultState) throws(FileSystemError) {
+        try sort(&state)
+        while !order.isEmpty { try step(&state) }
+        try end(&state)
     }
 
     /// Sorts the changes of names into the order in which they are made, the first one last.
-    func sort(_ state: VaultState) throws(FileSystemError) {
+    func sort(_ state: inout VaultState) throws(FileSystemError) {
         let facts = try state.openFacts()
         for entry in local?.absent ?? [] {
             let shown = try facts.entry(entry)?.showing
@@ -233,14 +234,14 @@ final class RemoteUpdate {
             }
             pending[entry] = EntryChange(entry: entry, before: nil, after: after)
         }
-        var depths = FactDepths(try state.openFacts(), root: try state.peek(Vault.rootNumber).id)
+        var depths = FactDepths(try state.openFacts(), root: try state.tree.peek(Vault.rootNumber).id)
         var shown: [(depth: Int, place: Place, entry: EntryID)] = []
         var gone: [(depth: Int, place: Place, entry: EntryID)] = []
         for (id, change) in pending {
             if let place = change.after?.place {
                 shown.append((try depths.depth(of: place.parent), place, id))
             } else if let place = change.before?.place {
-                gone.append((try depth(of: place.parent, state), place, id))
+                gone.append((try depth(of: place.parent, &state), place, id))
             }
         }
         // From the root downwards; then removals, from the leaves upwards.
@@ -250,22 +251,22 @@ final class RemoteUpdate {
     }
 
     /// The depth of a directory, according to the index.
-    private func depth(of directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
+    private func depth(of directory: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Int {
         var depth = 0
         var row = try state.row(directory, .directory)
         while let current = row, current.number != Vault.rootNumber, depth < FactDepths.depthMax {
             depth += 1
-            row = try state.row(current.parent)
+            row = try state.tree.row(current.parent)
         }
         return depth
     }
 
-    private func step(_ state: VaultState) throws(FileSystemError) {
+    private func step(_ state: inout VaultState) throws(FileSystemError) {
         for _ in 0..<Self.stepsMax {
             guard let id = order.popLast() else { return }
             guard let change = pending.removeValue(forKey: id) else { continue }
-            if let before = change.before { try leave(before, id, state) }
-            if let after = change.after { try arrive(after, state) }
+            if let before = change.before { try leave(before, id, &state) }
+            if let after = change.after { try arrive(after, &state) }
         }
     }
 }

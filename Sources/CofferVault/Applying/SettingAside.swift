@@ -42,13 +42,13 @@ extension Vault {
     /// Items that were created, and files that were written to, on this device and are in no commit.
     private func unsentNumbers() throws(FileSystemError) -> Set<Int64> {
         try changing { state throws(FileSystemError) in
-            try state.storeItems()
-            state.asideChanges = state.localChanges
+            try state.tree.storeItems()
+            state.tree.asideChanges = state.tree.localChanges
             var numbers: Set<Int64> = []
-            try state.forEachUnsent { row throws(FileSystemError) in
+            try state.tree.forEachUnsent { row throws(FileSystemError) in
                 if !row.unsent.isDisjoint(with: [.existence, .content]) { numbers.insert(row.number) }
             }
-            try state.forEachJournalRecord { record throws(FileSystemError) in
+            try state.tree.forEachJournalRecord { record throws(FileSystemError) in
                 if case .make(let item, _) = record { numbers.insert(item.number) }
             }
             return numbers
@@ -56,7 +56,7 @@ extension Vault {
     }
 }
 
-extension VaultState {
+extension ItemTree {
     /// The number of items that are looked up at a time.
     private static let unsentPageCount = 1000
 
@@ -138,7 +138,7 @@ private final class SettingAside {
         for number in rest {
             // An item without a name has no path.
             let isThere = try source.reading { state throws(FileSystemError) in
-                try state.row(number)?.links ?? 0 > 0
+                try state.tree.row(number)?.links ?? 0 > 0
             }
             if isThere { throw .busy }
         }

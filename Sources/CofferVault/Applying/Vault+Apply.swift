@@ -42,7 +42,7 @@ extension Vault {
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
             let items = try reading { state throws(FileSystemError) in
-                try self.items(concernedBy: batch.map(\.commit), state)
+                try self.items(concernedBy: batch.map(\.commit), &state)
             }
             let growths = try growths(in: batch, as: participant)
             try awaitPrograms(beforeChanging: items)
@@ -66,7 +66,7 @@ extension Vault {
     /// The items that some commits may change: those that their facts mention, and the copies by rule of
     /// these.
     func items(
-        concernedBy commits: some Sequence<FactCommit>, _ state: VaultState
+        concernedBy commits: some Sequence<FactCommit>, _ state: inout VaultState
     ) throws(FileSystemError) -> Set<ItemID> {
         var items: Set<ItemID> = []
         for commit in commits { items.formUnion(commit.facts.lazy.map(\.assertion.item)) }
@@ -127,7 +127,7 @@ extension Vault {
             // Only for the first commit: a new commit of this device must come before all others.
             while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
                 let items = try reading { state throws(FileSystemError) in
-                    try self.items(concernedBy: [commit.commit], state)
+                    try self.items(concernedBy: [commit.commit], &state)
                 }
                 while try collect(as: participant, .items(items), recorder) != nil {}
                 isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
@@ -148,11 +148,11 @@ extension Vault {
     }
 
     /// Checks that there is room for the content of a commit.
-    func ensureSpace(for commit: FactCommit, _ state: VaultState) throws(FileSystemError) {
+    func ensureSpace(for commit: FactCommit, _ state: inout VaultState) throws(FileSystemError) {
         let contents = commit.facts.reduce(0) { sum, fact in
             guard case .content(_, let content?) = fact.assertion else { return sum }
             return sum + content.bytes.count
         }
-        try ensureSpace(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents, state)
+        try state.space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
     }
 }

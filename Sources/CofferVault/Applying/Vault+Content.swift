@@ -12,21 +12,21 @@ extension Vault {
     ///
     /// - Parameter other: Another file that may have some of the extents, as it was split from this one.
     func setContent(
-        of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: VaultState
+        of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: inout VaultState
     ) throws(FileSystemError) {
         guard item.type == .regular else { throw .invalidArgument }
         let number = item.row.number
         readAhead.end(number)
-        var exchange = ContentExchange(state: state)
+        var exchange = ContentExchange()
         let old = try state.index.extents(of: number, overlapping: 0..<Int64.max)
         if item.row.origin == content.value.origin { exchange.offer(old) }
-        if let other, try state.row(other)?.origin == content.value.origin {
+        if let other, try state.tree.row(other)?.origin == content.value.origin {
             // The tail records only one item for each of its extents.
             try state.packs.writeTail()
             exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
         }
         var fresh: [ExtentRow] = []
-        for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number)) }
+        for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number, state)) }
         let stays = Self.unchanged(old, fresh)
         for row in old where !stays.contains(row.offset) {
             try state.index.remove(row)
@@ -37,12 +37,12 @@ extension Vault {
             item.row.allocated += row.length
         }
         // Do this last, so that nothing that stays is freed in between.
-        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place), state) }
+        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place), &state) }
         item.row.size = content.value.size
         item.row.origin = content.value.origin
-        try replacePages(of: item, with: content, state)
+        try replacePages(of: item, with: content, &state)
         item.row.unsent.remove(.content)
-        state.touch(item, [])
+        state.tree.touch(item, [])
     }
 
     /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
@@ -50,27 +50,28 @@ extension Vault {
     /// Parts come in order, the first one from 0. Until the next part is in place, the file ends with a range
     /// that cannot be read.
     func setPart(
-        _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem, _ state: VaultState
+        _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem,
+        _ state: inout VaultState
     ) throws(FileSystemError) {
         guard item.type == .regular else { throw .invalidArgument }
         let number = item.row.number
-        if start == 0 { try forgetPages(of: item, state) }
-        try removeContent(of: item, start..<Int64.max, state)
+        if start == 0 { try forgetPages(of: item, &state) }
+        try removeContent(of: item, start..<Int64.max, &state)
         var entries = part.entries
         if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
         item.row.size = max(end, entries.last?.end ?? 0)
         item.row.origin = part.value.origin
-        var exchange = ContentExchange(state: state)
+        var exchange = ContentExchange()
         for entry in entries {
-            let row = try exchange.row(for: entry, of: number)
+            let row = try exchange.row(for: entry, of: number, state)
             try state.index.insert(row)
             item.row.allocated += row.length
         }
         let new = part.pages.map {
             RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
         }
-        try replacePages(of: item, new: new[...], left: [], state)
-        state.touch(item, [])
+        try replacePages(of: item, new: new[...], left: [], &state)
+        state.tree.touch(item, [])
     }
 
     private static func unchanged(_ old: [ExtentRow], _ fresh: [ExtentRow]) -> Set<Int64> {
@@ -79,7 +80,7 @@ extension Vault {
     }
 
     private func replacePages(
-        of item: CachedItem, with content: FetchedContent, _ state: VaultState
+        of item: CachedItem, with content: FetchedContent, _ state: inout VaultState
     ) throws(FileSystemError) {
         let number = item.row.number
         guard item.row.flags.contains(.hasPages) || !content.pages.isEmpty else { return }
@@ -88,7 +89,7 @@ extension Vault {
         let new = content.pages.map {
             RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
         }
-        try replacePages(of: item, new: new[...], left: left[...], state)
+        try replacePages(of: item, new: new[...], left: left[...], &state)
     }
 
     /// Whether the content of a file is on this device, on a remote, or both, according to its rows.
@@ -96,12 +97,12 @@ extension Vault {
     /// For other items, returns whether their changes were sent.
     package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
         try reading { state throws(FileSystemError) in
-            let item = try state.peek(number)
+            let item = try state.tree.peek(number)
             guard FileType(mode: item.mode) == .regular else {
                 return item.unsent.isEmpty ? .synced : .local
             }
             guard item.unsent.isDisjoint(with: [.content, .existence]) else {
-                return state.publishing.contains(number) ? .uploading : .local
+                return state.tree.publishing.contains(number) ? .uploading : .local
             }
             // If a file has very many ranges, the first ones decide.
             let rows = try state.index.extents(after: number, -1, limit: 1024).filter { $0.item == number }
@@ -124,7 +125,6 @@ package enum ContentState: String, Sendable {
 
 /// New rows of a file that replace old ones, and share the bytes that are already on this device.
 private struct ContentExchange {
-    let state: VaultState
     private var here: [NoncePrefix: ExtentRow] = [:]
     private var numbers: [Extent: Int64] = [:]
     /// Places on this device that new rows refer to.
@@ -136,10 +136,6 @@ private struct ContentExchange {
         let total: Int64
     }
 
-    init(state: VaultState) {
-        self.state = state
-    }
-
     /// Adds rows whose extents the new content may share.
     mutating func offer(_ rows: [ExtentRow]) {
         for row in rows where row.remote != 0 {
@@ -149,7 +145,9 @@ private struct ContentExchange {
     }
 
     /// The row for a range; counts the reference.
-    mutating func row(for entry: ContentEntry, of item: Int64) throws(FileSystemError) -> ExtentRow {
+    mutating func row(
+        for entry: ContentEntry, of item: Int64, _ state: borrowing VaultState
+    ) throws(FileSystemError) -> ExtentRow {
         var row = ExtentRow(item: item, entry, remote: 0)
         if let found = here[row.prefix], found.base == row.base, found.total == row.total,
             found.epoch == row.epoch

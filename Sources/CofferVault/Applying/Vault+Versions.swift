@@ -26,9 +26,9 @@ extension Vault {
     /// - Parameter version: The number of the new version; unused so far.
     /// - Returns: The new version; the caller sets its content and times.
     func supersede(
-        _ number: Int64, by version: Int64, _ names: [Name], _ state: VaultState
+        _ number: Int64, by version: Int64, _ names: [Name], _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
-        let old = try state.item(number)
+        let old = try state.tree.item(number)
         guard old.type == .regular, let name = names.first, names.count <= Int(old.row.links) else {
             throw .invalidArgument
         }
@@ -58,14 +58,14 @@ extension Vault {
         row.flags.remove(.hasPages)
         old.row.links -= row.links
         old.row.changed = row.changed
-        state.touch(old, [])
+        state.tree.touch(old, [])
         if old.row.links == 0 {
             // The item continues as its new version: nothing of this one is sent.
             old.row.unsent = []
-            state.orphans.insert(number)
-            state.outdated[number] = name
+            state.tree.orphans.insert(number)
+            state.tree.outdated[number] = name
         }
-        return state.add(row)
+        return state.tree.add(row)
     }
 
     /// Keeps an outdated version that a program writes to, as a file of its own: next to the new version, or
@@ -74,30 +74,31 @@ extension Vault {
     /// Call this before each change of content. A program that still has the old version open then neither
     /// loses its writes nor overwrites the new version: both stay. Writes continue in the old version, which
     /// has a name from the first byte on and so survives a crash.
-    func keepIfOutdated(_ item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+    func keepIfOutdated(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
         let number = item.row.number
-        guard !state.outdated.isEmpty, let place = state.outdated[number] else { return }
-        try ensureSpace(for: 8192, state)
-        let isRemoved = state.removedElsewhere.contains(number)
+        guard !state.tree.outdated.isEmpty, let place = state.tree.outdated[number] else { return }
+        try state.space.ensure(for: 8192)
+        let isRemoved = state.tree.removedElsewhere.contains(number)
         // While names are held, the directory may be about to be removed, too.
         let directory =
-            isRemoved && state.holdsNames ? try state.directory(Self.rootNumber) : try home(of: place, state)
+            isRemoved && state.holdsNames
+            ? try state.tree.directory(Self.rootNumber) : try home(of: place, &state)
         let parent = directory.row.number
         let time = Clock.fileTime
         let name =
             isRemoved
-            ? try nameForKept(place.name, in: parent, at: time, state)
-            : try conflictName(for: place.name, in: parent, at: time, state)
-        try insertEntry(name, in: directory, to: number, .regular, time, state)
+            ? try nameForKept(place.name, in: parent, at: time, &state)
+            : try conflictName(for: place.name, in: parent, at: time, &state)
+        try state.tree.insertEntry(name, in: directory, to: number, .regular, time)
         item.row.links = 1
         item.row.changed = time
         // The new version is the item that other devices know; the extents stay sealed for that item.
         item.row.id = .random()
-        state.touch(item, [.existence, .mode, .times, .content, .attributes])
-        try state.noteMade(item, name, in: directory)
-        state.orphans.remove(number)
-        state.outdated[number] = nil
-        state.removedElsewhere.remove(number)
+        state.tree.touch(item, [.existence, .mode, .times, .content, .attributes])
+        try state.tree.noteMade(item, name, in: directory)
+        state.tree.orphans.remove(number)
+        state.tree.outdated[number] = nil
+        state.tree.removedElsewhere.remove(number)
         let sink = sink.withLock { $0 }
         sink?.noteAtOnce(.entry(Name(name, in: parent)), in: self)
         sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
@@ -105,17 +106,17 @@ extension Vault {
 
     /// The name for an outdated version that is kept: its own if that is free, because the file was removed.
     private func nameForKept(
-        _ name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
+        _ name: [UInt8], in parent: Int64, at time: Int64, _ state: inout VaultState
     ) throws(FileSystemError) -> [UInt8] {
         let holder = try state.index.entry(name, in: parent)
         // While names are held, another item may be about to get it.
         if holder == nil, !state.holdsNames { return name }
-        return try conflictName(for: name, in: parent, at: time, state)
+        return try conflictName(for: name, in: parent, at: time, &state)
     }
 
     /// The first free name by rule: `name (conflict, 2026-11-20).ext`, then with a number.
     func conflictName(
-        for name: [UInt8], in parent: Int64, at time: Int64, _ state: VaultState
+        for name: [UInt8], in parent: Int64, at time: Int64, _ state: inout VaultState
     ) throws(FileSystemError) -> [UInt8] {
         guard let name = EntryName(name) else { throw .invalidArgument }
         let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, time / 1_000_000)))
@@ -131,12 +132,12 @@ extension Vault {
     private static var conflictNumberMax: Int { 1000 }
 
     /// The directory that contained an outdated version's name; the root if that directory was removed.
-    private func home(of place: Name, _ state: VaultState) throws(FileSystemError) -> CachedItem {
+    private func home(of place: Name, _ state: inout VaultState) throws(FileSystemError) -> CachedItem {
         do throws(FileSystemError) {
-            return try state.directory(place.parent)
+            return try state.tree.directory(place.parent)
         } catch {
             switch error {
-            case .stale, .notFound: return try state.directory(Self.rootNumber)
+            case .stale, .notFound: return try state.tree.directory(Self.rootNumber)
             default: throw error
             }
         }

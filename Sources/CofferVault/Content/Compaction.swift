@@ -38,7 +38,7 @@ extension Vault {
         var waits = false
         for number in candidates {
             let isQuiet = try state.withLock { state throws(FileSystemError) in
-                guard let row = try? state.peek(number), row.links > 0 else {
+                guard let row = try? state.tree.peek(number), row.links > 0 else {
                     state.fragmented.remove(number)
                     return false
                 }
@@ -158,7 +158,7 @@ extension Vault {
         let number = first.item
         let id: ItemID
         do throws(FileSystemError) {
-            id = try reading { state throws(FileSystemError) in try state.peek(number).origin }
+            id = try reading { state throws(FileSystemError) in try state.tree.peek(number).origin }
             guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count
             else {
                 return false
@@ -170,18 +170,18 @@ extension Vault {
         var isDone = false
         try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
             try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
-                guard try state.row(number)?.origin == id else { return false }
+                guard try state.tree.row(number)?.origin == id else { return false }
                 // Reading may have fetched them from a remote.
                 return try state.index.extents(of: number, overlapping: range).elementsEqual(rows) {
                     $0.offset == $1.offset && $0.length == $1.length && $0.isOfSameExtent(as: $1)
                 }
             } refer: { row, state throws(FileSystemError) in
                 isDone = true
-                let item = try state.item(number)
-                try self.removeContent(of: item, range, state)
+                let item = try state.tree.item(number)
+                try self.removeContent(of: item, range, &state)
                 try state.index.insert(row)
                 item.row.allocated += row.length
-                state.touch(item, aspects)
+                state.tree.touch(item, aspects)
             }
         }
         upkeep.pause()

@@ -48,10 +48,10 @@ extension Vault {
         guard isChanged else { return }
         // Its pages may be sealed with such keys, too.
         try changing { state throws(FileSystemError) in
-            guard try state.row(number) != nil else { return }
-            let item = try state.item(number)
-            try self.forgetPages(of: item, state)
-            state.touch(item, [])
+            guard try state.tree.row(number) != nil else { return }
+            let item = try state.tree.item(number)
+            try self.forgetPages(of: item, &state)
+            state.tree.touch(item, [])
         }
     }
 
@@ -59,8 +59,8 @@ extension Vault {
     private func opensForAll(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         guard keys.isPresent(row.epoch) else { return false }
         let (id, extent) = try reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
-            let id = try state.peek(row.item).origin
-            let extent = try self.extent(row, false, state)
+            let id = try state.tree.peek(row.item).origin
+            let extent = try self.extent(row, false, &state)
             return (id, extent)
         }
         let buffer = AlignedBuffer(count: ExtentLayout.blockByteCount)

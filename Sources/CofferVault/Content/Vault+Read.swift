@@ -157,29 +157,29 @@ extension Vault {
         _ range: Range<Int64>, of number: Int64, _ isScattered: Bool
     ) throws(FileSystemError) -> (id: ItemID, size: Int64, extents: [SealedExtent]) {
         try reading { state throws(FileSystemError) in
-            let row = try state.peek(number)
+            let row = try state.tree.peek(number)
             guard FileType(mode: row.mode) == .regular else {
                 throw FileType(mode: row.mode) == .directory ? .isDirectory : .invalidArgument
             }
             guard range.lowerBound < row.size else { return (row.origin, row.size, []) }
             let extents = try self.extents(
-                of: number, overlapping: range.clamped(to: 0..<row.size), isScattered, state)
+                of: number, overlapping: range.clamped(to: 0..<row.size), isScattered, &state)
             return (row.origin, row.size, extents)
         }
     }
 
     private func extents(
-        of number: Int64, overlapping range: Range<Int64>, _ isScattered: Bool, _ state: VaultState
+        of number: Int64, overlapping range: Range<Int64>, _ isScattered: Bool, _ state: inout VaultState
     ) throws(FileSystemError) -> [SealedExtent] {
         var extents: [SealedExtent] = []
         for row in try state.index.extents(of: number, overlapping: range) {
-            extents.append(try self.extent(row, isScattered, state))
+            extents.append(try self.extent(row, isScattered, &state))
         }
         return extents
     }
 
     func extent(
-        _ row: ExtentRow, _ isScattered: Bool, _ state: VaultState
+        _ row: ExtentRow, _ isScattered: Bool, _ state: inout VaultState
     ) throws(FileSystemError) -> SealedExtent {
         if case .pack(let pack, _) = row.place { state.packs.noteUse(of: pack) }
         if row.remote != 0, let sealed = remoteReads.held(row) {
@@ -216,25 +216,25 @@ extension Vault {
         return state.withLock { state in
             do throws(FileSystemError) {
                 if let (stream, unplanned) = found {
-                    if let unplanned { try self.plan(unplanned, of: stream, state) }
+                    if let unplanned { try self.plan(unplanned, of: stream, &state) }
                     return true
                 }
-                let row = try state.peek(number)
+                let row = try state.tree.peek(number)
                 guard FileType(mode: row.mode) == .regular,
                     row.size - range.upperBound >= ReadStream.pieceByteCount
                 else { return false }
                 let next = range.upperBound..<range.upperBound + Int64(ReadStream.pieceByteCount)
-                if try self.extents(of: number, overlapping: next, false, state).contains(where: {
+                if try self.extents(of: number, overlapping: next, false, &state).contains(where: {
                     $0.remotePlace != nil || $0.isHeld
                 }) {
                     return false
                 }
                 let stream = ReadStream(item: number, id: row.origin, size: row.size, at: range.lowerBound)
                 guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
-                try self.plan(unplanned, of: stream, state)
+                try self.plan(unplanned, of: stream, &state)
                 return true
             } catch {
-                self.noticeRollback(state)
+                self.noticeRollback(&state)
                 self.readAhead.end(number)
                 return false
             }
@@ -242,10 +242,10 @@ extension Vault {
     }
 
     private func plan(
-        _ unplanned: Range<Int64>, of stream: ReadStream, _ state: VaultState
+        _ unplanned: Range<Int64>, of stream: ReadStream, _ state: inout VaultState
     ) throws(FileSystemError) {
         let range = unplanned.clamped(to: unplanned.lowerBound..<unplanned.lowerBound + Self.planByteCount)
-        let extents = try extents(of: stream.item, overlapping: range, false, state)
+        let extents = try extents(of: stream.item, overlapping: range, false, &state)
         // A stream does not wait for extents that must be fetched from a remote.
         if extents.contains(where: { $0.remotePlace != nil }) { throw .stale }
         let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))

@@ -27,25 +27,26 @@ extension Vault {
             var isStored = false
             try store(
                 bytes.extracting(done..<done + count), of: origin, number, at: offset + Int64(done),
-                isWanted: { state throws(FileSystemError) in try state.item(number).row.origin == origin }
+                isWanted: { state throws(FileSystemError) in try state.tree.item(number).row.origin == origin
+                }
             ) { row, state throws(FileSystemError) in
                 isStored = true
-                try self.keepIfOutdated(try state.item(number), state)
-                let size = try state.item(number).row.size
+                try self.keepIfOutdated(try state.tree.item(number), &state)
+                let size = try state.tree.item(number).row.size
                 let changes = state.index.changes
-                try self.refer(to: row, state)
-                self.noteIntent(of: row, changes: state.index.changes - changes, state)
+                try self.refer(to: row, &state)
+                self.noteIntent(of: row, changes: state.index.changes - changes, &state)
                 guard isLast else { return }
-                let item = try state.item(number)
+                let item = try state.tree.item(number)
                 if touches {
                     item.row.modified = Clock.fileTime
                     item.row.changed = item.row.modified
                 }
                 item.written = Clock.realTime
                 if size > 0, item.row.size > size { item.appended = item.written }
-                if dropsPrivileges { try self.dropPrivileges(of: item, all: false, state) }
-                try self.dropCapability(of: item, state)
-                state.touch(item, touches ? [.content, .times] : .content)
+                if dropsPrivileges { try state.tree.dropPrivileges(of: item, all: false) }
+                try state.tree.dropCapability(of: item)
+                state.tree.touch(item, touches ? [.content, .times] : .content)
             }
             // If content of another origin has replaced the item's, the bytes must be sealed for that and
             // written again.
@@ -57,7 +58,7 @@ extension Vault {
     private func origin(ofWritable number: Int64) throws(FileSystemError) -> ItemID {
         try reading { state throws(FileSystemError) in
             try state.ensureWritable()
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             guard item.type == .regular else { throw .invalidArgument }
             return item.row.origin
         }
@@ -66,13 +67,13 @@ extension Vault {
     /// Records a small write for the intent log.
     ///
     /// - Parameter changes: The number of index rows that it changed.
-    private func noteIntent(of row: ExtentRow, changes: Int, _ state: VaultState) {
+    private func noteIntent(of row: ExtentRow, changes: Int, _ state: inout VaultState) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
         guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
         let write = IntentRecord.Write(
             item: row.item, offset: row.offset, length: Int(row.length), prefixLow: row.prefix.low,
             prefixHigh: row.prefix.high, epoch: row.epoch)
-        state.intents.note(
+        state.tree.intents.note(
             .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
     }
 
@@ -81,8 +82,8 @@ extension Vault {
     /// - Parameter isWanted: Whether the extent is still to be stored.
     func store(
         _ bytes: RawSpan, of id: ItemID, _ number: Int64, at offset: Int64,
-        isWanted: (VaultState) throws(FileSystemError) -> Bool = { _ in true },
-        refer: (ExtentRow, VaultState) throws(FileSystemError) -> Void
+        isWanted: (inout VaultState) throws(FileSystemError) -> Bool = { _ in true },
+        refer: (ExtentRow, inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         let length = Int64(bytes.byteCount)
         let prefix = NoncePrefix.random()
@@ -96,7 +97,7 @@ extension Vault {
                 ExtentRow(
                     item: number, offset: offset, length: length, place: place, prefix: prefix,
                     epoch: keys.current),
-                state)
+                &state)
         }
     }
 
@@ -108,9 +109,9 @@ extension Vault {
     ///   - fill: Puts the sealed bytes at the beginning of the buffer.
     func place(
         of number: Int64, base offset: Int64, total length: Int64,
-        isWanted: (VaultState) throws(FileSystemError) -> Bool,
+        isWanted: (inout VaultState) throws(FileSystemError) -> Bool,
         fill: (AlignedBuffer, ContentBuffers) throws(FileSystemError) -> Void,
-        use: (ExtentRow.Place, VaultState) throws(FileSystemError) -> Void
+        use: (ExtentRow.Place, inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         let buffers = buffers.take()
         defer { self.buffers.giveBack(buffers) }
@@ -130,13 +131,13 @@ extension Vault {
                 spare = try takeWriteBuffer()
             }
             isDone = try changing { state throws(FileSystemError) in
-                guard try isWanted(state) else { return true }
+                guard try isWanted(&state) else { return true }
                 if !isLarge, spare == nil, state.packs.needsBuffer(for: count) { return false }
-                try self.ensureSpace(for: count, state)
+                try state.space.ensure(for: count)
                 let place: (pack: Int64, position: Int)
                 if isLarge {
                     place = try state.packs.write(
-                        target, count: count, plaintext: length, newPack: state.newPack)
+                        target, count: count, plaintext: length, newPack: { state.newPack() })
                     isHandedOver = true
                 } else {
                     state.packs.spare = spare
@@ -146,12 +147,12 @@ extension Vault {
                     }
                     place = try target.withBytes(0..<count) { bytes throws(FileSystemError) in
                         try state.packs.append(
-                            bytes, item: number, base: offset, total: length, newPack: state.newPack)
+                            bytes, item: number, base: offset, total: length, newPack: { state.newPack() })
                     }
                 }
                 let changes = state.index.changes
                 do throws(FileSystemError) {
-                    try use(.pack(place.pack, position: Int64(place.position)), state)
+                    try use(.pack(place.pack, position: Int64(place.position)), &state)
                 } catch {
                     if state.index.changes == changes {
                         state.packs.drop(place.pack, at: place.position, length)
@@ -201,20 +202,20 @@ extension Vault {
     }
 
     /// Makes an item refer to a new extent, in place of the old content.
-    private func refer(to row: ExtentRow, _ state: VaultState) throws(FileSystemError) {
-        let item = try state.item(row.item)
+    private func refer(to row: ExtentRow, _ state: inout VaultState) throws(FileSystemError) {
+        let item = try state.tree.item(row.item)
         readAhead.end(row.item)
-        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end, state) }
+        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end, &state) }
         try state.index.insert(row)
         item.row.allocated += row.length
         item.row.size = max(item.row.size, row.end)
-        state.touch(item, .content)
+        state.tree.touch(item, .content)
         if row.length < Compaction.smallByteCount, row.offset > 0 { state.fragmented.insert(row.item) }
     }
 
     /// Makes a range of an item a hole, and shortens ranges that extend beyond it.
     func removeContent(
-        of item: CachedItem, _ range: Range<Int64>, _ state: VaultState
+        of item: CachedItem, _ range: Range<Int64>, _ state: inout VaultState
     ) throws(FileSystemError) {
         guard !range.isEmpty else { return }
         let number = item.row.number
@@ -236,7 +237,7 @@ extension Vault {
                 try state.index.insert(right)
             }
             item.row.allocated -= Int64(removed.count)
-            try drop(row, Int64(removed.count), state)
+            try drop(row, Int64(removed.count), &state)
         }
     }
 
@@ -244,14 +245,14 @@ extension Vault {
     ///
     /// - Parameter keepsBytes: Whether they must stay in their pack in any case.
     func drop(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false, _ state: VaultState
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false, _ state: inout VaultState
     ) throws(FileSystemError) {
         var isShared = keepsBytes
         if row.remote != 0 {
             let live = try state.index.addLive(-count, toRemote: row.remote)
             isShared = isShared || live > 0
         }
-        try dropLocal(row, count, keepsBytes: isShared, state)
+        try dropLocal(row, count, keepsBytes: isShared, &state)
     }
 
     /// Counts bytes of an extent on this device as dead.
@@ -259,7 +260,7 @@ extension Vault {
     /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack; items share only
     ///   extents that are on a remote.
     func dropLocal(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool, _ state: VaultState
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool, _ state: inout VaultState
     ) throws(FileSystemError) {
         switch row.place {
         case .remote: break
@@ -277,21 +278,21 @@ extension Vault {
 
     /// Changes the size: shrinking discards the content after the new end, growing adds a hole.
     func resize(
-        _ item: CachedItem, to size: Int64, _ time: Int64, _ state: VaultState
+        _ item: CachedItem, to size: Int64, _ time: Int64, _ state: inout VaultState
     ) throws(FileSystemError) {
         guard item.type == .regular else {
             throw item.type == .directory ? .isDirectory : .invalidArgument
         }
         guard size >= 0, size <= Self.fileByteCountMax else { throw .fileTooLarge }
-        if size != item.row.size { try keepIfOutdated(item, state) }
+        if size != item.row.size { try keepIfOutdated(item, &state) }
         readAhead.end(item.row.number)
         if size < item.row.size {
-            try removeContent(of: item, size..<Int64.max, state)
-            state.removes = true
+            try removeContent(of: item, size..<Int64.max, &state)
+            state.tree.removes = true
         }
         if size != item.row.size { item.row.modified = time }
         item.row.size = size
-        try dropCapability(of: item, state)
-        state.touch(item, [.content, .times])
+        try state.tree.dropCapability(of: item)
+        state.tree.touch(item, [.content, .times])
     }
 }

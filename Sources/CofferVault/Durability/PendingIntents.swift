@@ -68,22 +68,22 @@ struct PendingIntents {
 extension VaultState {
     /// Whether all changes since the last record fit the next one, except for what `fill` finds.
     var isLoggable: Bool {
-        intents.isWhole && index.changes == intents.accountedChanges && !index.hasNewNumbers
-            && packs.isSynced && orphansAreStored && discards.isEmpty
+        tree.intents.isWhole && index.changes == tree.intents.accountedChanges && !index.hasNewNumbers
+            && packs.isSynced && tree.orphansAreStored && discards.isEmpty
     }
 
     /// Builds the body of the next record.
     ///
     /// - Returns: Whether it contains everything.
     func fill(_ writer: inout IntentWriter) -> Bool {
-        for write in intents.writes {
+        for write in tree.intents.writes {
             let isIn = packs.withTailBytes(write.pack, at: write.position, count: write.count) { sealed in
                 writer.append(write.write, sealed: sealed)
             }
             guard isIn == true else { return false }
         }
-        for number in intents.items {
-            guard let fields = storedItem(number)?.row.fields,
+        for number in tree.intents.items {
+            guard let fields = tree.storedItem(number)?.row.fields,
                 unsafe writer.append(row: fields.span.bytes)
             else { return false }
         }

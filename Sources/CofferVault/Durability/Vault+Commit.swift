@@ -51,11 +51,11 @@ extension Vault {
     ///   always a commit.
     func commitAlone(
         _ intents: IntentLog, usingReserve: Bool = false,
-        then body: ((VaultState) throws(FileSystemError) -> Void)? = nil
+        then body: ((inout VaultState) throws(FileSystemError) -> Void)? = nil
     ) throws(FileSystemError) {
         var rest = body
-        func runOnce(_ state: VaultState) throws(FileSystemError) {
-            try rest?(state)
+        func runOnce(_ state: inout VaultState) throws(FileSystemError) {
+            try rest?(&state)
             rest = nil
         }
         var isDone = false
@@ -65,7 +65,7 @@ extension Vault {
                 isDone = true
             } catch {
                 guard case .noSpace = error, let reserve = reserve.withLock({ $0 }),
-                    usingReserve || state.withLock({ $0.removes || $0.dead.removes }), reserve.release()
+                    usingReserve || state.withLock({ $0.tree.removes || $0.dead.removes }), reserve.release()
                 else { throw error }
             }
         }
@@ -73,7 +73,7 @@ extension Vault {
     }
 
     private func tryCommit(
-        _ intents: IntentLog, then body: ((VaultState) throws(FileSystemError) -> Void)?
+        _ intents: IntentLog, then body: ((inout VaultState) throws(FileSystemError) -> Void)?
     ) throws(FileSystemError) {
         let (hasChanges, stopped, base) = state.withLock { ($0.hasChanges, $0.stopped, $0.index.base) }
         if let stopped { throw .stopped(reason: stopped) }
@@ -87,8 +87,8 @@ extension Vault {
         try syncPacks()
         do throws(FileSystemError) {
             try state.withLock { state throws(FileSystemError) in
-                try commit(state)
-                try body?(state)
+                try commit(&state)
+                try body?(&state)
             }
         } catch {
             // If there is no room for the tail, nothing was committed and nothing is lost: the next commit
@@ -137,7 +137,7 @@ extension Vault {
         do throws(FileSystemError) {
             try committing.withLock { intents throws(FileSystemError) in
                 let isCommitted = try state.withLock { state throws(FileSystemError) in
-                    noticeRollback(state)
+                    noticeRollback(&state)
                     guard state.stopped == nil else { return false }
                     try state.index.commit()
                     return true
@@ -152,12 +152,12 @@ extension Vault {
     }
 
     /// The part of a commit that needs the lock.
-    private func commit(_ state: VaultState) throws(FileSystemError) {
+    private func commit(_ state: inout VaultState) throws(FileSystemError) {
         state.noticeRollback()
         if let reason = state.stopped { throw .stopped(reason: reason) }
         if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
-            try state.storeItems()
-            try moveTailIntoRows(state)
+            try state.tree.storeItems()
+            try moveTailIntoRows(&state)
         } else {
             try state.packs.writeTail()
             try writer.finish()
@@ -165,19 +165,19 @@ extension Vault {
             guard state.packs.inFlightCount == 0 else {
                 throw .stopped(reason: "some content was not written to the disk")
             }
-            try state.storeItems()
+            try state.tree.storeItems()
             try state.packs.takeDirtyFiles().sync()
         }
         let removed = try state.packs.storeRows(in: state.index)
         try state.index.commit(restartingLog: state.logIsNearlyMoved)
-        state.intents = PendingIntents()
+        state.tree.intents = PendingIntents()
         state.logIsNearlyMoved = false
         // Kept until the log is on disk, which may take several tries on a full disk.
         state.dead.packs += removed
         state.dead.discards += state.discards
         state.discards = []
-        state.dead.removes = state.dead.removes || state.removes
-        state.removes = false
+        state.dead.removes = state.dead.removes || state.tree.removes
+        state.tree.removes = false
     }
 
     /// Writes most of the appended bytes to disk before the lock is taken.
@@ -213,7 +213,7 @@ extension Vault {
     }
 
     /// Moves the extents of the tail into rows of the index.
-    private func moveTailIntoRows(_ state: VaultState) throws(FileSystemError) {
+    private func moveTailIntoRows(_ state: inout VaultState) throws(FileSystemError) {
         for extent in state.packs.pending {
             let range = extent.base..<extent.base + extent.total
             let rows = try state.index.extents(of: extent.item, overlapping: range)
@@ -261,7 +261,7 @@ extension Vault {
         let isNew = state.withLock { state in
             defer {
                 state.stopped = state.stopped ?? reason
-                noticeRollback(state)
+                noticeRollback(&state)
             }
             return state.stopped == nil
         }
@@ -294,10 +294,10 @@ extension Vault {
         if isStopped { return }
         try commitIndex(usingReserve: true)
         try changing { state throws(FileSystemError) in
-            for number in state.orphans {
-                let item = try state.item(number)
+            for number in state.tree.orphans {
+                let item = try state.tree.item(number)
                 // Removing a large item takes time; the next mount continues with it.
-                if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, state) }
+                if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, &state) }
             }
         }
         try commitIndex(usingReserve: true)

@@ -14,7 +14,7 @@ extension Vault {
         let isWhole = state.withLock { state in
             state.noticeRollback()
             guard state.stopped == nil, state.isLoggable, state.fill(&writer) else { return false }
-            state.intents.clear()
+            state.tree.intents.clear()
             return true
         }
         guard isWhole else { return false }
@@ -35,7 +35,7 @@ extension Vault {
         var count = 0
         while let body = try records.next() {
             do throws(FileSystemError) {
-                guard try state.withLock({ state throws(FileSystemError) in try apply(body, state) }) else {
+                guard try state.withLock({ state throws(FileSystemError) in try apply(body, &state) }) else {
                     problems.add(
                         """
                         The intent log does not match the index: changes of the last second before the vault \
@@ -69,14 +69,14 @@ extension Vault {
     /// Applies a record.
     ///
     /// - Returns: False, with nothing changed, if the record does not fit the index.
-    private func apply(_ body: [UInt8], _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func apply(_ body: [UInt8], _ state: inout VaultState) throws(FileSystemError) -> Bool {
         guard let record = unsafe try? IntentRecord(body.span.bytes),
-            let rows = try rows(of: record, body, state)
+            let rows = try rows(of: record, body, &state)
         else { return false }
         for (write, sealed) in record.writes {
-            let item = try state.item(write.item)
+            let item = try state.tree.item(write.item)
             let end = write.offset + Int64(write.length)
-            try removeContent(of: item, write.offset..<end, state)
+            try removeContent(of: item, write.offset..<end, &state)
             let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
             try state.index.insert(
                 ExtentRow(
@@ -89,24 +89,24 @@ extension Vault {
             }
         }
         for row in rows {
-            let item = try state.item(row.number)
-            if item.type == .regular { try removeContent(of: item, row.size..<Int64.max, state) }
+            let item = try state.tree.item(row.number)
+            if item.type == .regular { try removeContent(of: item, row.size..<Int64.max, &state) }
             let allocated = item.row.allocated
             item.row = row
             item.row.allocated = allocated
-            state.touch(item, [])
+            state.tree.touch(item, [])
         }
         return true
     }
 
     /// The rows of a record; nil if it contains something that no write could have done.
     private func rows(
-        of record: IntentRecord, _ body: [UInt8], _ state: VaultState
+        of record: IntentRecord, _ body: [UInt8], _ state: inout VaultState
     ) throws(FileSystemError) -> [ItemRow]? {
         var rows: [Int64: ItemRow] = [:]
         for range in record.rows {
             guard let row = unsafe try? ItemRow(fields: body.span.bytes.extracting(range)),
-                let old = try state.row(row.number),
+                let old = try state.tree.row(row.number),
                 row.isSuccessor(of: old), rows.updateValue(row, forKey: row.number) == nil
             else { return nil }
         }

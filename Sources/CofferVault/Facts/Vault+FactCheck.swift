@@ -75,7 +75,7 @@ private struct FactComparison {
     /// Whether all changes of names are in facts.
     func isPossible() throws(FileSystemError) -> Bool {
         try vault.changing { state throws(FileSystemError) in
-            try state.storeItems()
+            try state.tree.storeItems()
             let facts = try state.openFacts()
             guard try state.index.journal(after: 0, limit: 1).isEmpty else { return false }
             return try facts.changedEntries(limit: 1).isEmpty
@@ -87,13 +87,13 @@ private struct FactComparison {
         while let directory = directories.popLast() {
             let entries = try vault.readDirectory(directory, after: 2, limit: .max - 1, attributes: false)
             try vault.reading { state throws(FileSystemError) in
-                let id = try state.peek(directory).id
-                try compare(directory, state)
+                let id = try state.tree.peek(directory).id
+                try compare(directory, &state)
                 for entry in entries {
-                    try compare(entry, in: id, state)
+                    try compare(entry, in: id, &state)
                     if entry.type == FileType.directory.rawValue { directories.append(entry.item) }
                 }
-                let count = try count(in: id, state)
+                let count = try count(in: id, &state)
                 if count != entries.count {
                     differences.append("Directory \(directory) has \(entries.count) names, not \(count).")
                 }
@@ -102,7 +102,7 @@ private struct FactComparison {
     }
 
     /// The number of names that the facts show in a directory.
-    private func count(in directory: ItemID, _ state: VaultState) throws(FileSystemError) -> Int {
+    private func count(in directory: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Int {
         let facts = try state.openFacts()
         var count = 0
         var last: EntryName?
@@ -115,7 +115,7 @@ private struct FactComparison {
     }
 
     private mutating func compare(
-        _ entry: Vault.Entry, in directory: ItemID, _ state: VaultState
+        _ entry: Vault.Entry, in directory: ItemID, _ state: inout VaultState
     ) throws(FileSystemError) {
         let text = String(decoding: entry.name, as: UTF8.self)
         guard let name = EntryName(entry.name) else {
@@ -123,15 +123,15 @@ private struct FactComparison {
         }
         let facts = try state.openFacts()
         guard let id = try facts.entry(shownAt: Place(parent: directory, name: name)),
-            let shown = try facts.entry(id), try state.peek(entry.item).id == shown.item
+            let shown = try facts.entry(id), try state.tree.peek(entry.item).id == shown.item
         else {
             return differences.append("“\(text)” is not what the facts show.")
         }
-        if entry.type != FileType.directory.rawValue { try compare(entry.item, state) }
+        if entry.type != FileType.directory.rawValue { try compare(entry.item, &state) }
     }
 
-    private mutating func compare(_ number: Int64, _ state: VaultState) throws(FileSystemError) {
-        let row = try state.peek(number)
+    private mutating func compare(_ number: Int64, _ state: inout VaultState) throws(FileSystemError) {
+        let row = try state.tree.peek(number)
         let tree = try state.factTree(hashKey)
         let shown = try tree.shownItem(row.id)
         guard let shown, shown.kind.type == FileType(mode: row.mode) else {

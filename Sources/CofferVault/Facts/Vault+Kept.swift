@@ -14,7 +14,7 @@ extension Vault {
             var rows: [KeptRow] = []
             while true {
                 let page = try reading { state throws(FileSystemError) in
-                    guard state.isTracking else { return [KeptRow]() }
+                    guard state.tree.isTracking else { return [KeptRow]() }
                     return try state.index.keptRows(
                         KeptRow.Kind.sync, after: rows.last?.key, limit: Self.pageCount)
                 }
@@ -28,7 +28,7 @@ extension Vault {
     package func keptRow(_ key: KeptRow.Key) throws(FileSystemError) -> [UInt8]? {
         try exchanging.withLock { _ throws(FileSystemError) in
             try reading { state throws(FileSystemError) in
-                guard state.isTracking else { return nil }
+                guard state.tree.isTracking else { return nil }
                 return try state.index.kept(key)
             }
         }
@@ -38,8 +38,8 @@ extension Vault {
     package func keep(_ changes: [KeptChange]) throws(FileSystemError) {
         try exchanging.withLock { _ throws(FileSystemError) in
             try changing { state throws(FileSystemError) in
-                try ensureSpace(for: changes.reduce(4096) { $0 + ($1.value?.count ?? 0) }, state)
-                try state.keep(changes)
+                try state.space.ensure(for: changes.reduce(4096) { $0 + ($1.value?.count ?? 0) })
+                try state.tree.keep(changes)
             }
             try commitIndex()
         }
@@ -59,13 +59,13 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
             return try reading { state throws(FileSystemError) in
-                state.isTracking ? read(try state.openFacts()) : nil
+                state.tree.isTracking ? read(try state.openFacts()) : nil
             }
         }
     }
 }
 
-extension VaultState {
+extension ItemTree {
     /// Changes rows in the open transaction.
     func keep(_ changes: [KeptChange]) throws(FileSystemError) {
         for change in changes {

@@ -18,7 +18,7 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
             return try reading { state throws(FileSystemError) in
-                guard state.isTracking else { return [] }
+                guard state.tree.isTracking else { return [] }
                 let facts = try state.openFacts()
                 var page = ValuesPage(facts, last: register, limit: limit)
                 try page.fill()

@@ -5,7 +5,7 @@ internal import CofferStore
 // The facts of a vault, next to its items.
 extension VaultState {
     /// The facts; rows that are read stay in memory until the exchange ends.
-    func openFacts() throws(FileSystemError) -> IndexFactStore {
+    mutating func openFacts() throws(FileSystemError) -> IndexFactStore {
         if let facts { return facts }
         let opened = try IndexFactStore(index)
         facts = opened
@@ -13,17 +13,17 @@ extension VaultState {
     }
 
     /// The tree that the facts show.
-    func factTree(_ hashKey: StateHashKey) throws(FileSystemError) -> FactTree<IndexFactStore> {
-        FactTree(store: try openFacts(), root: try peek(Vault.rootNumber).id, hashKey: hashKey)
+    mutating func factTree(_ hashKey: StateHashKey) throws(FileSystemError) -> FactTree<IndexFactStore> {
+        FactTree(store: try openFacts(), root: try tree.peek(Vault.rootNumber).id, hashKey: hashKey)
     }
 
     /// The row of an item with this id and type; nil if there is none, or not any more.
-    func row(_ id: ItemID, _ type: FileType?) throws(FileSystemError) -> ItemRow? {
-        let root = try peek(Vault.rootNumber)
+    mutating func row(_ id: ItemID, _ type: FileType?) throws(FileSystemError) -> ItemRow? {
+        let root = try tree.peek(Vault.rootNumber)
         if id == root.id { return root }
         let facts = try openFacts()
         guard let number = try facts.number(of: id),
-            let row = try row(number), row.id == id, type == nil || FileType(mode: row.mode) == type
+            let row = try tree.row(number), row.id == id, type == nil || FileType(mode: row.mode) == type
         else { return nil }
         return row
     }

@@ -105,7 +105,7 @@ extension Vault {
                 var cached: [ExtentRow] = []
                 for row in rows where row.remote != 0 && row.place != .remote {
                     guard pack == nil || row.packNumber == pack else { continue }
-                    guard let item = try state.row(row.item) else { continue }
+                    guard let item = try state.tree.row(row.item) else { continue }
                     if item.unsent.isDisjoint(with: [.content, .existence]) {
                         cached.append(row)
                     } else {
@@ -126,15 +126,15 @@ extension Vault {
     /// - Returns: The number of bytes of ranges that are no longer on this device.
     func evict(_ row: ExtentRow) throws(FileSystemError) -> Int64 {
         try changing { state throws(FileSystemError) in
-            guard let item = try state.row(row.item),
+            guard let item = try state.tree.row(row.item),
                 item.unsent.isDisjoint(with: [.content, .existence])
             else { return 0 }
-            let rows = try self.rows(ofExtent: row, state).filter {
+            let rows = try self.rows(ofExtent: row, &state).filter {
                 $0.place == row.place && $0.remote == row.remote
             }
             let count = rows.reduce(0) { $0 + $1.length }
             guard count > 0 else { return 0 }
-            state.removes = true
+            state.tree.removes = true
             self.readAhead.end(row.item)
             for row in rows {
                 var gone = row
@@ -144,7 +144,7 @@ extension Vault {
             }
             let isShared = try state.index.remoteExtent(row.remote).live > count
             self.remoteReads.forget(row)
-            for row in rows { try self.dropLocal(row, row.length, keepsBytes: true, state) }
+            for row in rows { try self.dropLocal(row, row.length, keepsBytes: true, &state) }
             if !isShared, case .pack(let pack, let position) = row.place {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))
                 state.discards.append(.init(pack: pack, position: Int(position), count: sealed))

@@ -51,19 +51,19 @@ extension Vault {
     private func changePins(adding: [Int64], removing: Set<Int64>) throws(FileSystemError) {
         let rows = try pinRows()
         try changing { state throws(FileSystemError) in
-            guard state.isTracking else { throw .notSupported }
+            guard state.tree.isTracking else { throw .notSupported }
             if adding.isEmpty {
                 // This frees space.
-                state.removes = true
+                state.tree.removes = true
             } else {
-                try ensureSpace(for: 4096 + 64 * adding.count, state)
+                try state.space.ensure(for: 4096 + 64 * adding.count)
             }
             var changes: [KeptChange] = []
-            for number in adding { changes.append(KeptChange(try Self.pinKey(number, state), [])) }
-            for row in rows where try Self.item(row, state).map({ removing.contains($0) }) ?? true {
+            for number in adding { changes.append(KeptChange(try Self.pinKey(number, &state), [])) }
+            for row in rows where try Self.item(row, &state).map({ removing.contains($0) }) ?? true {
                 changes.append(KeptChange(row.key, nil))
             }
-            try state.keep(changes)
+            try state.tree.keep(changes)
         }
         cache.withLock { $0.pinnedUse.forget() }
         try commitIndex()
@@ -76,7 +76,7 @@ extension Vault {
         return try reading { state throws(FileSystemError) in
             var numbers: Set<Int64> = []
             for row in rows {
-                if let number = try Self.item(row, state) { numbers.insert(number) }
+                if let number = try Self.item(row, &state) { numbers.insert(number) }
             }
             return numbers.sorted()
         }
@@ -86,7 +86,7 @@ extension Vault {
         var rows: [KeptRow] = []
         while true {
             let page = try reading { state throws(FileSystemError) in
-                guard state.isTracking else { return [KeptRow]() }
+                guard state.tree.isTracking else { return [KeptRow]() }
                 return try state.index.keptRows(
                     .pin ... .pin, after: rows.last?.key, limit: Self.pageCount)
             }
@@ -95,22 +95,26 @@ extension Vault {
         }
     }
 
-    private static func pinKey(_ number: Int64, _ state: VaultState) throws(FileSystemError) -> KeptRow.Key {
+    private static func pinKey(_ number: Int64, _ state: inout VaultState) throws(FileSystemError)
+        -> KeptRow.Key
+    {
         KeptRow.Key(
-            .pin, id: try state.peek(number).id.bytes, number: UInt64(bitPattern: number))
+            .pin, id: try state.tree.peek(number).id.bytes, number: UInt64(bitPattern: number))
     }
 
     /// The item of a row; nil if it no longer exists.
-    private static func item(_ row: KeptRow, _ state: VaultState) throws(FileSystemError) -> Int64? {
+    private static func item(_ row: KeptRow, _ state: inout VaultState) throws(FileSystemError) -> Int64? {
         let number = Int64(bitPattern: row.key.number)
-        if let item = try state.row(number), item.links > 0, item.id.bytes == row.key.id { return number }
+        if let item = try state.tree.row(number), item.links > 0, item.id.bytes == row.key.id {
+            return number
+        }
         // A version from another device has another number.
         guard let id = ItemID(bytes: row.key.id) else { return nil }
         let version =
             if let facts = state.facts { try facts.number(of: id) } else {
                 try state.index.factItem(id)?.row.number
             }
-        guard let version, let item = try state.row(version), item.links > 0, item.id == id else {
+        guard let version, let item = try state.tree.row(version), item.links > 0, item.id == id else {
             return nil
         }
         return version
@@ -136,7 +140,7 @@ extension Vault {
         var files: Set<Int64> = []
         var directories: [Int64] = []
         for number in numbers {
-            switch try reading({ state throws(FileSystemError) in try state.row(number) }).flatMap({
+            switch try reading({ state throws(FileSystemError) in try state.tree.row(number) }).flatMap({
                 FileType(mode: $0.mode)
             }) {
             case .regular: files.insert(number)

@@ -168,18 +168,20 @@ package final class RemoteContents: ContentPublishing {
 
     package func forgetPrepared() { prepared.withLock { $0 = Prepared() } }
 
-    package func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
+    package func apply(
+        _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
+    ) throws(FileSystemError) {
         let key = Self.key(of: file.id)
-        if try isOwed(file.id, file.state) {
-            try file.state.index.removeKept(key)
+        if try isOwed(file.id, &state) {
+            try state.index.removeKept(key)
             owed.withLock { $0?.remove(file.id) }
             file.vault.problems.remove(about: .pages(file.vault.id, file.number))
         }
-        guard let content else { return try file.clear() }
+        guard let content else { return try file.clear(&state) }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         let isNewer = Self.isNewer(content.bytes)
         if fetched == nil, isNewer || Self.value(content) != nil {
-            try file.state.keep([KeptChange(key, content.bytes)])
+            try state.tree.keep([KeptChange(key, content.bytes)])
             owed.withLock { owed in
                 owed?.insert(file.id, isNewer: isNewer)
                 owed?.rest = 0
@@ -192,7 +194,7 @@ package final class RemoteContents: ContentPublishing {
         }
         let origin = Self.value(content)?.origin ?? file.id
         try file.vault.setContent(
-            of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other, file.state)
+            of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other, &state)
     }
 
     // MARK: Owed contents
@@ -202,7 +204,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Whether a row says that an item lacks its content.
-    private func isOwed(_ item: ItemID, _ state: VaultState) throws(FileSystemError) -> Bool {
+    private func isOwed(_ item: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Bool {
         if let isOwed = owed.withLock({ $0?.items.contains(item) }) { return isOwed }
         var found = Owed()
         var last: KeptRow.Key?
@@ -321,11 +323,11 @@ package final class RemoteContents: ContentPublishing {
             let fetched = try vault.fetchExtents(of: value, for: number)
             try vault.changing { state throws(FileSystemError) in
                 try state.index.removeKept(row.key)
-                let item = try state.item(number)
+                let item = try state.tree.item(number)
                 if item.row.unsent.isDisjoint(with: .content) {
-                    try vault.setContent(of: item, to: fetched, like: nil, state)
+                    try vault.setContent(of: item, to: fetched, like: nil, &state)
                 } else {
-                    try vault.fillGaps(in: 0..<Int64.max, of: item, with: fetched, state)
+                    try vault.fillGaps(in: 0..<Int64.max, of: item, with: fetched, &state)
                 }
             }
             try finish(row, number, in: vault)
@@ -352,12 +354,12 @@ package final class RemoteContents: ContentPublishing {
             let from = start
             start = end
             return try vault.changing { state throws(FileSystemError) in
-                guard let known = try state.row(number) else { return false }
-                let item = try state.item(number)
+                guard let known = try state.tree.row(number) else { return false }
+                let item = try state.tree.item(number)
                 if known.unsent.isDisjoint(with: .content) {
-                    try vault.setPart(part, from: from, to: end, of: item, state)
+                    try vault.setPart(part, from: from, to: end, of: item, &state)
                 } else {
-                    try vault.fillGaps(in: from..<end, of: item, with: part, state)
+                    try vault.fillGaps(in: from..<end, of: item, with: part, &state)
                 }
                 return true
             }
@@ -402,7 +404,7 @@ extension Vault {
     /// The number of an item; nil if it has none.
     func number(of item: ItemID) throws(FileSystemError) -> Int64? {
         try reading { state throws(FileSystemError) in
-            state.isTracking ? try state.row(item, nil)?.number : nil
+            state.tree.isTracking ? try state.row(item, nil)?.number : nil
         }
     }
 }

@@ -68,7 +68,7 @@ extension Vault {
         try forEachPage(of: file) { rows in
             for row in rows where row.place != .remote { bytes[row.remote != 0, default: 0] += row.length }
         }
-        let row = try reading { state throws(FileSystemError) in try state.row(file) }
+        let row = try reading { state throws(FileSystemError) in try state.tree.row(file) }
         return (bytes, row.map { !$0.unsent.isDisjoint(with: [.content, .existence]) } ?? false)
     }
 }

@@ -27,7 +27,7 @@ extension Vault {
     /// The value that describes an owed content.
     private func owedValue(of number: Int64) -> [UInt8]? {
         try? reading { state throws(FileSystemError) -> [UInt8]? in
-            let key = RemoteContents.key(of: try state.peek(number).id)
+            let key = RemoteContents.key(of: try state.tree.peek(number).id)
             return try state.index.kept(key)
         }
     }
@@ -35,14 +35,14 @@ extension Vault {
     /// Whether a file whose content is owed still needs it; false if all of it was rewritten on this device.
     func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
-            if try state.peek(number).unsent.isDisjoint(with: .content) { return true }
-            return try !self.gaps(in: number, 0..<Int64.max, state).isEmpty
+            if try state.tree.peek(number).unsent.isDisjoint(with: .content) { return true }
+            return try !self.gaps(in: number, 0..<Int64.max, &state).isEmpty
         }
     }
 
     /// The ranges of a file of which nothing is known.
     private func gaps(
-        in number: Int64, _ range: Range<Int64>, _ state: VaultState
+        in number: Int64, _ range: Range<Int64>, _ state: inout VaultState
     ) throws(FileSystemError) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         for row in try state.index.extents(of: number, overlapping: range)
@@ -57,14 +57,14 @@ extension Vault {
     ///
     /// - Parameter range: The range whose entries are all given.
     func fillGaps(
-        in range: Range<Int64>, of item: CachedItem, with content: FetchedContent, _ state: VaultState
+        in range: Range<Int64>, of item: CachedItem, with content: FetchedContent, _ state: inout VaultState
     ) throws(FileSystemError) {
         // Extents that are sealed for another item cannot be mixed with those of this one.
         guard item.row.origin == content.value.origin else { return }
         let number = item.row.number
         var numbers: [SealedPlace: Int64] = [:]
-        for gap in try gaps(in: number, range, state) {
-            try removeContent(of: item, gap, state)
+        for gap in try gaps(in: number, range, &state) {
+            try removeContent(of: item, gap, &state)
             for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
                 let entry = entry.clamped(to: gap)
                 var row = ExtentRow(item: number, entry, remote: 0)
@@ -79,7 +79,7 @@ extension Vault {
                 item.row.allocated += row.length
             }
         }
-        state.touch(item, [])
+        state.tree.touch(item, [])
     }
 }
 

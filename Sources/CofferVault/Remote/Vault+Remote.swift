@@ -12,7 +12,7 @@ extension Vault {
     /// Whether a range of an item is still only on the remote.
     func isMissing(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
-            try self.rows(ofExtent: row, state).contains { $0.place == .remote && $0.remote == row.remote }
+            try self.rows(ofExtent: row, &state).contains { $0.place == .remote && $0.remote == row.remote }
         }
     }
 
@@ -68,19 +68,21 @@ extension Vault {
         _ row: ExtentRow, inPlaceOf place: ExtentRow.Place, _ fill: (AlignedBuffer) -> Void
     ) throws(FileSystemError) {
         if isReadOnly { throw .readOnly }
-        func rows(_ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
-            guard try state.row(row.item) != nil else { return [] }
-            return try self.rows(ofExtent: row, state).filter { $0.place == place && $0.remote == row.remote }
+        func rows(_ state: inout VaultState) throws(FileSystemError) -> [ExtentRow] {
+            guard try state.tree.row(row.item) != nil else { return [] }
+            return try self.rows(ofExtent: row, &state).filter {
+                $0.place == place && $0.remote == row.remote
+            }
         }
         try self.place(of: row.item, base: row.base, total: row.total) { state throws(FileSystemError) in
-            try !rows(state).isEmpty
+            try !rows(&state).isEmpty
         } fill: { target, _ throws(FileSystemError) in
             fill(target)
         } use: { new, state throws(FileSystemError) in
             guard case .pack(let pack, let position) = new else { return }
             // Extents that were fetched ahead must not be the first to be evicted.
             state.packs.noteUse(of: pack)
-            let old = try rows(state)
+            let old = try rows(&state)
             let live = old.reduce(0) { $0 + $1.length }
             for row in old {
                 var kept = row
@@ -88,7 +90,7 @@ extension Vault {
                 try state.index.remove(row)
                 try state.index.insert(kept)
             }
-            for row in old { try self.dropLocal(row, row.length, keepsBytes: true, state) }
+            for row in old { try self.dropLocal(row, row.length, keepsBytes: true, &state) }
             if live < row.total { state.packs.drop(pack, at: Int(position), row.total - live) }
         }
     }
@@ -114,7 +116,7 @@ extension Vault {
             let place = try reading { state throws(FileSystemError) -> SealedPlace? in
                 // It may have been overwritten and forgotten in the meantime.
                 guard
-                    try self.rows(ofExtent: row, state).contains(where: {
+                    try self.rows(ofExtent: row, &state).contains(where: {
                         $0.place == row.place && $0.remote == row.remote
                     })
                 else { return nil }

@@ -72,7 +72,7 @@ struct ChangeCollector {
     private func forgetNumber(of item: ItemID?) throws(FileSystemError) {
         let facts = tree.store
         guard let item, let number = try facts.number(of: item) else { return }
-        let row = try vault.reading { state throws(FileSystemError) in try state.row(number) }
+        let row = try vault.reading { state throws(FileSystemError) in try state.tree.row(number) }
         if let row, row.id == item, row.links > 0 { return }
         try facts.setNumber(nil, of: item)
     }

@@ -42,10 +42,10 @@ struct CollectedChanges {
     var isEmpty: Bool { lastRow == nil && items.isEmpty }
 
     /// Collects the changes to send.
-    init(_ scope: CollectionScope, _ state: VaultState) throws(FileSystemError) {
-        try state.storeItems()
+    init(_ scope: CollectionScope, _ state: inout VaultState) throws(FileSystemError) {
+        try state.tree.storeItems()
         let now = Clock.realTime
-        try readJournal(scope, now, state)
+        try readJournal(scope, now, &state)
         var looked = 0
         func isDue(_ row: ItemRow) -> Bool {
             switch scope {
@@ -54,15 +54,15 @@ struct CollectedChanges {
             case .settled:
                 guard row.unsent.contains(.content) else { return true }
                 let quiet = row.size <= Self.smallByteCountMax ? Self.quietMin : Self.quiet
-                let changed = max(row.changed, state.items[row.number]?.written ?? 0)
+                let changed = max(row.changed, state.tree.items[row.number]?.written ?? 0)
                 if changed < now - quiet || changed > now { return true }
-                if let since = state.busy[row.number] { return since < now - Self.patience }
-                state.busy[row.number] = now
+                if let since = state.tree.busy[row.number] { return since < now - Self.patience }
+                state.tree.busy[row.number] = now
                 return false
             }
         }
         for number in made {
-            if let row = try state.row(number), row.links > 0, isDue(row) { add(row) }
+            if let row = try state.tree.row(number), row.links > 0, isDue(row) { add(row) }
         }
         if case .items(let ids) = scope {
             for id in ids.sorted() {
@@ -76,7 +76,7 @@ struct CollectedChanges {
             for number in page where items.count < Self.countMax {
                 last = number
                 looked += 1
-                if let row = try state.row(number), isDue(row) { add(row) }
+                if let row = try state.tree.row(number), isDue(row) { add(row) }
             }
             if page.count < Self.countMax { break }
         }
@@ -91,7 +91,7 @@ struct CollectedChanges {
 
     /// Reads changes of names; new files wait, so that their contents are sent with them.
     private mutating func readJournal(
-        _ scope: CollectionScope, _ now: Int64, _ state: VaultState
+        _ scope: CollectionScope, _ now: Int64, _ state: inout VaultState
     ) throws(FileSystemError) {
         while self.records.count < Self.countMax {
             let row = try state.index.journal(after: lastRow ?? 0, limit: 1).first

@@ -36,13 +36,14 @@ package protocol ContentPublishing: Sendable {
     ///
     /// Called under the vault's lock and in its transaction, so it must not block. Sets the size and the
     /// allocated bytes, but no times.
-    func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError)
+    func apply(
+        _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
+    ) throws(FileSystemError)
 }
 
 /// A file whose content is replaced, while the vault's lock is held.
 package struct ContentTarget {
     let item: CachedItem
-    let state: VaultState
     let vault: Vault
     /// Another file that may have the same extents, because this one is a new version of it.
     let other: Int64?
@@ -53,10 +54,10 @@ package struct ContentTarget {
     package var id: ItemID { item.row.id }
 
     /// Removes all content.
-    func clear() throws(FileSystemError) {
-        try vault.removeContent(of: item, 0..<Int64.max, state)
+    func clear(_ state: inout VaultState) throws(FileSystemError) {
+        try vault.removeContent(of: item, 0..<Int64.max, &state)
         item.row.size = 0
-        state.touch(item, [])
+        state.tree.touch(item, [])
     }
 }
 

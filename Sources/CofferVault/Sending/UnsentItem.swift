@@ -12,12 +12,12 @@ struct UnsentItem {
     var byteCount: Int { attributes.reduce(content?.bytes.count ?? 0) { $0 + $1.value.count } }
 }
 
-extension VaultState {
+extension ItemTree {
     /// Takes the unsent changes of items, as many as fit one commit; later changes belong to the next commit.
     ///
     /// - Parameter contents: The values of files' contents; used for files whose content is still the
     ///   published one.
-    func takeUnsent(
+    mutating func takeUnsent(
         _ numbers: [Int64], _ contents: [Int64: Fact.Content]
     ) throws(FileSystemError) -> [UnsentItem] {
         var taken: [(item: CachedItem, unsent: UnsentItem)] = []
@@ -52,7 +52,7 @@ extension VaultState {
     }
 
     /// Restores changes that were taken from an item and not sent.
-    func giveBack(_ unsent: UnsentItem) throws(FileSystemError) {
+    mutating func giveBack(_ unsent: UnsentItem) throws(FileSystemError) {
         guard try row(unsent.row.number) != nil else { return }
         let item = try item(unsent.row.number)
         item.row.unsent.formUnion(unsent.row.unsent)
@@ -60,7 +60,7 @@ extension VaultState {
     }
 
     /// Records in the index whether an item still has unsent changes.
-    func markUnsent(_ number: Int64) throws(FileSystemError) {
+    mutating func markUnsent(_ number: Int64) throws(FileSystemError) {
         guard let row = try row(number) else {
             return try index.removeUnsent(number)
         }

@@ -36,8 +36,8 @@ extension Vault {
     /// Whether changes are waiting to become a commit.
     package func hasUnsent() throws(FileSystemError) -> Bool {
         try changing { state throws(FileSystemError) in
-            guard state.isTracking else { return false }
-            try state.storeItems()
+            guard state.tree.isTracking else { return false }
+            try state.tree.storeItems()
             if try !state.index.unsentItems(after: 0, limit: 1).isEmpty { return true }
             return try !state.index.journal(after: 0, limit: 1).isEmpty
         }
@@ -58,8 +58,8 @@ extension Vault {
                 guard try state.index.tracking() == .on else {
                     return nil
                 }
-                let changes = try CollectedChanges(scope, state)
-                state.publishing = Set(changes.files)
+                let changes = try CollectedChanges(scope, &state)
+                state.tree.publishing = Set(changes.files)
                 return changes
             }
             guard let changes, !changes.isEmpty else { break }
@@ -73,7 +73,7 @@ extension Vault {
         }
         guard recorder.isNeeded else { return nil }
         return try changing { state throws(FileSystemError) in
-            try self.commitNothing(as: participant, recorder, state)
+            try self.commitNothing(as: participant, recorder, &state)
         }
     }
 
@@ -85,7 +85,7 @@ extension Vault {
         do throws(FileSystemError) {
             return try participant.contents.contents(of: files, in: self)
         } catch {
-            state.withLock { $0.publishing = [] }
+            state.withLock { $0.tree.publishing = [] }
             throw error
         }
     }
@@ -98,8 +98,8 @@ extension Vault {
         _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
         let (tree, items) = try changing { state throws(FileSystemError) in
-            defer { state.publishing = [] }
-            return try self.begin(changes, contents, as: participant, recorder, state)
+            defer { state.tree.publishing = [] }
+            return try self.begin(changes, contents, as: participant, recorder, &state)
         }
         let facts = tree.store
         do throws(FileSystemError) {
@@ -113,9 +113,9 @@ extension Vault {
             }
             facts.lock = nil
             try changing { state throws(FileSystemError) in
-                try state.keep(rows ?? [])
-                for item in collector.left { try state.giveBack(item) }
-                for number in Set(changes.items).union(changes.made) { try state.markUnsent(number) }
+                try state.tree.keep(rows ?? [])
+                for item in collector.left { try state.tree.giveBack(item) }
+                for number in Set(changes.items).union(changes.made) { try state.tree.markUnsent(number) }
                 if let row = changes.lastRow { try state.index.removeJournal(upTo: row) }
                 try facts.flush()
             }
@@ -125,7 +125,7 @@ extension Vault {
                 stop("a change failed half-way (\(error.summary))")
             } else {
                 try changing { state throws(FileSystemError) in
-                    for item in items { try state.giveBack(item) }
+                    for item in items { try state.tree.giveBack(item) }
                 }
             }
             throw error
@@ -135,18 +135,18 @@ extension Vault {
     /// Begins a commit, and takes the changes that it will contain from the items.
     private func begin(
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
-        _ recorder: any CommitRecorder, _ state: VaultState
+        _ recorder: any CommitRecorder, _ state: inout VaultState
     ) throws(FileSystemError) -> (FactTree<IndexFactStore>, [UnsentItem]) {
         var tree = try state.factTree(participant.hashKey)
         try sealing { () throws(SealingError) in try recorder.check(tree.store.versions()) }
         let count = contents.values.reduce(changes.records.count + changes.items.count) {
             $0 + $1.bytes.count / Self.byteCountPerFact
         }
-        try ensureSpace(for: (count + 1) * Self.byteCountPerFact, state)
+        try state.space.ensure(for: (count + 1) * Self.byteCountPerFact)
         let now = participant.milliseconds()
         tree.store.hasWritten = false
         try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)
-        let items = try state.takeUnsent(changes.items, contents)
+        let items = try state.tree.takeUnsent(changes.items, contents)
         return (tree, items)
     }
 
@@ -168,7 +168,7 @@ extension Vault {
 
     /// Makes a commit without facts, which only states what was applied.
     private func commitNothing(
-        as participant: Participant, _ recorder: any CommitRecorder, _ state: VaultState
+        as participant: Participant, _ recorder: any CommitRecorder, _ state: inout VaultState
     ) throws(FileSystemError) -> FactCommit {
         var tree = try state.factTree(participant.hashKey)
         let versions = tree.store.versions()
@@ -180,7 +180,7 @@ extension Vault {
             stamp: Stamp(clock: clock, dot: dot), versions: versions,
             label: dot.sequence == 1 ? participant.label : nil, facts: [])
         let rows = try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
-        try state.keep(rows)
+        try state.tree.keep(rows)
         _ = try tree.apply(commit)
         try state.facts?.flush()
         return commit

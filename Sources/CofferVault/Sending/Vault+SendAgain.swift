@@ -57,7 +57,7 @@ extension Vault {
         try exchanging.withLock { _ throws(FileSystemError) in
             defer { closeFacts() }
             return try reading { state throws(FileSystemError) in
-                guard state.isTracking, let row = try state.row(number) else { return false }
+                guard state.tree.isTracking, let row = try state.tree.row(number) else { return false }
                 if row.unsent.contains(.content) { return true }
                 let facts = try state.openFacts()
                 return try facts.values(.content(row.id)).last?.stamp.dot.log == log
@@ -83,12 +83,12 @@ extension Vault {
     /// - Returns: About how many bytes that is.
     private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int {
         try changing { state throws(FileSystemError) in
-            guard try state.row(number) != nil else { return 0 }
+            guard try state.tree.row(number) != nil else { return 0 }
             let pages = try state.index.pages(of: number)
             guard pages.contains(where: { packs.contains($0.reference.place.pack) }) else { return 0 }
-            let item = try state.item(number)
-            try self.forgetPages(of: item, state)
-            state.touch(item, .content)
+            let item = try state.tree.item(number)
+            try self.forgetPages(of: item, &state)
+            state.tree.touch(item, .content)
             return pages.reduce(0) { $0 + Int($1.reference.length) }
         }
     }

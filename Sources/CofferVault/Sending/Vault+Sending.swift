@@ -22,12 +22,12 @@ extension Vault {
     /// Whether the item still refers to an extent at the same place.
     func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
-            try self.rows(ofExtent: row, state).contains { $0.place == row.place }
+            try self.rows(ofExtent: row, &state).contains { $0.place == row.place }
         }
     }
 
     /// All ranges of the item that belong to the same extent.
-    func rows(ofExtent row: ExtentRow, _ state: VaultState) throws(FileSystemError) -> [ExtentRow] {
+    func rows(ofExtent row: ExtentRow, _ state: inout VaultState) throws(FileSystemError) -> [ExtentRow] {
         try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
             $0.isOfSameExtent(as: row)
         }
@@ -42,7 +42,7 @@ extension Vault {
             rest = rest.dropFirst(Self.noteCount)
             try changing { state throws(FileSystemError) in
                 for extent in batch {
-                    let rows = try self.rows(ofExtent: extent.row, state).filter { $0.remote == 0 }
+                    let rows = try self.rows(ofExtent: extent.row, &state).filter { $0.remote == 0 }
                     if rows.isEmpty { continue }
                     let remote = try state.index.insertRemoteExtent(
                         extent.place, live: rows.reduce(0) { $0 + $1.length })
@@ -67,8 +67,8 @@ extension Vault {
             left = left.dropFirst(Self.noteCount)
             new = new.dropFirst(Self.noteCount)
             try changing { state throws(FileSystemError) in
-                guard try state.row(number) != nil else { return }
-                try self.replacePages(of: try state.item(number), new: fresh, left: old, state)
+                guard try state.tree.row(number) != nil else { return }
+                try self.replacePages(of: try state.tree.item(number), new: fresh, left: old, &state)
             }
         }
     }
@@ -76,7 +76,7 @@ extension Vault {
     /// Records pages; removes those that they replace, and `left`, if it is still recorded.
     func replacePages(
         of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>,
-        _ state: VaultState
+        _ state: inout VaultState
     ) throws(FileSystemError) {
         let number = item.row.number
         for row in left where try state.index.page(row.node, of: number) == row {
@@ -88,11 +88,11 @@ extension Vault {
         }
         if new.isEmpty { return }
         item.row.flags.insert(.hasPages)
-        state.touch(item, [])
+        state.tree.touch(item, [])
     }
 
     /// Removes the records of all pages of an item.
-    func forgetPages(of item: CachedItem, _ state: VaultState) throws(FileSystemError) {
+    func forgetPages(of item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
         for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }
         item.row.flags.remove(.hasPages)
     }

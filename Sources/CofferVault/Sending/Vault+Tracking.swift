@@ -8,7 +8,7 @@ extension Vault {
     private static let pageCount = 256
 
     /// Whether the vault tracks changes for a remote.
-    package var isTracking: Bool { state.withLock { $0.isTracking } }
+    package var isTracking: Bool { state.withLock { $0.tree.isTracking } }
 
     /// Begins to track all changes for a remote, and records what already exists; permanent.
     ///
@@ -23,7 +23,7 @@ extension Vault {
             var found: IndexReader?
             try committing.withLock { intents throws(FileSystemError) in
                 try commitAlone(intents) { state throws(FileSystemError) in
-                    found = try self.openJournal(state)
+                    found = try self.openJournal(&state)
                 }
             }
             guard let found else { return }
@@ -35,21 +35,21 @@ extension Vault {
     /// Opens the journal for changes.
     ///
     /// - Returns: A reader of the current index.
-    private func openJournal(_ state: VaultState) throws(FileSystemError) -> IndexReader {
+    private func openJournal(_ state: inout VaultState) throws(FileSystemError) -> IndexReader {
         let isEmpty = try state.index.isEmpty(Self.rootNumber)
         let reader = try state.index.makeReader()
         try reader.begin()
         try state.index.beginTracking()
-        state.journal = JournalWriter()
-        state.markAll()
-        let root = try state.item(Self.rootNumber)
+        state.tree.journal = JournalWriter()
+        state.tree.markAll()
+        let root = try state.tree.item(Self.rootNumber)
         root.isMarked = false
         // A device that joins with an empty vault has nothing to send about its root.
         if isEmpty {
             root.row.unsent = []
-            state.touch(root, [])
+            state.tree.touch(root, [])
         } else {
-            state.touch(root, [.mode, .times])
+            state.tree.touch(root, [.mode, .times])
         }
         upkeep.note(changes: state.changeCount)
         return reader

@@ -17,9 +17,9 @@ import Testing
         #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
         let number = try device.vault.number(of: "file", in: try device.vault.number(of: "d"))
         try device.vault.changing { state throws(FileSystemError) in
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             item.row.mode ^= 0o100
-            state.touch(item, [])
+            state.tree.touch(item, [])
         }
         let differences = try device.vault.comparisonWithFacts(device.participant.hashKey)
         #expect(differences == ["The mode of item \(number) differs."])

@@ -47,8 +47,10 @@ struct InlineContents: ContentPublishing {
     func settle(in vault: Vault) throws(FileSystemError) {}
     func forgetPrepared() {}
 
-    func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {
-        try file.replace(with: content?.bytes ?? [])
+    func apply(
+        _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
+    ) throws(FileSystemError) {
+        try file.replace(with: content?.bytes ?? [], &state)
     }
 
     /// Whether a file has a content.
@@ -63,8 +65,8 @@ extension ContentTarget {
     /// Gives the file small content, sealed anew, in a row of the index.
     ///
     /// - Parameter bytes: Up to 1 MiB.
-    func replace(with bytes: [UInt8]) throws(FileSystemError) {
-        try clear()
+    func replace(with bytes: [UInt8], _ state: inout VaultState) throws(FileSystemError) {
+        try clear(&state)
         if bytes.isEmpty { return }
         item.row.size = Int64(bytes.count)
         let buffers = vault.buffers.take()

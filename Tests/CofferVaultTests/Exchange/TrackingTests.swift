@@ -11,7 +11,7 @@ import Testing
     /// The records of the journal, those in memory included.
     private func journal(of vault: Vault) throws -> [JournalRecord] {
         try vault.state.withLock { state in
-            try state.storeJournal()
+            try state.tree.storeJournal()
             return try state.index.journal(after: 0, limit: 1000).flatMap {
                 try JournalRecord.records($0.record.span.bytes)
             }
@@ -198,7 +198,9 @@ import Testing
             ) throws(FileSystemError) -> Bool { false }
             func settle(in vault: Vault) throws(FileSystemError) {}
             func forgetPrepared() {}
-            func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {}
+            func apply(
+                _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
+            ) throws(FileSystemError) {}
         }
         let device = try ExchangeDevice.make(1)[0]
         var participant = device.participant

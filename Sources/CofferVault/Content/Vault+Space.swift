@@ -4,12 +4,6 @@ package import CofferSystem
 
 // Holes, reservations, and free space.
 extension Vault {
-    /// Space that is kept for the index when the disk is nearly full, so that removing works, in bytes.
-    private static let reserveByteCount = 8 << 20
-    /// How long a check of the free space is valid, in bytes and nanoseconds.
-    private static let budgetByteCount = 16 << 20
-    private static let budgetLifetime: Int64 = 200_000_000
-
     /// The number of ranges that are looked at while the lock is held.
     private static let seekRowCount = 256
 
@@ -36,34 +30,36 @@ extension Vault {
         guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
         try ensureChangeable()
         try changing { state throws(FileSystemError) in
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             guard item.type == .regular else { throw item.type == .directory ? .isDirectory : .notSupported }
             let keepsSize: Bool
             switch allocation {
             case .reserve(let keeps):
-                let space = try self.localSpace()
-                guard range.count <= max(0, space.available - Self.reserveByteCount) else { throw .noSpace }
+                let space = try self.space()
+                guard range.count <= max(0, space.available - FreeSpace.reserveByteCount) else {
+                    throw .noSpace
+                }
                 keepsSize = keeps
             case .punchHole:
-                try self.keepIfOutdated(item, state)
-                try self.removeContent(of: item, range, state)
-                state.removes = true
+                try self.keepIfOutdated(item, &state)
+                try self.removeContent(of: item, range, &state)
+                state.tree.removes = true
                 keepsSize = true
             case .zero(let keeps):
-                try self.keepIfOutdated(item, state)
-                try self.removeContent(of: item, range, state)
+                try self.keepIfOutdated(item, &state)
+                try self.removeContent(of: item, range, &state)
                 keepsSize = keeps
             }
             self.readAhead.end(number)
-            if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, state) }
+            if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, &state) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.written = Clock.realTime
             if touches {
                 item.row.modified = Clock.fileTime
                 item.row.changed = item.row.modified
             }
-            try self.dropPrivileges(of: item, by: caller, state)
-            state.touch(item, touches ? [.content, .times] : .content)
+            try state.tree.dropPrivileges(of: item, by: caller)
+            state.tree.touch(item, touches ? [.content, .times] : .content)
         }
     }
 
@@ -78,7 +74,8 @@ extension Vault {
         var place = offset
         while true {
             let (found, next) = try reading { state throws(FileSystemError) in
-                try toData ? self.data(of: number, at: place, state) : self.hole(of: number, at: place, state)
+                try toData
+                    ? self.data(of: number, at: place, &state) : self.hole(of: number, at: place, &state)
             }
             if let found { return found }
             place = next
@@ -86,9 +83,9 @@ extension Vault {
     }
 
     private func data(
-        of number: Int64, at place: Int64, _ state: VaultState
+        of number: Int64, at place: Int64, _ state: inout VaultState
     ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
-        let size = try state.peek(number).size
+        let size = try state.tree.peek(number).size
         guard place >= 0, place < size else { throw .beyondEnd }
         if try !state.index.extents(of: number, overlapping: place..<place + 1).isEmpty {
             return (place, place)
@@ -102,9 +99,9 @@ extension Vault {
     /// A hole at or after `place`, or the offset at which to continue: there may be many adjacent ranges, and
     /// other threads need the lock.
     private func hole(
-        of number: Int64, at start: Int64, _ state: VaultState
+        of number: Int64, at start: Int64, _ state: inout VaultState
     ) throws(FileSystemError) -> (found: Int64?, next: Int64) {
-        let size = try state.peek(number).size
+        let size = try state.tree.peek(number).size
         guard start >= 0, start < size else {
             throw .beyondEnd
         }
@@ -123,27 +120,7 @@ extension Vault {
 
     /// The disk's space, as for statvfs(3).
     package func space() throws(FileSystemError) -> StorageSpace {
-        try localSpace()
-    }
-
-    private func localSpace() throws(FileSystemError) -> StorageSpace {
-        do throws(SystemError) { return try directory.space() } catch { throw .system(error) }
-    }
-
-    /// Checks that there is room for about `count` more bytes.
-    ///
-    /// - Throws: `.noSpace`.
-    func ensureSpace(for count: Int, _ state: VaultState) throws(FileSystemError) {
-        let now = Clock.monotonic
-        if state.budget.bytes >= count, now < state.budget.end {
-            state.budget.bytes -= count
-            return
-        }
-        guard log.isWritten else { throw .noSpace }
-        let space = try space()
-        let room = space.available - Self.reserveByteCount - state.packs.unwrittenByteCount
-        guard room >= count else { throw .noSpace }
-        state.budget = (min(room, Self.budgetByteCount) - count, now + Self.budgetLifetime)
+        try FreeSpace.space(of: directory)
     }
 
     /// Copies between items without passing the bytes through the caller.

@@ -7,7 +7,7 @@ extension ItemRow.Aspects {
 }
 
 // Changes that a vault with a remote remembers until they become facts.
-extension VaultState {
+extension ItemTree {
     /// The number of record bytes in memory above which they go into the index.
     private static let journalByteCountMax = 16 << 10
 
@@ -15,7 +15,9 @@ extension VaultState {
     var isTracking: Bool { journal != nil }
 
     /// Records that an item was created; the record covers all of its unsent aspects, too.
-    func noteMade(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
+    mutating func noteMade(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem)
+        throws(FileSystemError)
+    {
         guard journal != nil else { return }
         let row = item.row
         journal?.make(
@@ -26,14 +28,16 @@ extension VaultState {
     }
 
     /// Records that an item got another name.
-    func noteLinked(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
+    mutating func noteLinked(_ item: CachedItem, _ name: [UInt8], in directory: CachedItem)
+        throws(FileSystemError)
+    {
         guard journal != nil else { return }
         journal?.link(item.row.id, at: .init(name, in: directory.row.id))
         try boundJournal()
     }
 
     /// Records that a name was moved, replacing an existing one.
-    func noteMoved(
+    mutating func noteMoved(
         _ name: [UInt8], in directory: CachedItem, to newName: [UInt8], in newDirectory: CachedItem
     ) throws(FileSystemError) {
         guard journal != nil else { return }
@@ -42,7 +46,7 @@ extension VaultState {
     }
 
     /// Records that two names were exchanged.
-    func noteExchanged(
+    mutating func noteExchanged(
         _ name: [UInt8], in directory: CachedItem, _ otherName: [UInt8], in otherDirectory: CachedItem
     ) throws(FileSystemError) {
         guard journal != nil else { return }
@@ -51,32 +55,32 @@ extension VaultState {
     }
 
     /// Records that a name was removed.
-    func noteRemoved(_ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
+    mutating func noteRemoved(_ name: [UInt8], in directory: CachedItem) throws(FileSystemError) {
         guard journal != nil else { return }
         journal?.remove(.init(name, in: directory.row.id))
         try boundJournal()
     }
 
     @inline(__always)
-    private func boundJournal() throws(FileSystemError) {
+    private mutating func boundJournal() throws(FileSystemError) {
         localChanges &+= 1
         listener?()
         if let journal, journal.byteCount >= Self.journalByteCountMax { try storeJournal() }
     }
 
     /// Writes the recorded changes of names into the index's transaction, as one row.
-    func storeJournal() throws(FileSystemError) {
+    mutating func storeJournal() throws(FileSystemError) {
         guard let count = journal?.count, count > 0, let record = journal?.take() else { return }
         _ = try index.appendToJournal(record)
     }
 
     /// Called when the journal begins: its records will describe all existing items.
-    func markAll() {
+    mutating func markAll() {
         for number in items.keys { items[number]?.isMarked = true }
     }
 
     /// Records in the index that an item has unsent changes.
-    func mark(_ item: CachedItem) throws(FileSystemError) {
+    mutating func mark(_ item: CachedItem) throws(FileSystemError) {
         guard journal != nil, !item.isMarked, !item.row.unsent.isDisjoint(with: .sent) else { return }
         try index.noteUnsent(item.row.number)
         item.isMarked = true

@@ -1,0 +1,279 @@
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// Names, items, and attributes: each operation takes the lock, and leaves the work to `ItemTree`.
+extension Vault {
+    // MARK: Finding
+
+    /// The item that a name in a directory leads to; "." and ".." are names, too.
+    ///
+    /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
+    package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
+        guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
+        return try reading { state throws(FileSystemError) in try state.tree.lookup(name, in: parent) }
+    }
+
+    /// The attributes of an item, as for stat(2).
+    package func attributes(of number: Int64) throws(FileSystemError) -> Attributes {
+        try reading { state throws(FileSystemError) in Attributes(try state.tree.peek(number)) }
+    }
+
+    /// The target of a symbolic link.
+    package func readLink(_ number: Int64) throws(FileSystemError) -> [UInt8] {
+        try reading { state throws(FileSystemError) in try state.tree.readLink(number) }
+    }
+
+    /// A directory entry, as readdir(3) returns it.
+    package struct Entry: Sendable {
+        /// 1 to 255 bytes without "/" and NUL; also "." and "..".
+        package let name: [UInt8]
+        /// The number of the item that it leads to.
+        package let item: Int64
+        /// The item's type, as d_type.
+        package let type: UInt8
+        /// Where to continue after this entry.
+        package let cookie: Int64
+        /// Set by `readDirectory(attributes: true)`, unless the item is missing or damaged.
+        package let attributes: Attributes?
+
+        package init(name: [UInt8], item: Int64, type: UInt8, cookie: Int64, attributes: Attributes?) {
+            self.name = name
+            self.item = item
+            self.type = type
+            self.cookie = cookie
+            self.attributes = attributes
+        }
+    }
+
+    /// Reads up to `limit` entries of a directory after `cookie` (0 for the start); none at the end.
+    ///
+    /// Entries keep their cookies as long as they exist, and new ones come last. So a reader continues in the
+    /// right place while the directory changes.
+    package func readDirectory(
+        _ number: Int64, after cookie: Int64, limit: Int, attributes: Bool
+    ) throws(FileSystemError) -> [Entry] {
+        var dangling: [Int64] = []
+        defer {
+            for item in dangling { problems.add("A name in \(path(of: number)) leads to no item (\(item)).") }
+        }
+        return try reading { state throws(FileSystemError) in
+            try state.tree.readDirectory(
+                number, after: cookie, limit: limit, attributes: attributes, dangling: &dangling)
+        }
+    }
+
+    /// The path of an item inside the vault, by one of its names as of the last commit; for messages.
+    ///
+    /// Reads all names, but without the vault's lock.
+    package func path(of number: Int64) -> String {
+        let path = try? state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+            .path(of: number, below: Self.rootNumber)
+        guard let path, !path.isEmpty else { return number == Self.rootNumber ? "/" : "item \(number)" }
+        return path
+    }
+
+    /// The paths of items inside the vault, each by one of its names as of the last commit.
+    ///
+    /// Reads all names, but without the vault's lock.
+    package func paths(of numbers: [Int64]) throws(FileSystemError) -> [Int64: String] {
+        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        return try reader.paths(of: Set(numbers), below: Self.rootNumber)
+    }
+
+    // MARK: Creating
+
+    /// An item to create.
+    package struct NewItem: Sendable {
+        /// Type and permissions, before the umask.
+        package var mode: UInt32
+        /// As st_rdev, for device nodes.
+        package var device: UInt64 = 0
+        /// The target of a symbolic link.
+        package var target: [UInt8] = []
+
+        package init(mode: UInt32, device: UInt64 = 0, target: [UInt8] = []) {
+            self.mode = mode
+            self.device = device
+            self.target = target
+        }
+    }
+
+    /// The maximum size of a symbolic link's target (PATH_MAX - 1), in bytes.
+    private static let targetByteCountMax = 4095
+
+    /// Creates an item and its name.
+    ///
+    /// Behaves like open(2) with O_CREAT | O_EXCL, mkdir(2), mknod(2), and symlink(2).
+    ///
+    /// - Throws: `.alreadyExists`, `.notFound` if the directory was removed, `.nameTooLong`, `.noSpace`.
+    package func create(
+        _ new: NewItem, named name: [UInt8], in parent: Int64, by caller: Caller
+    ) throws(FileSystemError) -> Attributes {
+        try Self.validate(name)
+        guard let type = FileType(mode: new.mode) else { throw .invalidArgument }
+        guard new.target.count <= Self.targetByteCountMax else { throw .nameTooLong }
+        return try changingNames { state throws(FileSystemError) in
+            try state.tree.create(new, type, named: name, in: parent, by: caller, &state.space)
+        }
+    }
+
+    /// Gives an item another name.
+    ///
+    /// Behaves like link(2).
+    ///
+    /// - Throws: `.notPermitted` for directories, `.alreadyExists`, `.tooManyLinks`.
+    package func link(
+        _ number: Int64, as name: [UInt8], in parent: Int64
+    ) throws(FileSystemError) -> Attributes {
+        try Self.validate(name)
+        return try changingNames { state throws(FileSystemError) in
+            try state.tree.link(number, as: name, in: parent, &state.space)
+        }
+    }
+
+    // MARK: Removing and renaming
+
+    /// Removes a name; the item is removed once it is not used any more.
+    ///
+    /// Behaves like unlink(2).
+    ///
+    /// - Returns: The item's number, and whether this was its last name.
+    @discardableResult
+    package func unlink(
+        _ name: [UInt8], in parent: Int64
+    ) throws(FileSystemError) -> (number: Int64, isLast: Bool) {
+        try changingNames { state throws(FileSystemError) in try state.tree.unlink(name, in: parent) }
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// Behaves like rmdir(2).
+    ///
+    /// - Throws: `.directoryNotEmpty`, `.notDirectory`, `.notFound`, `.invalidArgument` for ".".
+    @discardableResult
+    package func removeDirectory(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Int64 {
+        if name == [46] { throw .invalidArgument }
+        if name == [46, 46] { throw .directoryNotEmpty }
+        return try changingNames { state throws(FileSystemError) in
+            try state.tree.removeDirectory(name, in: parent)
+        }
+    }
+
+    /// What a rename does if the new name exists.
+    package enum RenameMode: Sendable {
+        case replace
+        /// RENAME_NOREPLACE
+        case keep
+        /// RENAME_EXCHANGE
+        case exchange
+    }
+
+    /// Renames an item, replacing an item that has the new name.
+    ///
+    /// Behaves like renameat2(2): there is no moment at which the new name does not exist. A concurrent
+    /// reader of the directory finds a replaced name at the place of the replaced entry, and a new name at
+    /// the place of the old one. So a reader that renames what it finds terminates.
+    ///
+    /// - Returns: The number of an item that lost its last name; nil if there is none.
+    @discardableResult
+    package func rename(
+        _ name: [UInt8], in parent: Int64, to newName: [UInt8], in newParent: Int64, _ mode: RenameMode
+    ) throws(FileSystemError) -> Int64? {
+        guard ![[46], [46, 46]].contains(name), ![[46], [46, 46]].contains(newName) else { throw .busy }
+        try Self.validate(newName)
+        return try changingNames { state throws(FileSystemError) in
+            try state.tree.rename(name, in: parent, to: newName, in: newParent, mode)
+        }
+    }
+
+    // MARK: Attributes
+
+    /// Changes attributes: all of them or none.
+    ///
+    /// Behaves like chmod(2), chown(2), truncate(2), and utimensat(2). The kernel checks whether the caller
+    /// is allowed to (default_permissions).
+    package func setAttributes(
+        of number: Int64, _ changes: AttributeChanges
+    ) throws(FileSystemError) -> Attributes {
+        try ensureChangeable()
+        return try changing { state throws(FileSystemError) in
+            let item = try state.tree.item(number)
+            let time = Clock.fileTime
+            // truncate(2) to the current size leaves the file's times alone. So does the kernel, which keeps
+            // the times itself.
+            let keepsTimes = changes.size == item.row.size && changes.mode == nil
+            if let size = changes.size { try self.resize(item, to: size, time, &state) }
+            try state.tree.setAttributes(of: item, changes, at: time, keepsTimes: keepsTimes)
+            return Attributes(item.row)
+        }
+    }
+
+    /// Records a read of an item, if its access time is older than its times of change, or older than a day
+    /// (as with the mount option relatime).
+    package func noteAccess(_ number: Int64) {
+        if isReadOnly { return }
+        state.withLock { state in
+            guard state.stopped == nil, state.tree.recordAccess(number) else { return }
+            upkeep.note(changes: state.changeCount)
+        }
+    }
+
+    /// What setxattr(2) does if the name exists or not.
+    package enum AttributeMode: Sendable {
+        case any, create, replace
+    }
+
+    /// The value of an attribute.
+    ///
+    /// In vaults that track changes for a remote, each item has `user.coffer.state`, a `ContentState`.
+    ///
+    /// - Throws: `.attributeNotFound`.
+    package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
+        if name == ExtendedAttributeName.state {
+            guard isTracking else { throw .attributeNotFound }
+            return Array(try contentState(of: number).rawValue.utf8)
+        }
+        return try reading { state throws(FileSystemError) in
+            try state.tree.extendedAttribute(name, of: number)
+        }
+    }
+
+    /// The names of all attributes of an item.
+    package func extendedAttributeNames(of number: Int64) throws(FileSystemError) -> [[UInt8]] {
+        try reading { state throws(FileSystemError) in try state.tree.extendedAttributeNames(of: number) }
+    }
+
+    /// Sets an attribute.
+    ///
+    /// An access list also changes the permissions. A list that says no more than the permissions is not
+    /// stored.
+    ///
+    /// - Parameter groups: Returns the caller's groups; nil if they do not matter, as for root.
+    /// - Throws: `.attributeTooLarge`, `.noSpace` if there are too many, `.alreadyExists`,
+    ///   `.attributeNotFound`, `.invalidArgument` for an invalid list, `.notSupported` for name classes other
+    ///   than user, trusted, security, and system.posix_acl_*.
+    package func setExtendedAttribute(
+        _ name: [UInt8], of number: Int64, to value: [UInt8], _ mode: AttributeMode,
+        groups: () -> [UInt32]? = { nil }
+    ) throws(FileSystemError) {
+        guard value.count <= ItemTree.valueByteCountMax else { throw .attributeTooLarge }
+        guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
+        try ensureChangeable()
+        try changing { state throws(FileSystemError) in
+            try state.tree.setExtendedAttribute(
+                name, of: number, to: value, mode, groups: groups, &state.space)
+        }
+    }
+
+    /// Removes an attribute.
+    ///
+    /// - Throws: `.attributeNotFound`, `.notSupported` for Coffer's own attributes.
+    package func removeExtendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) {
+        try ensureChangeable()
+        if ExtendedAttributeName.isReserved(name) { throw .notSupported }
+        try changing { state throws(FileSystemError) in
+            try state.tree.removeExtendedAttribute(name, of: number)
+        }
+    }
+}
