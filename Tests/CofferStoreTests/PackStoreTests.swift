@@ -27,8 +27,9 @@ import Testing
     private func append(
         _ bytes: [UInt8], to store: PackStore, item: Int64 = 1
     ) throws -> (pack: Int64, position: Int) {
-        try store.append(
-            bytes.span.bytes, item: item, base: 0, total: Int64(bytes.count), newPack: newPack)
+        var spare: AlignedBuffer?
+        return try store.append(
+            bytes.span.bytes, item: item, base: 0, total: Int64(bytes.count), spare: &spare, newPack: newPack)
     }
 
     private func read(_ store: PackStore, _ pack: Int64, at position: Int, count: Int) throws -> [UInt8] {

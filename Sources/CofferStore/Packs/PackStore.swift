@@ -34,8 +34,6 @@ package final class PackStore {
     private var tailCount = 0
     /// The number of plaintext bytes in the tail that rows refer to.
     private var tailLive: Int64 = 0
-    /// A buffer of `writer` for the next tail, provided for a call of `append`, which must not wait for one.
-    package var spare: AlignedBuffer?
     /// The position of the tail in the current pack's file.
     private var tailStart = 0
     /// The extents in the tail.
@@ -165,9 +163,12 @@ package final class PackStore {
 
     /// Appends a small sealed extent to the tail.
     ///
+    /// - Parameter spare: A buffer of `writer` for a new tail, taken if one is needed; without it, `append`
+    ///   may wait for one.
     /// - Returns: The pack, and the position in it.
     package func append(
-        _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, newPack: () -> (Int64, PackID)
+        _ sealed: RawSpan, item: Int64, base: Int64, total: Int64, spare: inout AlignedBuffer?,
+        newPack: () -> (Int64, PackID)
     ) throws(FileSystemError) -> (pack: Int64, position: Int) {
         precondition(sealed.byteCount <= Self.tailPieceMax)
         if tailCount + sealed.byteCount > Self.tailByteCount { try writeTail() }

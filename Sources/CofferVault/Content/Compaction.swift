@@ -167,8 +167,7 @@ extension Vault {
             // A damaged or vanished file stays as it is; reading it reports the problem.
             return false
         }
-        var isDone = false
-        try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
+        let isDone = try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
             try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
                 guard try state.tree.row(number)?.origin == id else { return false }
                 // Reading may have fetched them from a remote.
@@ -176,7 +175,6 @@ extension Vault {
                     $0.offset == $1.offset && $0.length == $1.length && $0.isOfSameExtent(as: $1)
                 }
             } refer: { row, state throws(FileSystemError) in
-                isDone = true
                 let item = try state.tree.item(number)
                 try self.removeContent(of: item, range, &state)
                 try state.index.insert(row)

@@ -24,13 +24,11 @@ extension Vault {
         while done < bytes.byteCount {
             let count = min(ExtentLayout.byteCountMax, bytes.byteCount - done)
             let isLast = done + count == bytes.byteCount
-            var isStored = false
-            try store(
+            let isStored = try store(
                 bytes.extracting(done..<done + count), of: origin, number, at: offset + Int64(done),
                 isWanted: { state throws(FileSystemError) in try state.tree.item(number).row.origin == origin
                 }
             ) { row, state throws(FileSystemError) in
-                isStored = true
                 try self.keepIfOutdated(try state.tree.item(number), &state)
                 let size = try state.tree.item(number).row.size
                 let changes = state.index.changes
@@ -80,87 +78,66 @@ extension Vault {
     /// Seals an extent without the lock; then, with it, places the extent and makes `refer` use it.
     ///
     /// - Parameter isWanted: Whether the extent is still to be stored.
+    /// - Returns: Whether it was stored.
+    @discardableResult
     func store(
         _ bytes: RawSpan, of id: ItemID, _ number: Int64, at offset: Int64,
-        isWanted: (inout VaultState) throws(FileSystemError) -> Bool = { _ in true },
+        isWanted: (inout VaultState) throws(FileSystemError) -> Bool,
         refer: (ExtentRow, inout VaultState) throws(FileSystemError) -> Void
-    ) throws(FileSystemError) {
-        let length = Int64(bytes.byteCount)
+    ) throws(FileSystemError) -> Bool {
+        var extent = try makeExtent(of: number, base: offset, total: Int64(bytes.byteCount))
         let prefix = NoncePrefix.random()
         // Read once, as an epoch may begin at any moment.
         let keys = keys
-        try place(of: number, base: offset, total: length, isWanted: isWanted) {
-            target, buffers throws(FileSystemError) in
-            try self.seal(bytes, of: id, at: Int(offset), prefix, keys, buffers, into: target)
-        } use: { place, state throws(FileSystemError) in
+        try seal(bytes, of: id, at: Int(offset), prefix, keys, extent.buffers, into: extent.target)
+        return try place(&extent, isWanted: isWanted) { place, state throws(FileSystemError) in
             try refer(
                 ExtentRow(
-                    item: number, offset: offset, length: length, place: place, prefix: prefix,
+                    item: number, offset: offset, length: Int64(bytes.byteCount), place: place,
+                    prefix: prefix,
                     epoch: keys.current),
                 &state)
         }
     }
 
-    /// Puts a sealed extent into a buffer without the lock; then, with it, places the extent in a pack and
-    /// makes `use` refer to it.
+    /// An extent to seal, with its buffers; waits for the disk while all those for large extents are in use.
+    func makeExtent(
+        of number: Int64, base: Int64, total: Int64
+    ) throws(FileSystemError) -> OutgoingExtent {
+        OutgoingExtent(
+            of: number, base: base, total: total,
+            large: OutgoingExtent.isLarge(total) ? try takeWriteBuffer() : nil, from: buffers, writer)
+    }
+
+    /// Places a sealed extent in a pack under the lock, and makes `use` refer to it.
     ///
-    /// - Parameters:
-    ///   - isWanted: Whether the extent is still to be stored.
-    ///   - fill: Puts the sealed bytes at the beginning of the buffer.
+    /// - Parameter isWanted: Whether the extent is still to be stored.
+    /// - Returns: Whether it was placed.
+    @discardableResult
     func place(
-        of number: Int64, base offset: Int64, total length: Int64,
+        _ extent: inout OutgoingExtent,
         isWanted: (inout VaultState) throws(FileSystemError) -> Bool,
-        fill: (AlignedBuffer, ContentBuffers) throws(FileSystemError) -> Void,
         use: (ExtentRow.Place, inout VaultState) throws(FileSystemError) -> Void
-    ) throws(FileSystemError) {
-        let buffers = buffers.take()
-        defer { self.buffers.giveBack(buffers) }
-        let count = ExtentLayout.sealedByteCount(Int(length))
-        let isLarge = count > PackStore.tailPieceMax
-        let target = isLarge ? try takeWriteBuffer() : buffers.sealed
-        var isHandedOver = false
-        defer { if isLarge, !isHandedOver { writer.giveBack(target) } }
-        try fill(target, buffers)
-        // Do not wait for a tail buffer under the lock: the threads that have one may be waiting for the
-        // lock.
-        var spare: AlignedBuffer?
-        defer { if let spare { writer.giveBack(spare) } }
-        var isDone = false
-        while !isDone {
-            if !isLarge, spare == nil, state.withLock({ $0.packs.needsBuffer(for: count) }) {
-                spare = try takeWriteBuffer()
-            }
-            isDone = try changing { state throws(FileSystemError) in
-                guard try isWanted(&state) else { return true }
-                if !isLarge, spare == nil, state.packs.needsBuffer(for: count) { return false }
-                try state.space.ensure(for: count)
-                let place: (pack: Int64, position: Int)
-                if isLarge {
-                    place = try state.packs.write(
-                        target, count: count, plaintext: length, newPack: { state.newPack() })
-                    isHandedOver = true
-                } else {
-                    state.packs.spare = spare
-                    defer {
-                        spare = state.packs.spare
-                        state.packs.spare = nil
-                    }
-                    place = try target.withBytes(0..<count) { bytes throws(FileSystemError) in
-                        try state.packs.append(
-                            bytes, item: number, base: offset, total: length, newPack: { state.newPack() })
-                    }
-                }
+    ) throws(FileSystemError) -> Bool {
+        while true {
+            let isPlaced = try changing { state throws(FileSystemError) -> Bool? in
+                guard try isWanted(&state) else { return false }
+                guard extent.fits(state.packs) else { return nil }
+                try state.space.ensure(for: extent.count)
+                let place = try extent.place(in: &state)
                 let changes = state.index.changes
                 do throws(FileSystemError) {
                     try use(.pack(place.pack, position: Int64(place.position)), &state)
                 } catch {
                     if state.index.changes == changes {
-                        state.packs.drop(place.pack, at: place.position, length)
+                        state.packs.drop(place.pack, at: place.position, extent.total)
                     }
                     throw error
                 }
                 return true
             }
+            if let isPlaced { return isPlaced }
+            extent.addSpare(try takeWriteBuffer())
         }
     }
 

@@ -74,10 +74,10 @@ extension Vault {
                 $0.place == place && $0.remote == row.remote
             }
         }
-        try self.place(of: row.item, base: row.base, total: row.total) { state throws(FileSystemError) in
+        var extent = try makeExtent(of: row.item, base: row.base, total: row.total)
+        fill(extent.target)
+        try self.place(&extent) { state throws(FileSystemError) in
             try !rows(&state).isEmpty
-        } fill: { target, _ throws(FileSystemError) in
-            fill(target)
         } use: { new, state throws(FileSystemError) in
             guard case .pack(let pack, let position) = new else { return }
             // Extents that were fetched ahead must not be the first to be evicted.
