@@ -3,7 +3,7 @@ internal import CofferFormat
 /// All queries on the tables of facts, and all changes of them.
 ///
 /// None reads a whole table, except `logs`, which has a row for each device.
-enum FactQuery: Int, CaseIterable {
+enum FactQuery: Int, IndexStatement {
     case item, insertItem, putItem, removeItem, united, putBack
     case entry, insertEntry, putEntry, removeEntry
     case others, copies, placed, activePlaced, orphans, inSlot, wanting, shownElsewhere, shownIn, changed
@@ -98,25 +98,6 @@ enum FactQuery: Int, CaseIterable {
             """
         case .putKept: "INSERT OR REPLACE INTO kept (kind, id, number, value) VALUES (?,?,?,?)"
         case .removeKept: "DELETE FROM kept WHERE kind = ? AND id = ? AND number = ?"
-        }
-    }
-}
-
-/// The prepared statements for the tables of facts; each is prepared when it is first needed.
-final class FactStatements {
-    private unowned let database: Database
-    private var statements = [Statement?](repeating: nil, count: FactQuery.allCases.count)
-
-    init(_ database: Database) {
-        self.database = database
-    }
-
-    subscript(_ query: FactQuery) -> Statement {
-        get throws(FileSystemError) {
-            if let statement = statements[query.rawValue] { return statement }
-            let statement = try database.prepare(query.sql)
-            statements[query.rawValue] = statement
-            return statement
         }
     }
 }

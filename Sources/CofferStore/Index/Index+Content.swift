@@ -8,7 +8,7 @@ extension Index {
         -> [ExtentRow]
     {
         var rows: [ExtentRow] = []
-        try statements.extents.each(
+        try statements[.extents].each(
             {
                 $0.bind(1, item)
                 $0.bind(2, range.lowerBound)
@@ -27,7 +27,7 @@ extension Index {
         -> [ExtentRow]
     {
         var rows: [ExtentRow] = []
-        try statements.extentsAfter.each(
+        try statements[.extentsAfter].each(
             {
                 $0.bind(1, item)
                 $0.bind(2, offset)
@@ -50,14 +50,14 @@ extension Index {
 
     /// Stores a range, which must not overlap another.
     package func insert(_ row: ExtentRow) throws(FileSystemError) {
-        try statements.putExtent.run { row.bind(to: $0) }
+        try statements[.putExtent].run { row.bind(to: $0) }
         digest.add(.extents, digest.hash(.extents) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes a range, which must equal the stored one.
     package func remove(_ row: ExtentRow) throws(FileSystemError) {
-        try statements.removeExtent.run {
+        try statements[.removeExtent].run {
             $0.bind(1, row.item)
             $0.bind(2, row.offset)
         }
@@ -70,7 +70,7 @@ extension Index {
     /// - Parameter live: The number of its plaintext bytes that ranges refer to.
     /// - Returns: The row's number.
     package func insertContent(_ sealed: [UInt8], live: Int64) throws(FileSystemError) -> Int64 {
-        try statements.insertContent.run {
+        try statements[.insertContent].run {
             $0.bind(1, live)
             $0.bind(2, sealed)
         }
@@ -82,25 +82,25 @@ extension Index {
 
     /// The sealed extent in a row; nil if there is no such row.
     package func content(_ number: Int64) throws(FileSystemError) -> [UInt8]? {
-        try statements.content.first({ $0.bind(1, number) }, { $0.bytes(0) })
+        try statements[.content].first({ $0.bind(1, number) }, { $0.bytes(0) })
     }
 
     /// Changes the number of live bytes of a row; removes the row if none are left.
     package func addLive(_ difference: Int64, toContent number: Int64) throws(FileSystemError) {
-        guard let old = try statements.contentLive.first({ $0.bind(1, number) }, { $0.integer(0) }) else {
+        guard let old = try statements[.contentLive].first({ $0.bind(1, number) }, { $0.integer(0) }) else {
             throw .damaged(place: "row \(number) of the index's contents")
         }
         let (live, overflows) = old.addingReportingOverflow(difference)
         if overflows { throw .damaged(place: "row \(number) of the index's contents") }
         digest.subtract(.contents, digest.content(number, old))
         if live > 0 {
-            try statements.putContentLive.run {
+            try statements[.putContentLive].run {
                 $0.bind(1, live)
                 $0.bind(2, number)
             }
             digest.add(.contents, digest.content(number, live))
         } else {
-            try statements.removeContent.run { $0.bind(1, number) }
+            try statements[.removeContent].run { $0.bind(1, number) }
         }
         changes += 1
     }
@@ -108,7 +108,7 @@ extension Index {
     /// All packs.
     package func packs() throws(FileSystemError) -> [PackRow] {
         var rows: [PackRow] = []
-        try statements.packs.each(
+        try statements[.packs].each(
             { _ in },
             { row throws(FileSystemError) in
                 let pack = PackRow(row)
@@ -129,7 +129,7 @@ extension Index {
 
     /// Stores a pack, replacing `old`.
     package func put(_ row: PackRow, replacing old: PackRow?) throws(FileSystemError) {
-        try statements.putPack.run { row.bind(to: $0) }
+        try statements[.putPack].run { row.bind(to: $0) }
         if let old { digest.subtract(.packs, digest.hash(.packs) { old.digest(into: &$0) }) }
         digest.add(.packs, digest.hash(.packs) { row.digest(into: &$0) })
         changes += 1
@@ -137,7 +137,7 @@ extension Index {
 
     /// Removes a pack, which must equal the stored one.
     package func remove(_ row: PackRow) throws(FileSystemError) {
-        try statements.removePack.run { $0.bind(1, row.number) }
+        try statements[.removePack].run { $0.bind(1, row.number) }
         digest.subtract(.packs, digest.hash(.packs) { row.digest(into: &$0) })
         changes += 1
     }

@@ -7,7 +7,7 @@ extension Index {
     /// - Parameter live: The bytes of ranges that refer to it.
     /// - Returns: The number of its row.
     package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(FileSystemError) -> Int64 {
-        try statements.insertRemoteExtent.run {
+        try statements[.insertRemoteExtent].run {
             $0.bind(1, place.pack.bytes)
             $0.bind(2, Int64(place.position))
             $0.bind(3, place.hash.bytes)
@@ -22,7 +22,7 @@ extension Index {
     /// The place of a sealed extent on a remote.
     package func remoteExtent(_ number: Int64) throws(FileSystemError) -> RemoteExtentRow {
         guard
-            let row = try statements.remoteExtent.first(
+            let row = try statements[.remoteExtent].first(
                 { $0.bind(1, number) }, { RemoteExtentRow($0) }),
             row.isPossible
         else { throw .damaged(place: "row \(number) of the index's extents on remotes") }
@@ -40,14 +40,14 @@ extension Index {
         if overflows { throw .damaged(place: "row \(number) of the index's extents on remotes") }
         digest.subtract(.remoteExtents, hash(of: old))
         if live > 0 {
-            try statements.putRemoteLive.run {
+            try statements[.putRemoteLive].run {
                 $0.bind(1, live)
                 $0.bind(2, number)
             }
             digest.add(
                 .remoteExtents, hash(of: RemoteExtentRow(number: number, place: old.place, live: live)))
         } else {
-            try statements.removeRemoteExtent.run { $0.bind(1, number) }
+            try statements[.removeRemoteExtent].run { $0.bind(1, number) }
         }
         changes += 1
         return live
@@ -57,7 +57,7 @@ extension Index {
     package func moveRemoteExtent(_ number: Int64, to place: SealedPlace) throws(FileSystemError) {
         let old = try remoteExtent(number)
         precondition(place.hash == old.place.hash)
-        try statements.moveRemoteExtent.run {
+        try statements[.moveRemoteExtent].run {
             $0.bind(1, place.pack.bytes)
             $0.bind(2, Int64(place.position))
             $0.bind(3, number)
@@ -74,7 +74,7 @@ extension Index {
     /// The pages of an item's content that are on a remote.
     package func pages(of item: Int64) throws(FileSystemError) -> [RemotePageRow] {
         var rows: [RemotePageRow] = []
-        try statements.pages.each({ $0.bind(1, item) }) { row throws(FileSystemError) in
+        try statements[.pages].each({ $0.bind(1, item) }) { row throws(FileSystemError) in
             rows.append(try RemotePageRow.checked(row))
             return true
         }
@@ -83,7 +83,7 @@ extension Index {
 
     /// The recorded page of a node of an item's content; nil if there is none.
     package func page(_ node: ContentNode, of item: Int64) throws(FileSystemError) -> RemotePageRow? {
-        try statements.page.first(
+        try statements[.page].first(
             {
                 $0.bind(1, item)
                 $0.bind(2, Int64(node.level))
@@ -93,14 +93,14 @@ extension Index {
 
     /// Records a page of a node that has none yet.
     package func insert(_ row: RemotePageRow) throws(FileSystemError) {
-        try statements.putPage.run { row.bind(to: $0) }
+        try statements[.putPage].run { row.bind(to: $0) }
         digest.add(.remotePages, digest.hash(.remotePages) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes a page, which must equal the stored one.
     package func remove(_ row: RemotePageRow) throws(FileSystemError) {
-        try statements.removePage.run {
+        try statements[.removePage].run {
             $0.bind(1, row.item)
             $0.bind(2, Int64(row.node.level))
             $0.bind(3, Int64(bitPattern: row.node.index))

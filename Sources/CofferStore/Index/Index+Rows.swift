@@ -9,7 +9,7 @@ package struct RowHash: Equatable, Sendable {
 extension Index {
     /// An item; nil if there is none with this number.
     package func item(_ number: Int64) throws(FileSystemError) -> ItemRow? {
-        let row = try statements.item.first({ $0.bind(1, number) }, { ItemRow($0) })
+        let row = try statements[.item].first({ $0.bind(1, number) }, { ItemRow($0) })
         if let row, !row.isPossible { throw .damaged(place: "the row of item \(number) in the index") }
         return row
     }
@@ -24,7 +24,7 @@ extension Index {
     /// - Parameter old: The hash of the row that is replaced; nil if the item is new.
     package func put(_ row: ItemRow, replacing old: RowHash?) throws(FileSystemError) -> RowHash {
         let hash = hash(of: row)
-        try (old == nil ? statements.insertItem : statements.putItem).run { row.bind(to: $0) }
+        try statements[old == nil ? .insertItem : .putItem].run { row.bind(to: $0) }
         if let old { digest.subtract(.items, old.sum) }
         digest.add(.items, hash.sum)
         changes += 1
@@ -33,14 +33,14 @@ extension Index {
 
     /// Removes an item.
     package func removeItem(_ number: Int64, _ hash: RowHash) throws(FileSystemError) {
-        try statements.removeItem.run { $0.bind(1, number) }
+        try statements[.removeItem].run { $0.bind(1, number) }
         digest.subtract(.items, hash.sum)
         changes += 1
     }
 
     /// The entry with a name in a directory; nil if there is none.
     package func entry(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> EntryRow? {
-        let row = try statements.entry.first(
+        let row = try statements[.entry].first(
             {
                 $0.bind(1, parent)
                 $0.bind(2, name)
@@ -57,14 +57,14 @@ extension Index {
 
     /// Stores an entry whose name is free.
     package func insert(_ row: EntryRow) throws(FileSystemError) {
-        try statements.putEntry.run { row.bind(to: $0) }
+        try statements[.putEntry].run { row.bind(to: $0) }
         digest.add(.entries, digest.hash(.entries) { row.digest(into: &$0) })
         changes += 1
     }
 
     /// Removes an entry, which must equal the stored one.
     package func remove(_ row: EntryRow) throws(FileSystemError) {
-        try statements.removeEntry.run {
+        try statements[.removeEntry].run {
             $0.bind(1, row.parent)
             $0.bind(2, row.name)
         }
@@ -77,7 +77,7 @@ extension Index {
         -> [EntryRow]
     {
         var rows: [EntryRow] = []
-        try statements.entriesAfter.each(
+        try statements[.entriesAfter].each(
             {
                 $0.bind(1, parent)
                 $0.bind(2, cookie)
@@ -94,7 +94,7 @@ extension Index {
 
     /// Whether a directory has no entries.
     package func isEmpty(_ parent: Int64) throws(FileSystemError) -> Bool {
-        try statements.anyEntry.first({ $0.bind(1, parent) }, { _ in true }) == nil
+        try statements[.anyEntry].first({ $0.bind(1, parent) }, { _ in true }) == nil
     }
 }
 
@@ -102,7 +102,7 @@ extension Index {
 extension Index {
     /// The value of an attribute; nil if the item does not have it.
     package func attribute(_ name: [UInt8], of item: Int64) throws(FileSystemError) -> [UInt8]? {
-        try statements.attribute.first(
+        try statements[.attribute].first(
             {
                 $0.bind(1, item)
                 $0.bind(2, name)
@@ -113,7 +113,7 @@ extension Index {
     package func setAttribute(
         _ name: [UInt8], of item: Int64, to value: [UInt8], replacing old: [UInt8]?
     ) throws(FileSystemError) {
-        try statements.putAttribute.run {
+        try statements[.putAttribute].run {
             $0.bind(1, item)
             $0.bind(2, name)
             $0.bind(3, value)
@@ -125,7 +125,7 @@ extension Index {
 
     /// Removes an attribute, whose value must equal the stored one.
     package func removeAttribute(_ name: [UInt8], of item: Int64, value: [UInt8]) throws(FileSystemError) {
-        try statements.removeAttribute.run {
+        try statements[.removeAttribute].run {
             $0.bind(1, item)
             $0.bind(2, name)
         }
@@ -136,7 +136,7 @@ extension Index {
     /// All attributes of an item, by name.
     package func attributes(of item: Int64) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
         var result: [(name: [UInt8], value: [UInt8])] = []
-        try statements.attributes.each(
+        try statements[.attributes].each(
             { $0.bind(1, item) },
             { row throws(FileSystemError) in
                 result.append((row.bytes(0), row.bytes(1)))
@@ -148,7 +148,7 @@ extension Index {
     /// Whether an item has any attribute.
     package func hasAttributes(of item: Int64) throws(FileSystemError) -> Bool {
         var isFound = false
-        try statements.attributes.each(
+        try statements[.attributes].each(
             { $0.bind(1, item) },
             { _ throws(FileSystemError) in
                 isFound = true
@@ -163,7 +163,7 @@ extension Index {
     /// The items without a name.
     package func orphans() throws(FileSystemError) -> [Int64] {
         var result: [Int64] = []
-        try statements.orphans.each(
+        try statements[.orphans].each(
             { _ in },
             { row throws(FileSystemError) in
                 result.append(row.integer(0))
@@ -174,14 +174,14 @@ extension Index {
 
     /// Records that an item has no name any more.
     package func insertOrphan(_ item: Int64) throws(FileSystemError) {
-        try statements.insertOrphan.run { $0.bind(1, item) }
+        try statements[.insertOrphan].run { $0.bind(1, item) }
         digest.add(.orphans, digest.orphan(item))
         changes += 1
     }
 
     /// Records that an item without a name was removed, or has a name again.
     package func removeOrphan(_ item: Int64) throws(FileSystemError) {
-        try statements.removeOrphan.run { $0.bind(1, item) }
+        try statements[.removeOrphan].run { $0.bind(1, item) }
         digest.subtract(.orphans, digest.orphan(item))
         changes += 1
     }

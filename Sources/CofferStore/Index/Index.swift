@@ -8,8 +8,8 @@ package import CofferSystem
 /// time, under the vault's lock. Numbers of items are the vault's own inode numbers.
 package final class Index {
     let database: Database
-    let statements: IndexStatements
-    let factStatements: FactStatements
+    let statements: PreparedStatements<IndexQuery>
+    let factStatements: PreparedStatements<FactQuery>
     var digest: RowDigest
     /// The number of the journal's next record, once it is known.
     var nextJournalNumber: Int64?
@@ -80,8 +80,9 @@ package final class Index {
                     ? .newerVersion(found: UInt32(clamping: version), supported: UInt32(FactSchema.version))
                     : .notThisKind, place: "the index of vault \(vault)")
         }
-        statements = try IndexStatements(database)
-        factStatements = FactStatements(database)
+        statements = PreparedStatements(database)
+        try statements.prepareAll()
+        factStatements = PreparedStatements(database)
         let state = try database.prepare(
             "SELECT next_item, next_cookie, next_pack, commits, digests FROM state"
         )
@@ -163,7 +164,7 @@ package final class Index {
         guard isInTransaction else { throw .stopped(reason: "the index was rolled back to its last commit") }
         counters.commits += 1
         let digests = digest.bytes
-        try statements.updateState.run { statement in
+        try statements[.updateState].run { statement in
             statement.bind(1, counters.item + count)
             statement.bind(2, counters.cookie + count)
             statement.bind(3, counters.pack)

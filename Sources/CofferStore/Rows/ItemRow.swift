@@ -95,97 +95,9 @@ package struct ItemRow: Equatable, Sendable {
 
     /// The number of `columns`.
     static let columnCount: Int32 = 18
+    /// The columns, in the order in which `visitFields` visits them.
     static let columns = """
         number, id, mode, links, user, "group", size, allocated, device, accessed, modified, changed, born, \
         parent, flags, unsent, origin, target
         """
-
-    init(_ row: Statement) {
-        number = row.integer(0)
-        id = ItemID(bytes: row.bytes(1)) ?? ItemID(low: 0, high: 0)
-        mode = UInt32(truncatingIfNeeded: row.integer(2))
-        links = UInt32(truncatingIfNeeded: row.integer(3))
-        user = UInt32(truncatingIfNeeded: row.integer(4))
-        group = UInt32(truncatingIfNeeded: row.integer(5))
-        size = row.integer(6)
-        allocated = row.integer(7)
-        device = UInt64(bitPattern: row.integer(8))
-        accessed = row.integer(9)
-        modified = row.integer(10)
-        changed = row.integer(11)
-        born = row.integer(12)
-        parent = row.integer(13)
-        flags = Flags(rawValue: UInt32(truncatingIfNeeded: row.integer(14)))
-        unsent = Aspects(rawValue: UInt32(truncatingIfNeeded: row.integer(15)))
-        let origin = row.bytes(16)
-        self.origin = origin.isEmpty ? id : ItemID(bytes: origin) ?? ItemID(low: 0, high: 0)
-        target = row.bytes(17)
-    }
-
-    func bind(to statement: Statement) {
-        statement.bind(1, number)
-        statement.bind(2, id.bytes)
-        statement.bind(3, Int64(mode))
-        statement.bind(4, Int64(links))
-        statement.bind(5, Int64(user))
-        statement.bind(6, Int64(group))
-        statement.bind(7, size)
-        statement.bind(8, allocated)
-        statement.bind(9, Int64(bitPattern: device))
-        statement.bind(10, accessed)
-        statement.bind(11, modified)
-        statement.bind(12, changed)
-        statement.bind(13, born)
-        statement.bind(14, parent)
-        statement.bind(15, Int64(flags.rawValue))
-        statement.bind(16, Int64(unsent.rawValue))
-        statement.bind(17, origin == id ? [] : origin.bytes)
-        statement.bind(18, target)
-    }
-
-    /// The fields of the row in order, as they go into the row digest.
-    package var fields: [UInt8] {
-        var writer = ByteWriter(capacity: 144 + target.count)
-        digest(into: &writer)
-        return writer.finish()
-    }
-
-    /// Reads the bytes of `fields`; checks no values.
-    ///
-    /// - Throws: `.truncated`.
-    package init(fields: RawSpan) throws(FormatError) {
-        var cursor = ByteCursor()
-        number = try cursor.number(Int64.self, from: fields)
-        id = try cursor.identifier(ItemID.self, from: fields)
-        mode = try cursor.number(UInt32.self, from: fields)
-        links = try cursor.number(UInt32.self, from: fields)
-        user = try cursor.number(UInt32.self, from: fields)
-        group = try cursor.number(UInt32.self, from: fields)
-        size = try cursor.number(Int64.self, from: fields)
-        allocated = try cursor.number(Int64.self, from: fields)
-        device = try cursor.number(UInt64.self, from: fields)
-        accessed = try cursor.number(Int64.self, from: fields)
-        modified = try cursor.number(Int64.self, from: fields)
-        changed = try cursor.number(Int64.self, from: fields)
-        born = try cursor.number(Int64.self, from: fields)
-        parent = try cursor.number(Int64.self, from: fields)
-        flags = Flags(rawValue: try cursor.number(UInt32.self, from: fields))
-        unsent = Aspects(rawValue: try cursor.number(UInt32.self, from: fields))
-        origin = try cursor.identifier(ItemID.self, from: fields)
-        target = try cursor.bytes(fields.byteCount - cursor.offset, from: fields)
-    }
-
-    func digest(into writer: inout ByteWriter) {
-        writer.number(number)
-        writer.identifier(id)
-        for value in [mode, links, user, group] { writer.number(value) }
-        writer.number(size)
-        writer.number(allocated)
-        writer.number(device)
-        for value in [accessed, modified, changed, born, parent] { writer.number(value) }
-        writer.number(flags.rawValue)
-        writer.number(unsent.rawValue)
-        writer.identifier(origin)
-        writer.append(target)
-    }
 }

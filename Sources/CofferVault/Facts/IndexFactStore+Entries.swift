@@ -121,7 +121,7 @@ extension IndexFactStore {
     package func entries(
         placedIn parent: ItemID, after last: EntryID?, limit: Int
     ) throws(FileSystemError) -> [EntryID] {
-        if !dirtyEntries.isEmpty {
+        if entries.hasChanges {
             let first = try read(index.factEntries(placedIn: parent, after: nil, limit: 1))
             if first.isEmpty {
                 let all = try arrived(in: parent) { $0.place?.parent == parent }
@@ -141,7 +141,7 @@ extension IndexFactStore {
     /// The entries that claim a place in this item, but have another.
     package func orphans(of parent: ItemID) throws(FileSystemError) -> [EntryID] {
         let written = try read(index.orphanedFactEntries(of: parent))
-        if dirtyEntries.isEmpty { return written }
+        if !entries.hasChanges { return written }
         if written.isEmpty {
             return try arrived(in: parent) { $0.target?.parent == parent && $0.place?.parent != parent }
         }

@@ -22,14 +22,8 @@ package final class IndexFactStore: FactStore {
     var lock: Condition<VaultState>?
     /// Whether something was written since this was last set to false.
     var hasWritten = false
-    /// Items and entries in memory, by id.
-    private(set) var items: [ItemID: CachedFactItem] = [:]
-    private(set) var entries: [EntryID: CachedFactEntry] = [:]
-    /// The highest time-based ids with rows; higher ones are new.
-    private var lastItem: ItemID?
-    private var lastEntry: EntryID?
-    var dirtyItems: [ItemID] = []
-    var dirtyEntries: [EntryID] = []
+    private var items: CachedFacts<FactItemRow, CachedFactItem>
+    private(set) var entries: CachedFacts<FactEntryRow, CachedFactEntry>
     /// The entries in a slot, those that want a name, and those shown at a place other than their slot;
     /// complete for each key.
     var slots: [Place: [EntryID]] = [:]
@@ -59,8 +53,8 @@ package final class IndexFactStore: FactStore {
         self.index = index
         countMax = cachedCountMax
         putBack = Set(try index.putBackFactItems())
-        lastItem = try index.lastFactItem(below: .endOfTimes)
-        lastEntry = try index.lastFactEntry(below: .endOfTimes)
+        items = CachedFacts(last: try index.lastFactItem(below: .endOfTimes))
+        entries = CachedFacts(last: try index.lastFactEntry(below: .endOfTimes))
         let state = try index.factState()
         highestClock = state.clock
         hash = state.hash
@@ -71,7 +65,7 @@ package final class IndexFactStore: FactStore {
     }
 
     /// Whether some changes are not in the index's transaction yet.
-    package var hasChanges: Bool { !dirtyItems.isEmpty || !dirtyEntries.isEmpty || isStateDirty }
+    package var hasChanges: Bool { items.hasChanges || entries.hasChanges || isStateDirty }
 
     /// Writes all changes into the index's transaction.
     package func flush() throws(FileSystemError) {
@@ -89,8 +83,8 @@ package final class IndexFactStore: FactStore {
         }
         try flushItems()
         try flushEntries()
-        items.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        items.drop()
+        entries.drop()
         slots.removeAll(keepingCapacity: true)
         wanting.removeAll()
         shownElsewhere.removeAll()
@@ -98,37 +92,19 @@ package final class IndexFactStore: FactStore {
     }
 
     func flushItems() throws(FileSystemError) {
-        dirtyItems.sort()
-        for id in dirtyItems {
-            guard let item = items[id] else { continue }
-            item.isDirty = false
-            let row = item.row
-            if !row.isVoid {
-                item.stored = try write(index.put(row, replacing: item.stored))
-                if id.isBehind(lastItem) { lastItem = id }
-            } else if let stored = item.stored {
-                try write(index.removeFactItem(id, stored))
-                item.stored = nil
-            }
+        try items.flush { row, old throws(FileSystemError) in
+            try write(index.put(row, replacing: old))
+        } remove: { id, stored throws(FileSystemError) in
+            try write(index.removeFactItem(id, stored))
         }
-        dirtyItems.removeAll(keepingCapacity: true)
     }
 
     func flushEntries() throws(FileSystemError) {
-        dirtyEntries.sort()
-        for id in dirtyEntries {
-            guard let entry = entries[id] else { continue }
-            entry.isDirty = false
-            let row = entry.row
-            if !row.isVoid {
-                entry.stored = try write(index.put(row, replacing: entry.stored))
-                if id.isBehind(lastEntry) { lastEntry = id }
-            } else if let stored = entry.stored {
-                try write(index.removeFactEntry(id, stored))
-                entry.stored = nil
-            }
+        try entries.flush { row, old throws(FileSystemError) in
+            try write(index.put(row, replacing: old))
+        } remove: { id, stored throws(FileSystemError) in
+            try write(index.removeFactEntry(id, stored))
         }
-        dirtyEntries.removeAll(keepingCapacity: true)
         changedHere.removeAll(keepingCapacity: true)
         arrivedHere.removeAll(keepingCapacity: true)
     }
@@ -158,43 +134,23 @@ package final class IndexFactStore: FactStore {
 
     /// An item, from memory or its row.
     func cached(_ id: ItemID) throws(FileSystemError) -> CachedFactItem {
-        if let item = items[id] { return item }
-        let item: CachedFactItem
-        if !id.isBehind(lastItem), let stored = try read(index.factItem(id)) {
-            item = CachedFactItem(stored.row, stored: stored.hash)
-            byteCount += stored.byteCount
-        } else {
-            item = CachedFactItem(FactItemRow(id: id), stored: nil)
-        }
-        items[id] = item
-        return item
+        try items.row(id) { () throws(FileSystemError) in try counted(read(index.factItem(id))) }
     }
 
     /// An entry, from memory or its row.
     func cached(_ id: EntryID) throws(FileSystemError) -> CachedFactEntry {
-        if let entry = entries[id] { return entry }
-        let entry: CachedFactEntry
-        if !id.isBehind(lastEntry), let stored = try read(index.factEntry(id)) {
-            entry = CachedFactEntry(stored.row, stored: stored.hash)
-            byteCount += stored.byteCount
-        } else {
-            entry = CachedFactEntry(FactEntryRow(id: id), stored: nil)
-        }
-        entries[id] = entry
-        return entry
+        try entries.row(id) { () throws(FileSystemError) in try counted(read(index.factEntry(id))) }
     }
 
-    func touch(_ item: CachedFactItem, _ id: ItemID) {
-        guard !item.isDirty else { return }
-        item.isDirty = true
-        dirtyItems.append(id)
+    /// Counts the bytes of a row that comes into memory.
+    private func counted<Row>(_ stored: StoredFacts<Row>?) -> StoredFacts<Row>? {
+        byteCount += stored?.byteCount ?? 0
+        return stored
     }
 
-    func touch(_ entry: CachedFactEntry, _ id: EntryID) {
-        guard !entry.isDirty else { return }
-        entry.isDirty = true
-        dirtyEntries.append(id)
-    }
+    func touch(_ item: CachedFactItem, _ id: ItemID) { items.touch(item, id) }
+
+    func touch(_ entry: CachedFactEntry, _ id: EntryID) { entries.touch(entry, id) }
 
     // MARK: Numbers
 
@@ -208,16 +164,5 @@ package final class IndexFactStore: FactStore {
         guard item.row.number != number else { return }
         item.row.number = number
         touch(item, id)
-    }
-}
-
-extension Identifier {
-    /// Higher than all ids of `made(at:)` until the year 2109; almost all random ids are higher.
-    fileprivate static var endOfTimes: Identifier { Identifier(low: 0, high: 1 << 58) }
-
-    /// Whether the id is time-based, and higher than the highest such id with a row.
-    fileprivate func isBehind(_ last: Identifier?) -> Bool {
-        guard self < .endOfTimes else { return false }
-        return last.map { self > $0 } ?? true
     }
 }
