@@ -165,7 +165,7 @@ let package = Package(
             name: "LocalServers", path: "Tests/LocalServers", exclude: ["Scripts"],
             swiftSettings: testSettings),
 
-        tests("CofferSystemTests", ["CofferSystem"]),
+        tests("CofferSystemTests", ["CFilesystemCalls", "CofferSystem"]),
         tests("CofferHTTPTests", ["CofferSystem", "CofferHTTP", "LocalServers"]),
         tests("CofferFormatTests", ["CofferFormat", "CofferSystem", "CofferTestSupport"]),
         tests(
