@@ -82,6 +82,7 @@ package struct SFTPBackend: RemoteBackend {
     ) async throws(RemoteError) -> Value {
         let call = SFTPCall()
         return try await calls.run(
-            ifCancelled: .cancelled, { [tree] () throws(RemoteError) in try body(tree, call) }, onCancel: { call.cancel() })
+            ifCancelled: .cancelled, { [tree] () throws(RemoteError) in try body(tree, call) },
+            onCancel: { call.cancel() })
     }
 }
