@@ -37,13 +37,19 @@ extension SFTPTree {
         guard try isDone({ () throws(RemoteError) in try link(names[0], names[1], files) }) else {
             return false
         }
+        // Some servers only say that they have made it.
+        guard try files.linkStatus(names[1])?.byteCount == 1 else { return false }
         // A copy would not grow.
-        let handle = try files.open(names[0], .write)
-        try files.perform(.write(handle, at: 1, [2]))
-        try files.perform(.close(handle))
+        guard try isDone({ () throws(RemoteError) in try grow(names[0], files) }) else { return false }
         guard try files.linkStatus(names[1])?.byteCount == 2 else { return false }
         if try isDone({ () throws(RemoteError) in try link(names[2], names[1], files) }) { return false }
         return try files.linkStatus(names[1])?.byteCount == 2
+    }
+
+    private func grow(_ name: String, _ files: SFTPFiles) throws(RemoteError) {
+        let handle = try files.open(name, .write)
+        try files.perform(.write(handle, at: 1, [2]))
+        try files.perform(.close(handle))
     }
 
     private func link(_ name: String, _ new: String, _ files: SFTPFiles) throws(RemoteError) {

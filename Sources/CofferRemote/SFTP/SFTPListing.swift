@@ -12,9 +12,6 @@ struct SFTPListing {
         let attributes: SFTPAttributes
     }
 
-    /// How many directories and names one walk sees, so that it ends, whatever a server says.
-    private static let directoryCountMax = 20_000, nameCountMax = 4_000_000
-
     private let files: SFTPFiles
     private let after: RemoteName?
     private let entryCountMax: Int
@@ -75,7 +72,8 @@ struct SFTPListing {
         in prefix: RemotePrefix, where isWanted: (String) -> Bool
     ) throws(RemoteError) -> [Member] {
         directoryCount += 1
-        guard directoryCount <= Self.directoryCountMax, nameCount <= Self.nameCountMax else {
+        let server = files.session.server
+        guard directoryCount <= server.directoryCountMax, nameCount <= 2 * server.nameCountMax else {
             throw .failed("\(files.path(prefix.text)) has more names than any vault")
         }
         var count = 0
@@ -115,9 +113,6 @@ struct SFTPListing {
 }
 
 extension SFTPFiles {
-    /// How many names a directory may have, so that a listing ends.
-    private static let nameCountMax = 2_000_000
-
     /// Passes what is in a directory to `body`, until that returns false; returns false if there is no directory.
     ///
     /// - Throws: `.failed` if it vanishes meanwhile, as a part is not all of it.
@@ -136,8 +131,8 @@ extension SFTPFiles {
             case .names(let entries):
                 count += entries.count
                 guard !entries.isEmpty else { throw unexpected }
-                guard count <= Self.nameCountMax else {
-                    throw .failed("\(path(directory)) has more than \(Self.nameCountMax) names")
+                guard count <= session.server.nameCountMax else {
+                    throw .failed("\(path(directory)) has more than \(session.server.nameCountMax) names")
                 }
                 for entry in entries where try !body(entry) { return true }
             case .status(let status):

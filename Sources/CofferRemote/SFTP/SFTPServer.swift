@@ -3,7 +3,7 @@ internal import CofferSystem
 /// How to reach a server: by a program that passes packets on, and that knows keys and hosts.
 struct SFTPServer: Sendable {
     /// The program and its arguments.
-    let command: [String]
+    var command: [String]
     /// Its environment.
     let environment: [String: String]
     /// For messages: the host, or rclone's remote.
@@ -16,6 +16,9 @@ struct SFTPServer: Sendable {
     let explain: @Sendable (_ lines: [String]) -> RemoteError
     /// What it means if the program cannot be started.
     let missing: RemoteError
+    /// How many names a directory may have, and how many directories a walk sees, so that a listing ends, whatever
+    /// a server says.
+    var nameCountMax = 2_000_000, directoryCountMax = 20_000
     /// What the place lacks, whatever the program says.
     var shortcomings: [String] = []
 

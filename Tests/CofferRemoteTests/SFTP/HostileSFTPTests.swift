@@ -14,10 +14,11 @@ struct HostileSFTPTests {
     init() throws { directory = try TemporaryDirectory() }
 
     private func client(_ mode: String, patience: Int64 = 20) -> SFTPBackend {
-        let server = SFTPServer(
+        var server = SFTPServer(
             command: ["python3", LocalServer.script("sftp.py"), mode, directory.path],
             environment: ProcessVariables.all, name: "fake", window: 64, patience: patience,
             explain: { .unreachable($0.last ?? "ended") }, missing: .unsupported("python3 is not installed"))
+        (server.nameCountMax, server.directoryCountMax) = (100_000, 500)
         return SFTPBackend(server, root: directory.path, text: "fake")
     }
 

@@ -33,11 +33,13 @@ struct RcloneTests {
 
     /// A client of a program that says something and ends.
     private func client(saying text: String) throws -> SFTPBackend {
-        let program = "\(directory.path)/rclone"
-        let script = "#!/bin/sh\necho x >> '\(directory.path)/count'\necho \"\(text)\" >&2\nexit 1\n"
-        try WholeFile.replace(program, with: Array(script.utf8))
-        chmod(program, 0o755)
-        return try Rclone.client("rclone:my drive:vaults", program: program)
+        let script = "echo x >> '\(directory.path)/count'; echo '\(text)' >&2; exit 1"
+        guard case .rclone(let url) = try RemoteURL("rclone:my drive:vaults") else {
+            throw RemoteURL.Mistake.noScheme
+        }
+        var server = SFTPServer.rclone(url, ProcessVariables.all)
+        server.command = ["sh", "-c", script]
+        return SFTPBackend(server, root: ".", text: "rclone")
     }
 
     @Test(arguments: [

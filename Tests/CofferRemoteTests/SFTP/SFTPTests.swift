@@ -100,12 +100,11 @@ struct SFTPTests {
     /// While connecting fails, calls do not each start a program.
     @Test func attemptsGetRarer() async throws {
         let count = "\(directory.path)/count"
-        let program = "\(directory.path)/ssh"
-        let script =
-            "#!/bin/sh\necho x >> '\(count)'\necho 'ssh: connect to host x port 22: refused' >&2\nexit 255\n"
-        try WholeFile.replace(program, with: Array(script.utf8))
-        chmod(program, 0o755)
-        let remote = try SFTPServers.client(url: "sftp://127.0.0.1/x", program: program)
+        guard case .sftp(let url) = try RemoteURL("sftp://127.0.0.1/x") else { return }
+        var server = SFTPServer.ssh(url, ProcessVariables.all)
+        let script = "echo x >> '\(count)'; echo 'ssh: connect to host x port 22: refused' >&2; exit 255"
+        server.command = ["sh", "-c", script]
+        let remote = SFTPBackend(server, root: url.path, text: "ssh")
         for _ in 0..<20 {
             let error = await failure(of: remote)
             guard case .unreachable(let text) = error else { return #expect(error == .unreachable("")) }
