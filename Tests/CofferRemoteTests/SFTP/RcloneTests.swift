@@ -33,12 +33,12 @@ struct RcloneTests {
 
     /// A client of a program that says something and ends.
     private func client(saying text: String) throws -> SFTPBackend {
-        let script = "echo x >> '\(directory.path)/count'; echo '\(text)' >&2; exit 1"
+        let script = "echo x >> \"$0\"; echo \"$1\" >&2; exit 1"
         guard case .rclone(let url) = try RemoteURL("rclone:my drive:vaults") else {
             throw RemoteURL.Mistake.noScheme
         }
         var server = SFTPServer.rclone(url, ProcessVariables.all)
-        server.command = ["sh", "-c", script]
+        server.command = ["sh", "-c", script, "\(directory.path)/count", text]
         return SFTPBackend(server, root: ".", text: "rclone")
     }
 
@@ -103,9 +103,10 @@ struct RcloneTests {
     @Test(.enabled(if: Rclone.isThere && FolderPlaces.canMount)) func uploadsThatFail() async throws {
         try directory.mountMemory(1 << 20)
         let remote = try Rclone.client("rclone:tests:\(directory.path)")
-        for byteCount in [1 << 20, 3 << 20, 40 << 20] {
+        for byteCount in [2 << 20, 3 << 20, 40 << 20] {
             let bytes = [UInt8](repeating: 7, count: byteCount)
-            #expect(await failure(of: remote, .memory(bytes)) == .full)
+            let error = await failure(of: remote, .memory(bytes))
+            #expect(error == .full, "\(String(describing: error))")
         }
         #expect(await failure(of: remote) == nil)
         #expect(try await remote.all(vault.format) == [1])
