@@ -15,7 +15,7 @@ struct FreeSpace {
     private let packs: PackStore
     /// The number of bytes that may be written before the free space is checked again, and when it is checked
     /// at the latest.
-    private var budget: (bytes: Int, end: Int64) = (0, 0)
+    var budget: (bytes: Int, end: Int64) = (0, 0)
 
     init(in directory: any StorageDirectory, log: IndexLog, packs: PackStore) {
         self.directory = directory

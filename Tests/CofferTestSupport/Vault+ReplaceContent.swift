@@ -22,16 +22,16 @@ extension Vault {
     ) throws(FileSystemError) -> Int64 {
         guard bytes.byteCount <= ExtentLayout.byteCountMax else { throw .fileTooLarge }
         let (origin, version) = try changing { state throws(FileSystemError) in
-            (try state.peek(number).origin, state.index.nextItemNumber())
+            (try state.tree.peek(number).origin, state.index.nextItemNumber())
         }
         return try changeElsewhere { changes throws(FileSystemError) in
             if bytes.byteCount == 0 {
                 try changing { state throws(FileSystemError) in
-                    try self.supersede(number, by: version, names, state).row.modified = modified
+                    try self.supersede(number, by: version, names, &state).row.modified = modified
                 }
             } else {
                 try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
-                    let item = try self.supersede(number, by: version, names, state)
+                    let item = try self.supersede(number, by: version, names, &state)
                     try state.index.insert(row)
                     item.row.size = row.length
                     item.row.allocated = row.length

@@ -101,9 +101,9 @@ extension Vault {
         let value = values[number]?.bytes ?? []
         // As whoever publishes the value does.
         try changing { state throws(FileSystemError) in
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             item.row.unsent = []
-            state.touch(item, [])
+            state.tree.touch(item, [])
         }
         return value
     }
@@ -114,9 +114,9 @@ extension Vault {
         let content = try fetchExtents(of: value, for: number)
         try setContent(of: number, to: content, like: other)
         try changing { state throws(FileSystemError) in
-            let item = try state.item(number)
+            let item = try state.tree.item(number)
             item.row.unsent = []
-            state.touch(item, [])
+            state.tree.touch(item, [])
         }
     }
 

@@ -82,7 +82,7 @@ extension Vault {
     @discardableResult
     func store(
         _ bytes: RawSpan, of id: ItemID, _ number: Int64, at offset: Int64,
-        isWanted: (inout VaultState) throws(FileSystemError) -> Bool,
+        isWanted: (inout VaultState) throws(FileSystemError) -> Bool = { _ in true },
         refer: (ExtentRow, inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) -> Bool {
         var extent = try makeExtent(of: number, base: offset, total: Int64(bytes.byteCount))

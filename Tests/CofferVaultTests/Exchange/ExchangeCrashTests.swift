@@ -132,7 +132,7 @@ import Testing
         #expect(devices[1].vault.stoppedReason == nil)
         disk.limit(to: nil)
         // What is known of the free space is forgotten in a while.
-        devices[1].vault.state.withLock { $0.budget = (0, 0) }
+        devices[1].vault.state.withLock { $0.space.budget = (0, 0) }
         try ExchangeDevice.meet(devices)
         #expect(try devices[1].tree() == devices[0].tree())
         for device in devices {
