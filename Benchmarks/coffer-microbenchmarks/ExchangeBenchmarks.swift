@@ -25,7 +25,9 @@ struct ExchangeBenchmarks {
         ) throws(FileSystemError) -> Bool { false }
         func settle(in vault: Vault) throws(FileSystemError) {}
         func forgetPrepared() {}
-        func apply(_ content: Fact.Content?, to file: ContentTarget) throws(FileSystemError) {}
+        func apply(
+            _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
+        ) throws(FileSystemError) {}
     }
 
     /// Keeps commits in memory, and a few bytes for each on disk.

@@ -182,10 +182,12 @@ private struct ItemFieldReader: ItemFieldVisitor {
     mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
         _ value: inout Number
     ) throws(FormatError) {
+        let bytes = bytes
         value = try unsafe cursor.number(Number.self, from: bytes.span.bytes)
     }
 
     mutating func identifier(_ value: inout ItemID) throws(FormatError) {
+        let bytes = bytes
         value = try unsafe cursor.identifier(ItemID.self, from: bytes.span.bytes)
     }
 

@@ -88,7 +88,7 @@ import Testing
                 update.pending[change.entry] = change
                 if let place = change.before?.place { update.holders[place] = change.entry }
             }
-            try update.sort(state)
+            try update.sort(&state)
         }
         try body()
         try update.work()
