@@ -31,7 +31,7 @@ extension RemoteConformance {
                     ["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"], place.environment)
             }
             // What they do meanwhile is drawn by the machine, not by the seed.
-            usleep(UInt32(100_000 + random.below(300_000)))
+            usleep(place.startMicroseconds + UInt32(100_000 + random.below(300_000)))
             for writer in writers {
                 usleep(UInt32(random.below(50_000)))
                 writer.kill()

@@ -25,6 +25,8 @@ package struct RemotePlace: Sendable {
     package let url: String?
     /// What the other process needs in its environment, besides what this one has.
     package let environment: [String: String]
+    /// Microseconds that another process needs before its first put.
+    package var startMicroseconds: UInt32 = 0
     /// Takes the place away.
     package let remove: @Sendable () -> Void
 

@@ -72,8 +72,10 @@ package struct SFTPBackend: RemoteBackend {
     }
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges {
-        PolledChanges.changes(below: prefix, polling) { () async throws(RemoteError) in
-            try await run { tree, call throws(RemoteError) in try tree.digest(prefix, call) }
+        let coarse = CoarseDigest()
+        return PolledChanges.changes(below: prefix, polling) { () async throws(RemoteError) in
+            let digest = try await run { tree, call throws(RemoteError) in try tree.digest(prefix, call) }
+            return coarse.told(digest)
         }
     }
 

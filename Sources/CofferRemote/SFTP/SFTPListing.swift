@@ -121,7 +121,11 @@ extension SFTPFiles {
     ) throws(RemoteError) -> Bool {
         let handle: SFTPHandle
         do throws(RemoteError) { handle = try openDirectory(directory) } catch {
-            guard error == .absent else { throw error }
+            if error == .absent { return false }
+            // A file is no directory; OpenSSH calls that absent, and others say it in words.
+            guard case .failed = error, let kind = try linkStatus(directory)?.kind, kind != .directory else {
+                throw error
+            }
             return false
         }
         defer { discard(handle) }

@@ -28,7 +28,9 @@ struct SFTPReading {
             files.session.abandon(asked)
             throw error
         }
-        guard let size = try files.attributes(asked)?.byteCount else { throw files.unexpected }
+        // rclone looks for the name again, which may be replaced in this moment.
+        guard let status = try files.attributes(asked) else { throw .short(expected: expected ?? 0, got: 0) }
+        guard let size = status.byteCount else { throw files.unexpected }
         let wanted = range.clamped(to: 0..<size)
         // The file may have another size than expected.
         rest = min(rest.lowerBound, wanted.upperBound)..<wanted.upperBound

@@ -19,6 +19,8 @@ struct SFTPServer: Sendable {
     /// How many names a directory may have, and how many directories a walk sees, so that a listing ends, whatever
     /// a server says.
     var nameCountMax = 2_000_000, directoryCountMax = 20_000
+    /// Whether what was opened stays the same object when its name is given to another one.
+    var readsOneVersion = true
     /// What the place lacks, whatever the program says.
     var shortcomings: [String] = []
 
@@ -81,6 +83,7 @@ extension SFTPServer {
             name: "rclone remote \(url.remote)", window: 1, patience: 1800,
             explain: { RcloneComplaint.meaning(of: $0, url) },
             missing: .unsupported("rclone is not installed; \(url.text) needs it (rclone.org)"),
+            readsOneVersion: false,
             shortcomings: [
                 """
                 rclone cannot promise that one of two devices that store the same object at once fails; with most \

@@ -7,6 +7,8 @@ internal import Synchronization
 final class SFTPTree: Sendable {
     /// The maximum number of directories in `known`.
     private static let knownCountMax = 4096
+    /// How often an object is read that changes meanwhile.
+    private static let readCountMax = 20
 
     let connector: SFTPConnector
     let root: String
@@ -56,6 +58,12 @@ final class SFTPTree: Sendable {
     func get(_ name: RemoteName, _ range: Range<Int>, _ call: SFTPCall) throws(RemoteError) -> RemoteContent {
         let files = try files(call)
         do throws(RemoteError) {
+            for _ in 1..<Self.readCountMax {
+                do throws(RemoteError) { return try read(name, range, files) } catch {
+                    // It was replaced meanwhile.
+                    guard case .short = error else { throw error }
+                }
+            }
             return try read(name, range, files)
         } catch {
             // An absent format object means that the vault is absent, so there is nothing to check.
@@ -82,7 +90,13 @@ final class SFTPTree: Sendable {
         }
         let handle = try files.handle(opened)
         defer { files.discard(handle) }
-        return try SFTPReading(files, handle).content(of: range, expected: status.byteCount)
+        let content = try SFTPReading(files, handle).content(of: range, expected: status.byteCount)
+        // A part of an object that changes is no more than a part.
+        let isWhole = content.bytes.count == content.objectByteCount && !content.bytes.isEmpty
+        if isWhole, !files.session.server.readsOneVersion, try files.linkStatus(name.text) != status {
+            throw .short(expected: content.objectByteCount, got: 0)
+        }
+        return content
     }
 
     // MARK: Deleting

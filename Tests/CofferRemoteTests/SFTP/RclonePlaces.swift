@@ -35,10 +35,12 @@ struct RclonePlaces: RemotePlaces {
         let directory = try TemporaryDirectory()
         if kind != .ordinary { try directory.mountMemory(kind == .small ? 5 << 20 : 64 << 20) }
         let url = "rclone:tests:\(directory.path)"
-        let place = try await place(
+        var place = try await place(
             try Rclone.client(url), try Rclone.client(url), vault: someVault(), url: url,
             environment: try Rclone.variables()
         ) { withExtendedLifetime(directory) {} }
+        // rclone starts, and what it can do is tried.
+        place.startMicroseconds = 1_500_000
         if kind == .readOnly {
             let object = RemotePlace.readOnlyObject(place.vault)
             try await place.remote.put(object, .memory([1, 2, 3]), ifAbsent: true)

@@ -36,7 +36,7 @@ struct SFTPPlaces: RemotePlaces {
         let directory = try TemporaryDirectory()
         if kind != .ordinary { try directory.mountMemory(kind == .small ? 5 << 20 : 64 << 20) }
         let server = try SFTPServers.server(isPoor: isPoor)
-        let place = try await place(
+        var place = try await place(
             try SFTPServers.client(directory.path, isPoor: isPoor),
             try SFTPServers.client(directory.path, isPoor: isPoor), vault: someVault(),
             url: "sftp://127.0.0.1:\(server.port)\(directory.path)",
@@ -44,6 +44,8 @@ struct SFTPPlaces: RemotePlaces {
                 "PATH": "\(server.programs):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
             ]
         ) { withExtendedLifetime(directory) {} }
+        // ssh logs in first.
+        place.startMicroseconds = 1_500_000
         if kind == .readOnly {
             let object = RemotePlace.readOnlyObject(place.vault)
             try await place.remote.put(object, .memory([1, 2, 3]), ifAbsent: true)
