@@ -139,9 +139,7 @@ struct SFTPPut {
     }
 
     private func replace(with source: String) throws(RemoteError) {
-        if try files.has(.rename) {
-            return try files.perform(.extended(.rename, files.path(source), files.path(name.text)))
-        }
+        if try files.has(.rename) { return try rename(source) }
         do throws(RemoteError) {
             try files.rename(source, to: name.text)
         } catch {
@@ -150,6 +148,17 @@ struct SFTPPut {
             try files.remove(name.text)
             try files.rename(source, to: name.text)
         }
+    }
+
+    /// Replaces by rename(2); rclone removes what it replaces first, and fails if another client has done so.
+    private func rename(_ source: String) throws(RemoteError) {
+        let request = SFTPRequest.extended(.rename, files.path(source), files.path(name.text))
+        for _ in 0..<10 where !files.session.server.readsOneVersion {
+            do throws(RemoteError) { return try files.perform(request) } catch {
+                guard case .failed = error else { throw error }
+            }
+        }
+        try files.perform(request)
     }
 
     /// Removes the bytes, if they are still there, and gives up the claim, even if the call is cancelled.

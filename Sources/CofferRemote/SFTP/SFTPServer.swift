@@ -88,7 +88,8 @@ extension SFTPServer {
                 """
                 rclone cannot promise that one of two devices that store the same object at once fails; with most \
                 services, both may succeed. Coffer keeps all contents, but if two admins change the members at \
-                once, it may report two histories.
+                once, it may report two histories. Nor does rclone replace an object in one step: while a key is \
+                replaced, other devices may find it missing for a moment, and look again.
                 """
             ])
     }
