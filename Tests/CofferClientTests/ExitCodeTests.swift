@@ -32,7 +32,7 @@ import Testing
         (.mount(.notStored(path: "/m", reason: "no space", isUnmounted: true)), 74), (.system(failed), 74),
         (.vault(.damaged(place: "a page")), 65), (.vault(.format(.truncated, place: "a page")), 65),
         (.vault(.noSpace), 74), (.vault(.system(failed)), 74),
-        (.control(.answered(code: 70, message: "text")), 70), (.remoteSetting(.noRemote(vault: "v")), 66),
+        (.control(.answered(code: 74, message: "text")), 74), (.remoteSetting(.noRemote(vault: "v")), 66),
         (.remoteSetting(.hasRemote(vault: "v", url: "file:///r")), 73),
         (.remoteSetting(.otherRemote(vault: "v", url: "file:///r")), 73),
         (.profile(.invalidName("n")), 64), (.profile(.hintTellsPassphrase), 64), (.profile(.noTerminal), 64),
@@ -69,7 +69,7 @@ import Testing
         (.content(.notFetched(vault: "v", bytes: 1, .noSpace)), 74),
         (.remoteSetting(.remoteOnly(vault: "v", items: 2, bytes: 3000)), 73),
         (.remoteSetting(.othersAreMembers(vault: "v", count: 2)), 77),
-        (.control(.malformed), 76), (.control(.notEncodable("reason")), 76), (.control(.silent(failed)), 76),
+        (.control(.malformed), 76), (.control(.notEncodable("reason.")), 76), (.control(.silent(failed)), 76),
         (.control(.ended), 76), (.control(.otherAnswer), 76), (.control(.notThisProfile), 76),
         (.control(.otherProfile), 76), (.control(.otherUser(5)), 76), (.control(.otherSocket("/s")), 76),
         (.control(.linkedLock(path: "/p/lock")), 76), (.control(.noDirectory), 76), (.cipherFailed, 76),
@@ -79,6 +79,11 @@ import Testing
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
         #expect(Set(Self.table.map(\.0.caseName)).count == 67)
+    }
+
+    @Test func everyText() {
+        #expect(Self.table.count == ErrorTexts.all.count)
+        for ((error, _), text) in zip(Self.table, ErrorTexts.all) { #expect("\(error)" == text) }
     }
 
     /// What `coffer sync` ends with: the worst of all vaults.
@@ -123,7 +128,9 @@ import Testing
         for (error, _) in Self.table {
             let text = "\(error)"
             #expect(!text.isEmpty && !text.contains("Optional"), "\(text)")
-            #expect(text == "text" || text.hasSuffix(".") || text.contains("coffer "), "\(text)")
+            let isCommand =
+                text.contains("coffer ") || text.hasSuffix(": cp lock lock.new && mv lock.new lock")
+            #expect(text == "text" || text.hasSuffix(".") || isCommand, "\(text)")
         }
         let locked = ClientError.profile(
             .locked(LockNote(process: 4711, mountPoint: "/home/a/Coffer", socket: "/s")))
