@@ -79,7 +79,7 @@ final class Channel {
             }
             let result = unsafe Glibc.read(descriptor, buffer, count)
             if result > 0 {
-                unsafe note(UnsafeRawBufferPointer(start: buffer, count: result))
+                unsafe readHeader(UnsafeRawBufferPointer(start: buffer, count: result))
                 return result
             }
             if result == 0 || errno != EAGAIN { return result }
@@ -111,12 +111,12 @@ final class Channel {
         return wanted[1].revents == 0 || wanted[0].revents != 0
     }
 
-    /// Notes who makes a request, and its flags that libfuse does not pass on.
-    private func note(_ request: UnsafeRawBufferPointer) {
+    /// Reads who makes a request, and its flags that libfuse does not pass on.
+    private func readHeader(_ request: UnsafeRawBufferPointer) {
         dropsPrivileges = false
         let request = unsafe request.bytes
         guard request.byteCount >= Wire.requestHeader else { return }
-        callers.note(request.littleEndian(at: 32, as: UInt32.self))
+        callers.recordRequest(of: request.littleEndian(at: 32, as: UInt32.self))
         guard request.byteCount >= Wire.requestHeader + 24 else { return }
         func word(_ offset: Int) -> UInt32 {
             request.littleEndian(at: Wire.requestHeader + offset, as: UInt32.self)

@@ -12,12 +12,12 @@ final class DeferredReads: Sendable {
     fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) }
 
     /// Registers a read that will be answered later.
-    func note(_ request: HeldRequest) -> any ReadRequest {
+    func add(_ request: HeldRequest) -> any ReadRequest {
         open.withLock { $0 += 1 }
         return DeferredRead(request, self)
     }
 
-    fileprivate func noteAnswered() {
+    fileprivate func countAnswered() {
         let isLast = open.withLock { open in
             open -= 1
             return open == 0
@@ -45,7 +45,7 @@ private final class DeferredRead: ReadRequest {
 
     func answer(_ parts: [ReadPart]) {
         request.reply?.bytes(parts)
-        reads.noteAnswered()
+        reads.countAnswered()
     }
 
     func fail(_ error: FileSystemError) {
@@ -56,7 +56,7 @@ private final class DeferredRead: ReadRequest {
         } else {
             request.reply?.failure(error)
         }
-        reads.noteAnswered()
+        reads.countAnswered()
     }
 
     var isInterrupted: Bool { reads.isOver || request.isInterrupted }

@@ -64,7 +64,7 @@ final class Notifier: Sendable {
     }
 
     /// Queues changes; waits for room in the queue.
-    func note(_ changes: some Sequence<VaultChange>, in vault: Vault, _ slot: UInt16) {
+    func enqueue(_ changes: some Sequence<VaultChange>, in vault: Vault, _ slot: UInt16) {
         for change in changes where isOfInterest(change, slot) {
             _ = work.wait { work -> Bool? in
                 if work.waiting.count < Self.waitingMax || work.hasEnded { return true }
@@ -75,7 +75,7 @@ final class Notifier: Sendable {
     }
 
     /// Queues a change without waiting.
-    func noteAtOnce(_ change: VaultChange, in vault: Vault, _ slot: UInt16) {
+    func enqueueAtOnce(_ change: VaultChange, in vault: Vault, _ slot: UInt16) {
         if isOfInterest(change, slot) { add(change, in: vault, slot) }
     }
 
@@ -275,7 +275,7 @@ struct VaultChanges: ChangeSink {
     }
 
     func note(_ changes: [VaultChange], in vault: Vault) {
-        notifier.note(changes, in: vault, slot)
+        notifier.enqueue(changes, in: vault, slot)
     }
 
     func end() {
@@ -283,7 +283,7 @@ struct VaultChanges: ChangeSink {
     }
 
     func noteAtOnce(_ change: VaultChange, in vault: Vault) {
-        notifier.noteAtOnce(change, in: vault, slot)
+        notifier.enqueueAtOnce(change, in: vault, slot)
     }
 
     func knows(_ item: Int64) -> Bool {

@@ -60,7 +60,7 @@ extension Operations {
             count = try session.fileSystem.vault(node).read(
                 node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer,
                 in: session.reads
-            ) { unsafe session.deferred.note(HeldRequest(request)) }
+            ) { unsafe session.deferred.add(HeldRequest(request)) }
         } catch {
             unsafe Reply(request)?.failure(error)
             return

@@ -13,10 +13,10 @@ struct RecentCallers {
     private var requestCount: UInt64 = 0
     private var lastReturn: UInt64?
 
-    /// Notes a request.
+    /// Records a request.
     ///
     /// - Parameter caller: The thread, as the kernel names it in the request; 0 if it is the kernel itself.
-    mutating func note(_ caller: UInt32) {
+    mutating func recordRequest(of caller: UInt32) {
         requestCount += 1
         guard caller != 0, caller != current else { return }
         current = caller

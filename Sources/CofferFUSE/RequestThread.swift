@@ -19,13 +19,13 @@ final class RequestThread: Sendable {
         self.name = name
     }
 
-    /// The number of requests taken so far; for tests.
+    /// The number of requests enqueued so far; for tests.
     var count: Int { work.withLock { $0.count } }
 
-    /// Takes over a request; starts the thread if it is the first.
+    /// Adds a request to the queue; starts the thread if it is the first.
     ///
     /// - Returns: False if the thread was stopped or cannot be started; the request is then not performed.
-    func take(_ request: @escaping @Sendable () -> Void) -> Bool {
+    func enqueue(_ request: @escaping @Sendable () -> Void) -> Bool {
         work.update { work in
             if work.isStopped { return false }
             if work.thread == nil { work.thread = try? Thread.start(name) { [self] in run() } }

@@ -17,7 +17,7 @@ extension Session {
             request.reply?.position(offset)
             return
         }
-        let isTaken = seekThread.take { [self] in
+        let isTaken = seekThread.enqueue { [self] in
             request.reply?.answer({ () throws(FileSystemError) in
                 try placeInCache(of: node, from: offset, toData: toData)
             }) { reply, position in reply.position(position) }

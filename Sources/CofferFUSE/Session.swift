@@ -178,7 +178,7 @@ package final class Session: @unchecked Sendable {
         }
         if vault.performUnlessNamesAreHeld(perform) { return }
         // If there is no thread, this one waits.
-        if !namesThread.take(perform) { perform() }
+        if !namesThread.enqueue(perform) { perform() }
     }
 
     /// Subtracts lookups from a node, and releases it in its vault once the kernel has forgotten it.
@@ -193,8 +193,8 @@ package final class Session: @unchecked Sendable {
     /// The kernel may have moved another item in its cache than the vault did.
     func noteMove(_ names: @autoclosure () -> [Vault.Name], _ nameless: Int64?, in node: Node) {
         guard notifier.isActive, let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
-        for name in names() { notifier.noteAtOnce(.entry(name), in: vault, node.slot) }
-        if let nameless { notifier.noteAtOnce(.nameless(item: nameless), in: vault, node.slot) }
+        for name in names() { notifier.enqueueAtOnce(.entry(name), in: vault, node.slot) }
+        if let nameless { notifier.enqueueAtOnce(.nameless(item: nameless), in: vault, node.slot) }
     }
 
     func noteAccess(_ node: Node) {

@@ -60,7 +60,7 @@ final class SyncGroups: Sendable {
         case .here: answer([request], timed(flush))
         case .newGroup:
             // If there is no thread, this one waits for the disk.
-            if !thread.take({ [self] in performGroup(key, flush) }) { performGroup(key, flush) }
+            if !thread.enqueue({ [self] in performGroup(key, flush) }) { performGroup(key, flush) }
         }
     }
 

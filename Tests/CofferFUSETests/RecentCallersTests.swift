@@ -5,7 +5,7 @@ import Testing
 struct RecentCallersTests {
     private func several(_ requests: [UInt32]) -> Bool {
         var callers = RecentCallers()
-        for caller in requests { callers.note(caller) }
+        for caller in requests { callers.recordRequest(of: caller) }
         return callers.areSeveral
     }
 

@@ -63,7 +63,7 @@ extension FactTree {
             if kind == nil || item == root || (state.isDirectory && !isBest) { target = nil }
             if isBest, isKept { target = claim?.placement.previous }
             // A directory's place also depends on other directories: resolveCycles.
-            try settle(id, &pass) { entry in
+            try changeClaim(id, &pass) { entry in
                 entry.stamp = claim?.stamp ?? entry.stamp
                 entry.isDirectory = state.isDirectory
                 entry.isLive = target != nil
@@ -106,8 +106,8 @@ extension FactTree {
         return !unseen.isEmpty
     }
 
-    /// Changes an entry's claim, and notes what that affects.
-    mutating func settle(
+    /// Changes an entry's claim, and records what that affects.
+    mutating func changeClaim(
         _ id: EntryID, _ pass: inout Pass, _ change: (inout EntryState) -> Void
     ) throws(Store.Failure) {
         guard let before = try store.entry(id) else { return }

@@ -14,7 +14,7 @@ extension FactTree {
                 children += page
             } while last != nil
             for child in children {
-                try settle(child, &pass) { _ in }
+                try changeClaim(child, &pass) { _ in }
                 if let state = try store.entry(child), state.isDirectory {
                     pass.directories.insert(state.item)
                 }
@@ -43,7 +43,7 @@ extension FactTree {
                 continue
             }
             let target = try target(of: entry, level)
-            try settle(entry, &pass) { $0.target = target }
+            try changeClaim(entry, &pass) { $0.target = target }
         }
     }
 

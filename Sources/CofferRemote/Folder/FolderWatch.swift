@@ -62,7 +62,7 @@ final class FolderWatch: Sendable {
             let left = lookTime + Int64(pause) * 1_000_000 - Clock.monotonic
             guard let events = try? watch.wait(milliseconds: Int32(max(0, left / 1_000_000))) else { return }
             if mailbox.isEnded { return }
-            if watched.take(events, mailbox) { isWatched = rescan(&watched) }
+            if watched.handle(events, mailbox) { isWatched = rescan(&watched) }
             guard left <= 1_000_000 else { continue }
             lookTime = Clock.monotonic
             if isWatched, watched.isElsewhere {

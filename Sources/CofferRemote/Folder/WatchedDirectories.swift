@@ -108,7 +108,7 @@ struct WatchedDirectories {
     }
 
     /// Posts the changes that events mean; returns whether directories were added or removed.
-    func take(_ events: [DirectoryWatch.Event], _ mailbox: ChangeMailbox) -> Bool {
+    func handle(_ events: [DirectoryWatch.Event], _ mailbox: ChangeMailbox) -> Bool {
         var needsScan = false
         for event in events {
             if event.kind == .overflow {

@@ -17,7 +17,7 @@ extension WebDAVBackend {
         do throws(RemoteError) {
             try await makeCollections(claim.own, for: name)
             try await send(bytes, to: claim.source, for: name)
-            try await claim.take { () async throws(RemoteError) in try await isThere(name) }
+            try await claim.acquire { () async throws(RemoteError) in try await isThere(name) }
             if try await isThere(name) { throw .exists }
             try await move(claim.held, to: name, bytes)
         } catch {

@@ -43,10 +43,10 @@ struct WebDAVClaim: Sendable {
         name.hasPrefix(ownPrefix) || name.hasPrefix(claimPrefix)
     }
 
-    /// Takes the claim; waits while another client has it.
+    /// Acquires the claim; waits while another client has it.
     ///
     /// - Throws: `.exists` once the name is taken; `.busy` if another claim stays.
-    mutating func take(_ isTaken: () async throws(RemoteError) -> Bool) async throws(RemoteError) {
+    mutating func acquire(_ isTaken: () async throws(RemoteError) -> Bool) async throws(RemoteError) {
         for _ in 0..<Self.attemptCountMax {
             let answer = try await client.send(client.move(own + "/", to: path + "/"))
             if answer.isSuccess { return isHeld = true }

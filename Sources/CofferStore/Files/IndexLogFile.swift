@@ -16,10 +16,10 @@ final class IndexLogFile: IndexFile {
     /// The header of a frame whose page has not arrived yet, and the frame's offset.
     private var waiting: (offset: Int, header: [UInt8])?
     /// Consecutive sealed frames that are not written yet, and the offset of the first.
-    private var gathered: [UInt8] = []
-    private var gatheredStart = 0
+    private var buffered: [UInt8] = []
+    private var bufferedStart = 0
     /// The number of bytes from which frames are written before the commit's last one has arrived.
-    private static let gatheredByteCountMax = 64 * Layout.frameByteCount
+    private static let bufferedByteCountMax = 64 * Layout.frameByteCount
     /// The bytes of a frame's header with the size of the database, which only the last frame of a commit
     /// has.
     private static let commitMark = 4..<8
@@ -135,37 +135,37 @@ final class IndexLogFile: IndexFile {
                 unsafe frame.copyBytes(from: header.header.span.bytes)
                 frame.copyBytes(from: bytes, at: place)
             }
-            return try gather(start, isLast: header.header[Self.commitMark].contains { $0 != 0 })
+            return try bufferFrame(start, isLast: header.header[Self.commitMark].contains { $0 != 0 })
         }
         try writeRest()
         try replace(bytes, at: place, inFrameAt: start)
     }
 
-    /// Seals `frame`; writes it together with the gathered ones if it is the last of a commit.
-    private func gather(_ start: Int, isLast: Bool) throws(FileSystemError) {
-        if gatheredStart + gathered.count != start { try writeGathered() }
-        if gathered.isEmpty { gatheredStart = start }
-        let place = gathered.count
+    /// Seals `frame`; writes it together with the buffered ones if it is the last of a commit.
+    private func bufferFrame(_ start: Int, isLast: Bool) throws(FileSystemError) {
+        if bufferedStart + buffered.count != start { try writeBuffered() }
+        if buffered.isEmpty { bufferedStart = start }
+        let place = buffered.count
         let frame = frame
-        gathered.append(contentsOf: repeatElement(0, count: Layout.frameByteCount))
-        gathered.withMutableRawSpan { gathered in
-            var sealed = gathered._mutatingExtracting(place..<place + Layout.frameByteCount)
+        buffered.append(contentsOf: repeatElement(0, count: Layout.frameByteCount))
+        buffered.withMutableRawSpan { buffered in
+            var sealed = buffered._mutatingExtracting(place..<place + Layout.frameByteCount)
             unsafe sealer.seal(frame.span.bytes, into: &sealed, in: .log, at: start)
         }
-        if isLast || gathered.count >= Self.gatheredByteCountMax { try writeGathered() }
+        if isLast || buffered.count >= Self.bufferedByteCountMax { try writeBuffered() }
     }
 
-    private func writeGathered() throws(FileSystemError) {
-        guard !gathered.isEmpty else { return }
-        defer { gathered.removeAll(keepingCapacity: true) }
-        try writeRaw(gathered, at: gatheredStart)
+    private func writeBuffered() throws(FileSystemError) {
+        guard !buffered.isEmpty else { return }
+        defer { buffered.removeAll(keepingCapacity: true) }
+        try writeRaw(buffered, at: bufferedStart)
     }
 
     /// Writes the deferred frames.
     ///
     /// A header without a page replaces the header of a frame that was written before.
     private func writeRest() throws(FileSystemError) {
-        try writeGathered()
+        try writeBuffered()
         guard let header = waiting else { return }
         waiting = nil
         try unsafe replace(header.header.span.bytes, at: 0, inFrameAt: header.offset)
@@ -174,7 +174,7 @@ final class IndexLogFile: IndexFile {
     private func replace(_ bytes: RawSpan, at place: Int, inFrameAt start: Int) throws(FileSystemError) {
         guard case .authentic = try readFrame(at: start) else { throw .damaged(place: Self.describe(start)) }
         frame.withMutableRawSpan { $0.copyBytes(from: bytes, at: place) }
-        try gather(start, isLast: true)
+        try bufferFrame(start, isLast: true)
     }
 
     private func writeRaw(_ bytes: [UInt8], at offset: Int) throws(FileSystemError) {
@@ -187,7 +187,7 @@ final class IndexLogFile: IndexFile {
 
     func truncate(to size: Int) throws(FileSystemError) {
         waiting = nil
-        gathered = []
+        buffered = []
         files.truncateUnwritten(to: size)
         do throws(SystemError) { try file.truncate(to: size) } catch { throw FileSystemError(error) }
     }

@@ -126,7 +126,7 @@ package final class PackStore {
         let file = try openFile(number)
         let position = PackFile.wholePages(tailStart)
         tailStart = position + PackFile.wholePages(count)
-        note(plaintext, in: number)
+        countContent(plaintext, in: number)
         packs[number]?.inFlight += 1
         inFlight.add(count)
         writer.write(buffer, count: count, live: plaintext, to: file, pack: number, at: position)
@@ -185,11 +185,11 @@ package final class PackStore {
             PendingExtent(
                 item: item, base: base, total: total, pack: number, position: Int64(position),
                 sealedByteCount: sealed.byteCount))
-        note(total, in: number)
+        countContent(total, in: number)
         return (number, position)
     }
 
-    private func note(_ plaintext: Int64, in number: Int64) {
+    private func countContent(_ plaintext: Int64, in number: Int64) {
         packs[number]?.row.written += plaintext
         packs[number]?.row.live += plaintext
     }

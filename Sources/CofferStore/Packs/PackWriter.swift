@@ -65,8 +65,8 @@ package final class PackWriter: Sendable {
             return stuck.count >= slotCount - 1 ? .refuse(.noSpace) : nil
         }
 
-        /// Finishes an extent: it is in its file, or no longer needed.
-        mutating func settle(_ extent: Extent) {
+        /// Records that an extent is complete: it is in its file, or no longer needed.
+        mutating func complete(_ extent: Extent) {
             written[extent.pack, default: Written()].add(extent.count)
             free.append(extent.buffer)
         }
@@ -181,10 +181,10 @@ package final class PackWriter: Sendable {
                 state.active[index].live -= count
             } else if let index = state.waiting.firstIndex(where: isMeant) {
                 state.waiting[index].live -= count
-                if state.waiting[index].live <= 0 { state.settle(state.waiting.remove(at: index)) }
+                if state.waiting[index].live <= 0 { state.complete(state.waiting.remove(at: index)) }
             } else if let index = state.stuck.firstIndex(where: isMeant) {
                 state.stuck[index].live -= count
-                if state.stuck[index].live <= 0 { state.settle(state.stuck.remove(at: index)) }
+                if state.stuck[index].live <= 0 { state.complete(state.stuck.remove(at: index)) }
             }
         }
     }
@@ -220,7 +220,11 @@ package final class PackWriter: Sendable {
         state.update { state in
             guard let index = state.active.firstIndex(where: { $0.number == next.number }) else { return }
             let extent = state.active.remove(at: index)
-            if failure == nil || extent.live <= 0 { state.settle(extent) } else { state.stuck.append(extent) }
+            if failure == nil || extent.live <= 0 {
+                state.complete(extent)
+            } else {
+                state.stuck.append(extent)
+            }
             guard let failure else { return }
             if case .noSpace = failure { return }
             state.failure = state.failure ?? failure
