@@ -7,31 +7,31 @@ import Testing
 @Suite(.serialized) struct ConformanceTests {
     @Test("A folder", arguments: RemoteConformance.cases)
     func folder(_ item: RemoteCase) async throws {
-        try await check(item, FolderPlaces())
+        try await check(item, at: FolderPlaces())
     }
 
     @Test("A folder in memory", .enabled(if: FolderPlaces.canMount), arguments: RemoteConformance.cases)
     func mountedFolder(_ item: RemoteCase) async throws {
-        try await check(item, FolderPlaces(isMounted: true))
+        try await check(item, at: FolderPlaces(isMounted: true))
     }
 
     @Test(
         "A folder where links cannot be made, and where names cannot be kept from being replaced",
         arguments: RemoteConformance.cases, [FolderPublishing.rename, .claim])
     func poorFolder(_ item: RemoteCase, _ way: FolderPublishing) async throws {
-        try await check(item, FolderPlaces(isMounted: FolderPlaces.canMount, publishing: [way]))
+        try await check(item, at: FolderPlaces(isMounted: FolderPlaces.canMount, publishing: [way]))
     }
 
     @Test("Memory", arguments: RemoteConformance.cases)
     func memory(_ item: RemoteCase) async throws {
-        try await check(item, MemoryPlaces(pageEntryCountMax: 3))
+        try await check(item, at: MemoryPlaces(pageEntryCountMax: 3))
     }
 
     @Test("A remote that is counted, limited and retried", arguments: RemoteConformance.cases)
     func decorated(_ item: RemoteCase) async throws {
         try await check(
             item,
-            MemoryPlaces(pageEntryCountMax: 1000) { remote in
+            at: MemoryPlaces(pageEntryCountMax: 1000) { remote in
                 let limited = RateLimitedRemote(
                     remote, sending: 1 << 20, receiving: 1 << 20, clock: SteppingClock())
                 return RetryingRemote(CountingRemote(limited), clock: SteppingClock())
@@ -41,7 +41,7 @@ import Testing
     @Test("Faults that are none", arguments: RemoteConformance.cases)
     func faultless(_ item: RemoteCase) async throws {
         try await check(
-            item, MemoryPlaces(pageEntryCountMax: 1000) { FaultyRemote($0, RemoteFaults(), seed: 1) })
+            item, at: MemoryPlaces(pageEntryCountMax: 1000) { FaultyRemote($0, RemoteFaults(), seed: 1) })
     }
 
     /// Requests that fail before or after their effect, repeated until they succeed: all promises hold.
@@ -50,18 +50,10 @@ import Testing
         var faults = RemoteFaults()
         (faults.failsBefore, faults.failsAfter, faults.yieldsMax) = (6, 6, 3)
         let seed = UInt64.random(in: 0 ... .max)
-        do {
-            try await check(
-                item,
-                MemoryPlaces(pageEntryCountMax: 1000) { [faults] remote in
-                    RetryingRemote(FaultyRemote(remote, faults, seed: seed), clock: SteppingClock())
-                })
-        } catch {
-            Issue.record("seed \(seed): \(error)")
-        }
-    }
-
-    private func check(_ item: RemoteCase, _ places: some RemotePlaces) async throws {
-        _ = try await RemoteConformance.run(item, at: places)
+        try await check(
+            item,
+            at: MemoryPlaces(pageEntryCountMax: 1000) { [faults] remote in
+                RetryingRemote(FaultyRemote(remote, faults, seed: seed), clock: SteppingClock())
+            }, "seed \(seed)")
     }
 }

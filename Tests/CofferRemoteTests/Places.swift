@@ -3,10 +3,24 @@ import CofferRemote
 import CofferSystem
 import Foundation
 import RemoteConformance
+import Testing
 
 /// A vault that no other test has.
 func someVault() -> RemoteLayout {
     RemoteLayout(VaultID(low: .random(in: 0 ... .max), high: .random(in: 0 ... .max)))
+}
+
+/// Runs a conformance case; skips the test if there is no place for it.
+///
+/// - Parameter comment: Is shown if the case fails.
+func check(_ item: RemoteCase, at places: some RemotePlaces, _ comment: Comment? = nil) async throws {
+    var outcome = RemoteConformance.Outcome.passed
+    do {
+        outcome = try await RemoteConformance.run(item, at: places)
+    } catch {
+        Issue.record(error, comment)
+    }
+    if outcome == .skipped { try Test.cancel("there is no such place here") }
 }
 
 /// A directory that goes away with this value, and what is mounted on it.

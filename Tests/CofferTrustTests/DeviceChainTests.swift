@@ -77,7 +77,10 @@ import Testing
 
     @Test func aKeyThatTheDeviceDoesNotHaveIsRefused() throws {
         var chain = try founded()
-        guard case .addDevice(let device, _) = try adding(1) else { return }
+        guard case .addDevice(let device, _) = try adding(1) else {
+            Issue.record("not the addition of a device")
+            return
+        }
         let stolen = DeviceOperation.addDevice(
             device,
             possession: people[0].pair.key.sign(device.possessed(in: chain.id), for: .deviceKeys))

@@ -102,7 +102,10 @@ import Testing
     @Test func theNextEpochIsTheNext() throws {
         try vault.add(bob, .writer, by: alice)
         guard case .removeMember(let id, let start, let bounds) = try operation(vault.removal(bob, by: alice))
-        else { return }
+        else {
+            Issue.record("not a removal")
+            return
+        }
         for number: UInt32 in [1, 3, .max] {
             let other = MemberOperation.EpochStart(
                 epoch: Epoch(number), commitment: start.commitment, sealedPrevious: start.sealedPrevious,

@@ -25,13 +25,13 @@ import Testing
         .bytes(Array(bytes[page * 4096..<(page + 1) * 4096]))
     }
 
-    /// Reads in flight; nil where this machine has no such reads.
-    private func ask() throws -> [DiskVault.Asked]? {
+    /// Starts reads, which are then in flight; skips the test where this machine has no such reads.
+    private func ask() throws -> [DiskVault.Asked] {
         let asked = try disk.ask(number, pages: Self.pages)
         guard asked.contains(where: { $0.isInFlight }) else {
             let answers = try disk.answers(asked)
             #expect(answers == Self.pages.map { page($0, of: bytes) })
-            return nil
+            try Test.cancel("this machine starts no asynchronous reads past the page cache")
         }
         let areAll = asked.allSatisfy(\.isInFlight)
         #expect(areAll)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func allAreAnsweredWithTheirOwnBytes() throws {
-        guard let asked = try ask() else { return }
+        let asked = try ask()
         #expect(try disk.answers(asked) == Self.pages.map { page($0, of: bytes) })
         try disk.vault.close()
     }
@@ -64,7 +64,7 @@ import Testing
     @Test func anErrorHitsOnlyItsRead() throws {
         let failing: Set = [0, 7, 8, 31]
         disk.directory.hurts.fail(started: failing)
-        guard let asked = try ask() else { return }
+        let asked = try ask()
         let answers = try disk.answers(asked)
         for (index, answer) in answers.enumerated() {
             if failing.contains(index) {
@@ -99,7 +99,7 @@ import Testing
     /// only the new one.
     @Test(arguments: Change.allCases)
     func contentThatChangesMeanwhile(change: Change) throws {
-        guard let before = try ask() else { return }
+        let before = try ask()
         let vault = disk.vault
         let new = Pattern.make(Self.pageCount * 4096, seed: 2)
         var expected: ((Int) -> DiskVault.Answer)?
@@ -147,7 +147,7 @@ import Testing
 
     /// Whoever closes a vault leaves no request without an answer.
     @Test func aVaultThatIsClosedMeanwhile() throws {
-        guard let asked = try ask() else { return }
+        let asked = try ask()
         try disk.vault.close()
         #expect(try disk.answers(asked) == Self.pages.map { page($0, of: bytes) })
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferClient
 
-/// Who is a member, and who is no more.
+/// Members, and members who left or were removed.
 @Suite(.serialized, .ownThread) struct MembershipTests {
     private let place: MeetingPlace
 
@@ -43,7 +43,7 @@ import Testing
         #expect(alice.error(IdentityRequest.verify(.card("nonsense"), words: nil))?.caseName == "trust")
     }
 
-    /// Who compared somebody's words knows that person by the name of that day.
+    /// After a user verified a person's words, the person keeps the name of that day.
     @Test func aNameThatWasVerifiedStays() throws {
         let place = try MeetingPlace()
         let (alice, other) = try place.pair()
@@ -56,7 +56,7 @@ import Testing
                 .member(vault: "Personal", member: bob.identity), words: bob.fingerprint))
         let identity = try #require(alice.profile.verified.first)
         #expect(alice.profile.verifiedName(of: identity) == bob.name)
-        // As if another name had been verified, which is not the one that commits have now.
+        // As if another name had been verified than the one in present commits.
         try alice.profile.recordVerified(identity, called: "Robert")
         let renamed = try #require(try alice.members().members.first { !$0.isThis })
         #expect(renamed.name == "Robert" && renamed.claims == bob.name && renamed.isVerified)
@@ -65,7 +65,7 @@ import Testing
         _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: "Robert", role: "reader"))
     }
 
-    /// What a role does not allow is a matter of rights.
+    /// An action that a role does not allow fails with an error about rights.
     @Test func aReaderMayNotInvite() throws {
         let place = try MeetingPlace()
         let (alice, bob) = try place.pair()
@@ -77,7 +77,7 @@ import Testing
             error.exitCode == 77 && "\(error)".contains("your role may not") && !"\(error)".contains("sync"))
     }
 
-    /// As few digits as name one.
+    /// As many digits as needed to identify one.
     @Test func anInviteIsWithdrawnByItsFirstDigits() throws {
         let place = try MeetingPlace()
         let (alice, _) = try place.pair()

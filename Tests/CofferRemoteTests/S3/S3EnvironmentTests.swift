@@ -42,7 +42,10 @@ import Testing
     }
 
     @Test func theEnvironmentNamesAServer() throws {
-        guard case .s3(let url) = try RemoteURL("s3://b/p") else { return }
+        guard case .s3(let url) = try RemoteURL("s3://b/p") else {
+            Issue.record("not a URL of S3")
+            return
+        }
         let named = S3Environment { ["AWS_ENDPOINT_URL": "https://minio.example:9000/"][$0] }
         let place = try url.place(named)
         #expect(place.endpoint == "https://minio.example:9000" && place.style == .path)

@@ -8,16 +8,16 @@ import Testing
 struct WebDAVConformanceTests {
     @Test("A collection", arguments: RemoteConformance.cases)
     func collection(_ item: RemoteCase) async throws {
-        _ = try await RemoteConformance.run(item, at: WebDAVPlaces())
+        try await check(item, at: WebDAVPlaces())
     }
 
     @Test("A collection with Digest authentication", arguments: RemoteConformance.cases)
     func digest(_ item: RemoteCase) async throws {
-        _ = try await RemoteConformance.run(item, at: WebDAVPlaces(way: "digest"))
+        try await check(item, at: WebDAVPlaces(way: "digest"))
     }
 
     @Test("A collection over TLS, with Basic authentication", arguments: RemoteConformance.cases)
     func secure(_ item: RemoteCase) async throws {
-        _ = try await RemoteConformance.run(item, at: WebDAVPlaces(way: "basic", isSecure: true))
+        try await check(item, at: WebDAVPlaces(way: "basic", isSecure: true))
     }
 }

@@ -64,7 +64,10 @@ struct WebDAVTests {
 
     @Test func anUnknownAuthorityIsNotTrusted() async throws {
         let text = try WebDAVServer.url("open", "x", isSecure: true)
-        guard case .webdav(let url) = try RemoteURL(text) else { return }
+        guard case .webdav(let url) = try RemoteURL(text) else {
+            Issue.record("not a URL of WebDAV: \(text)")
+            return
+        }
         let client = WebDAVBackend(
             url, variable: { _ in nil }, certificateFile: "/etc/ssl/certs/ca-certificates.crt")
         let error = await failure { () async throws(RemoteError) in try await client.list(.all, after: nil) }
@@ -173,7 +176,10 @@ struct WebDAVTests {
     }
 
     @Test func otherServersAreToldApart() async throws {
-        guard case .webdav(let url) = try RemoteURL("webdav://127.0.0.1:1/x") else { return }
+        guard case .webdav(let url) = try RemoteURL("webdav://127.0.0.1:1/x") else {
+            Issue.record("not a URL of WebDAV")
+            return
+        }
         let closed = WebDAVBackend(url, variable: { _ in nil })
         let error = await failure { () async throws(RemoteError) in try await closed.list(.all, after: nil) }
         guard case .unreachable = error else { return #expect(error == .unreachable("")) }
