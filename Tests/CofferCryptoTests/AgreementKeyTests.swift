@@ -50,7 +50,7 @@ import Testing
         #expect(refused > 20)
     }
 
-    /// The points of low order and their encodings that are not canonical, under any secret.
+    /// The points of low order, and their non-canonical encodings, with any secret.
     @Test func lowOrderPoints() throws {
         let vectors = try VectorFile.read("wycheproof-x25519")
         let weak = try vectors.filter { try $0.text("flags").contains("LowOrderPublic") }

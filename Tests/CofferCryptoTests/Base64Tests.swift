@@ -15,7 +15,7 @@ import Testing
         #expect(Base64.bytes(short, .url) == Array(plain.utf8))
     }
 
-    @Test func alphabetsAreToldApart() {
+    @Test func alphabetsAreDistinguished() {
         let bytes: [UInt8] = [0xFB, 0xEF, 0xFF]
         #expect(Base64.text(bytes, .standard) == "++//")
         #expect(Base64.text(bytes, .url) == "--__")
@@ -23,11 +23,11 @@ import Testing
         #expect(Base64.bytes("--__", .standard) == nil)
     }
 
-    /// Bits that stand for nothing, missing or needless ends, blanks, and what is no letter.
+    /// Unused bits that are set, missing or needless padding, blanks, and invalid letters.
     @Test(arguments: [
         "Zh==", "Zm9=", "Zg", "Zg=", "Zg===", "Zm9v=", "Z", " Zm9v", "Zm9v\n", "Zm 9v", "Zm9v\0", "Zmä=",
     ])
-    func thereIsOneTextOfBytes(text: String) {
+    func bytesHaveOneText(text: String) {
         #expect(Base64.bytes(text, .standard) == nil)
     }
 

@@ -14,7 +14,7 @@ import Testing
         return output
     }
 
-    /// The 100th of the hashes where each is taken over all before it, the latest first.
+    /// The 100th hash of a sequence in which each hash is over all earlier ones, the latest first.
     private func hundredth(_ hash: ([UInt8]) -> [UInt8]) -> [UInt8] {
         var (input, output): ([UInt8], [UInt8]) = ([], [])
         for _ in 0..<100 {
@@ -51,7 +51,7 @@ import Testing
         #expect(hundredth { keyed($0, key: secret) } == (try vector.bytes("hash")))
     }
 
-    /// The reference has passed all known answers with a key; ours takes keys of 32 bytes only.
+    /// The reference passes all known answers with a key; ours takes only keys of 32 bytes.
     @Test(arguments: [16, 17, 20, 31, 32, 33, 48, 63, 64])
     func keyedAsReference(byteCount: Int) {
         for length in [0, 1, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000] {

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferSystem
 import Testing
 
-/// Both ciphers make the same bytes, which the reference makes too, and open what the other sealed.
+/// Both ciphers make the same bytes as the reference, and open what the other one sealed.
 @Suite struct BlockCipherAgreementTests {
     static let lengths = [0, 1, 15, 16, 17, 63, 64, 65, 1000, 4096, 16384]
     static let numbers: [UInt64] = [
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// One instance, several keys and prefixes one after the other, and blocks in any order.
+    /// One instance takes several keys and prefixes in turn, and blocks in any order.
     @Test(arguments: CipherKind.allCases)
     func beginAgain(kind: CipherKind) {
         let (cipher, other) = (kind.make(), kind.make())
@@ -67,7 +67,7 @@ import Testing
         #expect(seen.count == 20)
     }
 
-    /// The key after `end()` is not the one from before.
+    /// `end()` forgets the key.
     @Test func endForgets() {
         let cipher = LibcryptoBlockCipher()
         let block = BlockCase()
@@ -79,7 +79,7 @@ import Testing
         #expect(cipher.seal(pattern(64), block) == sealed)
     }
 
-    /// Every role seals alike: the role is a matter of types only.
+    /// Every role seals the same way: roles exist only as types.
     @Test(arguments: CipherKind.allCases)
     func rolesDoNotMatter(kind: CipherKind) {
         let cipher = kind.make()

@@ -1,7 +1,7 @@
 import CofferCrypto
 import Testing
 
-/// Nothing but what was sealed is opened, and a refusal leaves zeros and a cipher that still works.
+/// Only sealed blocks open; a refusal leaves zeros and a cipher that still works.
 @Suite struct BlockCipherRefusalTests {
     let plaintext = pattern(33, 21)
     let block = BlockCase()
@@ -83,7 +83,7 @@ import Testing
         #expect(cipher.open(sealed, block.number, block.associated) == .authentic(plaintext))
     }
 
-    /// Bytes may not move between ciphertext and associated data, nor be cut off or added.
+    /// Moving bytes between ciphertext and associated data, cutting them off, or adding some is refused.
     @Test(arguments: CipherKind.allCases)
     func wrongLength(kind: CipherKind) {
         let cipher = kind.make()
@@ -96,7 +96,7 @@ import Testing
         #expect(cipher.open(Array(sealed[33...]), block.number, block.associated) == .refused(0))
     }
 
-    /// A failed opening does not disturb what the same instance seals.
+    /// A failed opening does not affect later seals of the same instance.
     @Test(arguments: CipherKind.allCases)
     func sealAfterRefusal(kind: CipherKind) {
         let cipher = kind.make()

@@ -32,7 +32,7 @@ extension Nonce {
     }
 }
 
-/// All that goes into one sealed block.
+/// All inputs of one sealed block.
 struct BlockCase: Sendable {
     var key = pattern(32, 7)
     var prefix = NoncePrefix(low: 0x0123_4567_89AB_CDEF, high: 0xFEDC_BA98_7654_3210)
@@ -40,12 +40,12 @@ struct BlockCase: Sendable {
     var associated = pattern(20, 8)
 }
 
-/// What came of opening: whether it was authentic, and what the output then held.
+/// The result of opening: whether the block was authentic, and the content of the output.
 struct Opened: Equatable {
     let bytes: [UInt8]
     let error: CryptoError?
 
-    /// The expected outcome of opening anything forged.
+    /// The expected result for anything forged.
     static func refused(_ count: Int) -> Opened {
         Opened(bytes: [UInt8](repeating: 0, count: count), error: .authenticationFailed)
     }
@@ -54,7 +54,7 @@ struct Opened: Equatable {
         Opened(bytes: bytes, error: nil)
     }
 
-    /// Runs `open` on an output of `count` bytes that holds something else before.
+    /// Runs `open` on an output of `count` bytes with other content.
     static func into(
         _ count: Int, _ open: (inout MutableRawSpan) throws(CryptoError) -> Void
     ) -> Opened {
@@ -71,7 +71,7 @@ struct Opened: Equatable {
 }
 
 extension BlockCipher {
-    /// Seals one block with the key that is set.
+    /// Seals one block with the current key.
     func seal(_ plaintext: [UInt8], _ number: UInt64, _ associated: [UInt8]) -> [UInt8] {
         var sealed = [UInt8](repeating: 0xA5, count: plaintext.count + Seal.tagByteCount)
         sealed.withMutableRawSpan {
@@ -80,7 +80,7 @@ extension BlockCipher {
         return sealed
     }
 
-    /// Opens one block with the key that is set.
+    /// Opens one block with the current key.
     func open(_ sealed: [UInt8], _ number: UInt64, _ associated: [UInt8]) -> Opened {
         Opened.into(sealed.count - Seal.tagByteCount) { (output: inout MutableRawSpan) throws(CryptoError) in
             try open(sealed.span.bytes, number: number, associated: associated.span.bytes, into: &output)

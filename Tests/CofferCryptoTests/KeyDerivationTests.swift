@@ -24,7 +24,7 @@ import Testing
         ]
     }
 
-    /// Keyed BLAKE2b-256 of "coffer/1/" ‖ purpose ‖ 0x00 ‖ context, made by the reference.
+    /// Keyed BLAKE2b-256 of "coffer/1/" ‖ purpose ‖ 0x00 ‖ context, computed by the reference.
     @Test(arguments: [0, 1, 16, 32, 40, 104, 105, 128, 300])
     func documentedInput(contextCount: Int) {
         let context = pattern(contextCount, 52)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A fixed answer, so that neither the input nor a purpose changes unseen.
+    /// A fixed answer, so that no change of the input or of a purpose goes unnoticed.
     @Test func fixedAnswer() throws {
         let key = derive(ItemRole.self, Array("context".utf8), from: Array(0..<32))
         #expect(key == (try Hex.bytes(Self.itemKey)))
@@ -87,7 +87,7 @@ import Testing
         #expect(SymmetricKey<ItemRole>.byteCount == 32)
     }
 
-    /// A key that is not used any more is zeros.
+    /// A discarded key becomes zeros.
     @Test func forgetting() {
         var key = SymmetricKey<ItemRole>.random()
         key.forget()

@@ -12,7 +12,7 @@ import Testing
         #expect(throws: CryptoError.badSignature) {
             try SigningKey.verify(signature, of: message, by: publicKey, for: .link)
         }
-        // What is signed is what docs/trust.md says.
+        // The signed bytes are those of docs/trust.md.
         let whole = Array("coffer/1/wrap set\0".utf8) + message
         try SigningKey.verify(signature, of: whole.span.bytes, by: publicKey)
     }

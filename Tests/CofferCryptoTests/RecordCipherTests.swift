@@ -33,7 +33,7 @@ import Testing
         #expect(try openSecret(sealed) == plaintext)
     }
 
-    /// Nonce, ciphertext and tag, in that order, as the reference makes them.
+    /// Nonce, ciphertext and tag, in that order, equal those of the reference.
     @Test func layout() {
         let plaintext = pattern(100, 34)
         let sealed = seal(plaintext)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// A refusal zeroes the output that was lent to it.
+    /// A refusal zeroes the output buffer.
     @Test func refusalLeavesZeros() {
         let sealed = seal(pattern(80, 39))
         let nonce = Nonce(sealed)

@@ -1,4 +1,4 @@
-/// BLAKE2b written from RFC 7693, slow and plain, to check derivations with something foreign.
+/// BLAKE2b written from RFC 7693, slow and plain, to check derivations independently.
 enum ReferenceBlake2b {
     private static let start: [UInt64] = [
         0x6A09_E667_F3BC_C908, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B, 0xA54F_F53A_5F1D_36F1,

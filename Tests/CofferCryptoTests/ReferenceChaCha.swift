@@ -1,5 +1,5 @@
 /// ChaCha20-Poly1305 and XChaCha20-Poly1305 written from RFC 8439 and draft-irtf-cfrg-xchacha-03, slow and
-/// plain, so that their vectors can be driven and the two ciphers have something foreign to agree with.
+/// plain, to run their vectors, and to compare both ciphers with an independent implementation.
 enum ReferenceChaCha {
     private static func words(_ bytes: ArraySlice<UInt8>) -> [UInt32] {
         stride(from: bytes.startIndex, to: bytes.endIndex, by: 4).map { at in

@@ -1,6 +1,6 @@
 import Testing
 
-/// The references of this folder against the documents that they were written from.
+/// The references of this folder pass the test vectors of their documents.
 @Suite struct ReferenceTests {
     @Test func chacha20() throws {
         for vector in try VectorFile.read("rfc8439-chacha20") {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Among them are the carries of Poly1305 that random bytes do not meet.
+    /// They include the carries of Poly1305 that random bytes miss.
     @Test func xchachaOfWycheproof() throws {
         for vector in try VectorFile.read("wycheproof-xchacha20-poly1305") {
             let output = ReferenceChaCha.xseal(

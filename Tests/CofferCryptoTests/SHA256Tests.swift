@@ -1,7 +1,7 @@
 import CofferCrypto
 import Testing
 
-/// SHA-256 and its HMAC, as they are published.
+/// SHA-256 and its HMAC give the published answers.
 @Suite struct SHA256Tests {
     /// From FIPS 180-4's examples, and the hash of nothing.
     @Test(arguments: [

@@ -6,7 +6,7 @@ import Testing
     private struct Refusal: Error {}
 
     @Test(arguments: [0, 1, 31, 32, 33, 4095, 4096, 4097, 100_000])
-    func keepsWhatItWasGiven(count: Int) {
+    func keepsItsBytes(count: Int) {
         let bytes = pattern(count, 61)
         let copied = SecretBytes(copying: bytes.span.bytes)
         let filled = SecretBytes(count: count) { (span: inout MutableRawSpan) throws(Never) in
@@ -27,10 +27,10 @@ import Testing
         }
     }
 
-    /// A vault has a key for each of its epochs: keys must not use up what mappings a process may have.
-    @Test func veryManyShortSecretsAreHeldAtOnce() {
+    /// A vault has a key for each of its epochs: keys must not exhaust the mappings of a process.
+    @Test func manyShortSecretsFitAtOnce() {
         var held = (0..<40_000).map(Held.init)
-        // Some go, and others come in between.
+        // Some are freed, and others are made in between.
         held = held.enumerated().compactMap { $0.offset % 3 == 0 ? $0.element : nil }
         held += (0..<1000).map { Held($0 + 40_000) }
         for (index, item) in held.enumerated() {
@@ -47,7 +47,7 @@ import Testing
         #expect(bytes == [UInt8](repeating: 0, count: 100))
     }
 
-    /// Zeros must go where the secret was, not into a fresh copy beside it.
+    /// The zeros must replace the secret itself, not a fresh copy of it.
     @Test func movingWipesInPlace() {
         var bytes = pattern(100, 63)
         let before = bytes.withUnsafeBytes { $0.baseAddress }
@@ -96,7 +96,7 @@ import Testing
         #expect(SecretBytes.random(count: 0).array.isEmpty)
     }
 
-    /// Errors and results of `withBytes` come through.
+    /// `withBytes` passes results and errors on.
     @Test func lending() {
         let secret = SecretBytes(copying: pattern(8, 67).span.bytes)
         #expect(secret.withBytes { $0.byteCount } == 8)

@@ -38,7 +38,7 @@ struct Vector {
 
 /// A file of test vectors.
 enum VectorFile {
-    /// Reads Vectors/`name`.txt: vectors separated by empty lines, comments behind `#`.
+    /// Reads Vectors/`name`.txt: vectors separated by empty lines, comments after `#`.
     static func read(_ name: String) throws -> [Vector] {
         let url = try #require(Bundle.module.url(forResource: "Vectors/\(name)", withExtension: "txt"))
         let text = try String(contentsOf: url, encoding: .utf8)

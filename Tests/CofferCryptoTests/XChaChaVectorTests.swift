@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferSystem
 import Testing
 
-/// Published vectors of XChaCha20-Poly1305, through everything that seals with it.
+/// Published vectors of XChaCha20-Poly1305, for every type that seals with it.
 @Suite struct XChaChaVectorTests {
     static let files = ["draft-irtf-cfrg-xchacha-03", "wycheproof-xchacha20-poly1305"]
 

@@ -108,7 +108,7 @@ import Testing
         #expect(ConflictName.numbered(bare, 12).description == "a (conflict, v1.2, 2026-11-20) 12")
     }
 
-    @Test("From a name with a number it is clear what was wanted; random names")
+    @Test("A name with a number shows the original name, for random names")
     func reverse() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix64(seed: seed)

@@ -2,7 +2,7 @@ import CofferFacts
 import CofferFormat
 import FactHistories
 
-/// Counts what is read and written, so that a test can tell how much a pass looks at.
+/// Counts reads and writes, so that a test knows how much a pass looks at.
 struct CountedFactStore: TestedFactStore {
     private var store = MemoryFactStore()
     private let count = Count()
@@ -13,7 +13,7 @@ struct CountedFactStore: TestedFactStore {
 
     init(seed: UInt64) {}
 
-    /// Calls so far, and one for each entry or name in a list.
+    /// The number of calls so far, plus one for each entry or name in a list.
     var calls: Int { count.calls }
 
     private func counted<Value>(_ value: Value) -> Value {

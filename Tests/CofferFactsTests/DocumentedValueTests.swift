@@ -93,7 +93,7 @@ import Testing
             versions: versions, label: commit.label, facts: try FactRecord.facts(facts.span.bytes))
     }
 
-    /// The key that the key 00 01 … 1f of epoch 1 gives.
+    /// The key derived from the key 00 01 … 1f of epoch 1.
     private func key() -> StateHashKey {
         let bytes: [UInt8] = .init(0x00...0x1F)
         let parent = unsafe SymmetricKey<VaultRole>(SecretBytes(copying: bytes.span.bytes))

@@ -17,7 +17,7 @@ import Testing
         for seed in part * 3..<(part + 1) * 3 where !(try holds(seed, steps: 90)) { return }
     }
 
-    @Test("Somebody says anything: all devices show the same, whatever it is", arguments: parts)
+    @Test("Hostile commits: all devices show the same tree", arguments: parts)
     func hostile(part: UInt64) throws {
         for seed in part * 100..<(part + 1) * 100 where !(try holds(seed, steps: 10, hostileCommits: 6)) {
             return
@@ -27,21 +27,21 @@ import Testing
     @Test(
         "Histories that once went wrong",
         arguments: [
-            // A directory that was shown as a part of what lies in it now, which made the pass endless.
+            // A directory that was shown inside one of its present descendants, which made the pass endless.
             (UInt64(1120), 40, 0),
-            // A copy whose loss took the reason why its file was kept.
+            // A copy whose removal also removed the reason to keep its file.
             (5191, 200, 0),
             // Parts of one directory left a directory that was kept for one of them.
             (20507, 200, 0),
-            // A file that was kept under a name by rule: its copies had theirs after another name.
+            // A file that was kept under a name by rule, while its copies were named after another name.
             (117, 164, 0),
             (1128, 200, 0),
             (2588, 200, 0),
-            // The removal of a file's last name, which nobody had heard of: nothing said which contents were seen.
+            // The removal of a file's last name that no other device knew: no fact said which contents were seen.
             (14076, 56, 0),
             // A copy that was removed was stated with the other copies of its item.
             (20157, 177, 0),
-            // A directory that was put back, where nothing but a kind changed.
+            // A directory that was put back when only a kind changed.
             (1401, 12, 10),
         ])
     func regressions(seed: UInt64, steps: Int, hostileCommits: Int) throws {

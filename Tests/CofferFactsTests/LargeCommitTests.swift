@@ -3,7 +3,7 @@ import CofferFormat
 import FactHistories
 import Testing
 
-/// Commits that are large, deep or tangled: they are applied with work in proportion to their facts.
+/// Commits that are large, deep or tangled: the work to apply them is proportional to their facts.
 @Suite struct LargeCommitTests {
     private var replica = FactReplica(number: 9, label: "i", store: CountedFactStore(seed: 0))
 
@@ -61,14 +61,14 @@ import Testing
         #expect(isEqual && hashIsEqual)
     }
 
-    /// Directories, each in the one before.
+    /// Nested directories.
     private func chain(_ count: Int, log: UInt64 = 1) -> [Fact] {
         (1...count).flatMap {
             [Fact(.kind(item($0, log), .directory)), place($0, in: $0 - 1, log: log)]
         }
     }
 
-    @Test("Ten thousand levels; removed while somebody writes at the bottom; written to again")
+    @Test("Ten thousand levels; removed while another user writes at the bottom; written to again")
     mutating func deep() throws {
         let count = 10_000
         #expect(try apply(commit(chain(count))) < 60)
@@ -128,13 +128,13 @@ import Testing
         try expectOracle()
     }
 
-    @Test("A ring, and rings that come back with each that is put back")
+    @Test("A ring, and rings that return with each directory that is put back")
     mutating func rings() throws {
         let count = 600
         let long = (1...count).flatMap {
             [Fact(.kind(item($0), .directory)), place($0, in: $0 == 1 ? count + 1 : $0 - 1)]
         }
-        // The first of these lies at the end of the way round, each in the next when it is put back.
+        // The first of these is at the end of the ring, and each one is in the next when it is put back.
         let high = (count + 1...2 * count).flatMap {
             [
                 Fact(.kind(item($0), .directory)),

@@ -3,7 +3,7 @@ import CofferFormat
 import FactHistories
 import Testing
 
-/// What becomes of many changes in one commit.
+/// Many changes in one commit.
 @Suite struct PendingCommitTests {
     private let item = ItemID(low: 1, high: 1)
     private let entry = EntryID(low: 1, high: 2)
@@ -32,7 +32,7 @@ import Testing
         #expect(replica.commits.last?.facts == [Fact(.content(item, content(UInt8(9999 % 256))))])
     }
 
-    @Test("What was made and removed is nothing")
+    @Test("A file that was made and removed leaves no facts")
     mutating func nothing() throws {
         try perform(
             create("a"), .setContent(item, content(1)), .setMode(item, 0o644),
@@ -45,7 +45,7 @@ import Testing
         #expect(replica.take(limit: 10).isEmpty)
     }
 
-    @Test("A file with two new names, of which one goes")
+    @Test("A file with two new names, one of which is removed")
     mutating func names() throws {
         let second = EntryID(low: 5, high: 5)
         try perform(create("a"), .link(item, second, at: place("b")), .remove(entry))
@@ -54,7 +54,7 @@ import Testing
         #expect(replica.shownTree().entries[second]?.item == item)
     }
 
-    @Test("Moves are one move, from where others saw it")
+    @Test("Several moves are one move, from the place that others know")
     mutating func moves() throws {
         try perform(create("a"))
         replica.commit()
@@ -65,7 +65,7 @@ import Testing
         #expect(replica.commits.last?.facts == [Fact(.place(entry, placement), replaces: [first])])
     }
 
-    @Test("A removal says what its author had seen")
+    @Test("A removal states what its author had seen")
     mutating func removal() throws {
         try perform(create("a"), .setContent(item, content(1)))
         replica.commit()
@@ -77,7 +77,7 @@ import Testing
         #expect(replica.commits.last?.facts == [Fact(.place(entry, placement), replaces: [first])])
     }
 
-    @Test("Of names that are removed in one commit, the last comes back", arguments: [true, false])
+    @Test("Of several names removed in one commit, the last comes back", arguments: [true, false])
     mutating func removals(isFirstLast: Bool) throws {
         let second = EntryID(low: 5, high: 5)
         try perform(create("a"), .setContent(item, content(1)), .link(item, second, at: place("b")))
@@ -94,7 +94,7 @@ import Testing
         #expect(replica.shownTree() == replica.evaluatedTree())
     }
 
-    @Test("A commit follows all that its author had applied")
+    @Test("A commit follows all commits that its author had applied")
     mutating func clock() throws {
         var other = Replica(number: 2, label: "other")
         try other.perform(create("a"), milliseconds: 9_000_000)
@@ -118,7 +118,7 @@ import Testing
         #expect(other.apply(ours) == .known)
     }
 
-    @Test("What the tree does not allow is refused, and changes nothing")
+    @Test("Changes that the tree does not allow are refused, and have no effect")
     mutating func refusals() throws {
         let directory = ItemID(low: 2, high: 1)
         let itsEntry = EntryID(low: 2, high: 2)

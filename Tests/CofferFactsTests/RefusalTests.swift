@@ -3,7 +3,7 @@ import CofferFormat
 import FactHistories
 import Testing
 
-/// Commits that are not as our devices make them.
+/// Commits that no correct device makes.
 @Suite struct RefusalTests {
     private let file = ItemID(low: 1, high: 1)
     private let directory = ItemID(low: 2, high: 1)
@@ -53,7 +53,7 @@ import Testing
         #expect(commit(0, []).refusal(root: rootID) == .noSequence)
     }
 
-    @Test("What is odd is named, and applied all the same")
+    @Test("Odd facts are reported, and applied all the same")
     func complaints() throws {
         var replica = Replica(number: 1, label: "laptop")
         let first = commit(

@@ -3,19 +3,19 @@ import CofferFormat
 import FactHistories
 import MergeCases
 
-/// What all devices of a world have in common: the commits that were sent, and the time.
+/// What all devices of a world share: the sent commits, and the time.
 final class Remote {
     var commits: [LogID: [FactCommit]] = [:]
     private var milliseconds: UInt64 = 1_795_000_000_000
     private var nextNumber: UInt64 = 0
 
-    /// A number that nobody had.
+    /// A number that was never used.
     func number() -> UInt64 {
         nextNumber += 1
         return nextNumber
     }
 
-    /// A second later than before.
+    /// A time one second after the previous one.
     func now() -> UInt64 {
         milliseconds += 1000
         return milliseconds
@@ -30,7 +30,7 @@ final class ReplicaUser: VaultUser {
     private let remote: Remote
     private var sent = 0
 
-    /// What a call cannot do.
+    /// Why a call fails.
     enum Failure: Error {
         case notFound(String)
     }
@@ -138,7 +138,7 @@ final class ReplicaUser: VaultUser {
         replica.commit()
         var isBusy = replica.commits.count > sent
         sent = replica.commits.count
-        // As bytes, and back: what is sent is what is read.
+        // Encodes and decodes, as sending and receiving do.
         remote.commits[replica.log] = try replica.commits.map { commit in
             var commit = commit
             commit.facts = try FactRecord.facts(FactRecord.bytes(commit.facts).span.bytes)

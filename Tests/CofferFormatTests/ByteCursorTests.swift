@@ -24,7 +24,7 @@ import Testing
         #expect(try cursor.number(Int32.self, from: bytes.span.bytes) == -2)
     }
 
-    /// A read that fails leaves the cursor where it was.
+    /// A failed read leaves the cursor in place.
     @Test func readingBeyondTheEndFails() {
         let bytes = counting(7)
         var cursor = ByteCursor()
@@ -45,7 +45,7 @@ import Testing
         #expect(try cursor.range(0, of: bytes.span.bytes) == 9..<9)
     }
 
-    @Test func whatIsLeftOverIsAnError() throws {
+    @Test func leftoverBytesAreAnError() throws {
         let bytes = counting(2)
         var cursor = ByteCursor()
         _ = try cursor.number(UInt8.self, from: bytes.span.bytes)

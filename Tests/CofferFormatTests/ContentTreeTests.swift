@@ -24,7 +24,7 @@ import Testing
         return (tree.finish(emit).node, pages.all)
     }
 
-    /// The rule of the format, taken by its word: which nodes there are, and their entries if they are leaves.
+    /// The rule of the format, taken literally: the nodes, and the entries of leaves.
     private func expected(
         _ entries: [ContentEntry], _ node: ContentNode
     ) -> [ContentNode: [ContentEntry]] {
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64](0..<40))
-    func theTreeIsThatOfTheRule(seed: UInt64) throws {
+    func theTreeFollowsTheRule(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let entries = entries(&random)
         let (root, pages) = build(entries)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aPageIsOneWayOnly() {
+    @Test func aPageHasOneEncoding() {
         func refuses(_ bytes: [UInt8], level: UInt8 = 1, _ field: String) {
             #expect(throws: FormatError.invalid(field: field)) {
                 try ContentPage(
@@ -103,7 +103,7 @@ import Testing
         refuses([1, 1, 0], level: 0, "level")
     }
 
-    /// To change one extent of a large file is to change one leaf and what is above it.
+    /// A change of one extent of a large file changes one leaf and its ancestors.
     @Test func aChangeChangesFewPages() {
         let count = 1 << 14
         var entries = (0..<count).map {

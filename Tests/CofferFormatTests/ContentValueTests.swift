@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Values that no device makes.
-    @Test func whatCannotBeIsRefused() {
+    @Test func impossibleValuesAreRefused() {
         func refuses(_ value: ContentValue, _ field: String, _ place: SourceLocation = #_sourceLocation) {
             #expect(throws: FormatError.invalid(field: field), sourceLocation: place) {
                 try codec.decode(value.bytes)
@@ -107,13 +107,13 @@ import Testing
         refuses(changed(epoch: 0), "epoch")
     }
 
-    @Test func aNewerVersionIsTold() {
+    @Test func aNewerVersionIsReported() {
         var bytes = tree().bytes
         bytes[0] = 2
         #expect(throws: FormatError.newerVersion(found: 2, supported: 1)) { try codec.decode(bytes) }
     }
 
-    @Test func theHeaderOfARemotePackIsThatOfTheFormat() throws {
+    @Test func theHeaderOfARemotePackFollowsTheFormat() throws {
         let header = RemotePackHeader(
             vault: origin.cast(), pack: PackID(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908))
         #expect(

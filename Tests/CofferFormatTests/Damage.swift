@@ -1,18 +1,18 @@
 import CofferFormat
 import Testing
 
-/// A format under test: how to read bytes, and how to write again what was read.
+/// A format under test: how to read bytes, and how to write the result again.
 struct Codec<Value: Equatable> {
     let decode: ([UInt8]) throws -> Value
     let encode: (Value) -> [UInt8]
 
-    /// Checks that a record reads as what was written, and writes as what was read.
+    /// Checks that a record reads as it was written, and writes as it was read.
     func expectRoundTrip(_ value: Value, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let bytes = encode(value)
         #expect(try decode(bytes) == value, sourceLocation: sourceLocation)
     }
 
-    /// Checks that no piece of a record from its start passes for a record.
+    /// Checks that no prefix of a record is read as a record.
     func expectEveryTruncationFails(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) {
         for count in 0..<bytes.count {
             #expect(throws: FormatError.self, "cut to \(count) bytes", sourceLocation: sourceLocation) {
@@ -21,7 +21,7 @@ struct Codec<Value: Equatable> {
         }
     }
 
-    /// Checks that each change of one byte gives an error or another value, and that every value which is
+    /// Checks that each change of one byte gives an error or another value, and that every value that is
     /// read is written as the same bytes: there is one encoding of each.
     func expectEveryFlipIsSeen(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
         let value = try decode(bytes)
@@ -58,7 +58,7 @@ struct Codec<Value: Equatable> {
     }
 }
 
-/// Numbers from 0 on, as bytes.
+/// Ascending numbers from 0, as bytes.
 func counting(_ count: Int, from first: Int = 0) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: first + $0) }
 }

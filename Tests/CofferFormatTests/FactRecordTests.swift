@@ -15,7 +15,7 @@ import Testing
         Dot(log: LogID(low: log, high: 0), sequence: sequence)
     }
 
-    /// What a new file of the root says.
+    /// The facts of a new file in the root.
     private func newFile() throws -> [Fact] {
         let place = Place(parent: other, name: try name("report.txt"))
         return [
@@ -26,7 +26,7 @@ import Testing
         ]
     }
 
-    /// All that facts can say.
+    /// One fact of every kind.
     private func everything() throws -> [Fact] {
         let here = Place(parent: other, name: try name("a"))
         let there = Place(parent: item, name: try #require(EntryName([0xFF, 0x80])))
@@ -82,7 +82,7 @@ import Testing
         codec.readRandomChanges(of: bytes, &random)
     }
 
-    @Test("What is unknown is named")
+    @Test("Unknown kinds of facts are named")
     func unknown() throws {
         var bytes = FactRecord.bytes([Fact(.kind(item, .file))])
         bytes[7] = 9
@@ -103,7 +103,7 @@ import Testing
         #expect(throws: FormatError.duplicate(field: "fact")) { try codec.decode(bytes) }
     }
 
-    @Test("A count that was only claimed takes no memory")
+    @Test("A false count reserves no memory")
     func hugeCounts() {
         let facts: [UInt8] = [1, 0, 0, 255, 255, 255, 255]
         #expect(throws: FormatError.truncated) { try codec.decode(facts) }

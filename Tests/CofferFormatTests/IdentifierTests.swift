@@ -5,7 +5,7 @@ import Testing
 @Suite struct IdentifierTests {
     private let text = "000102030405060708090a0b0c0d0e0f"
 
-    @Test func bytesAndDigitsStandInTheSameOrder() throws {
+    @Test func bytesAndDigitsHaveTheSameOrder() throws {
         let id = try #require(VaultID(bytes: counting(16)))
         #expect(id == VaultID(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908))
         #expect(id.bytes == counting(16))
@@ -28,7 +28,7 @@ import Testing
         #expect(VaultID(bytes: counting(count)) == nil)
     }
 
-    /// There is one spelling of each identifier.
+    /// Each identifier has one spelling.
     @Test(arguments: [
         "", "00", "000102030405060708090a0b0c0d0e0", "000102030405060708090a0b0c0d0e0f0",
         "000102030405060708090A0B0C0D0E0F", " 00102030405060708090a0b0c0d0e0f",

@@ -23,7 +23,7 @@ import Testing
         },
         encode: { whole in
             let buffer = AlignedBuffer(count: IntentLayout.recordByteCountMax)
-            // What an earlier record left must not show.
+            // The rest of an earlier record must not show.
             buffer.withMutableBytes(0..<buffer.count) { bytes in
                 for offset in stride(from: 0, to: bytes.byteCount, by: 8) {
                     bytes.storeLittleEndian(UInt64.max, at: offset)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Numbers that a writer never writes.
+    /// Numbers that no writer writes.
     @Test(arguments: [
         (8, UInt64(0), "item"), (8, 1 << 63, "item"), (16, 1 << 63, "offset"),
         (16, UInt64(Int64.max) - 1, "offset"), (24, 0, "length"), (44, 0, "epoch"),
@@ -119,7 +119,7 @@ import Testing
         #expect(writer.finish() <= IntentLayout.bodyByteCountMax)
     }
 
-    /// No record is believed to be longer than the file, or than a record may be.
+    /// A record that claims to be longer than the file, or than a record may be, is refused.
     @Test(arguments: [0, 1, 4095, 4097, 8192, 12_288, 262_144, 266_240, Int(UInt32.max)])
     func lengthsAreChecked(count: Int) {
         let head = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }

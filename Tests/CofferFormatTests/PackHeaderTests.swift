@@ -18,8 +18,8 @@ import Testing
         try codec.expectRoundTrip(header)
     }
 
-    /// A pack goes on behind its header.
-    @Test func whatFollowsIsNotRead() throws {
+    /// A pack continues after its header.
+    @Test func bytesAfterTheRecordAreNotRead() throws {
         #expect(try codec.decode(header.bytes + counting(100)) == header)
     }
 

@@ -64,7 +64,7 @@ import Testing
         codec.readRandomChanges(of: Self.record(methods: 2, hint: 3).bytes, &random)
     }
 
-    @Test func bytesBehindTheEndAreRefused() {
+    @Test func bytesAfterTheEndAreRefused() {
         #expect(throws: FormatError.trailingBytes) { try codec.decode(Self.record().bytes + [0]) }
     }
 
@@ -106,7 +106,7 @@ import Testing
         #expect(throws: FormatError.invalid(field: "version of the verifier")) { try codec.decode(bytes) }
     }
 
-    /// A method's length counts: neither may it end early, nor reach into what follows.
+    /// A method has exactly its length: it may neither end early nor extend into the next field.
     @Test(arguments: [-1, 1])
     func aMethodOfWrongLengthIsRefused(difference: Int) {
         var bytes = Self.record(hint: 4).bytes

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func partsThatSayNothingOrReplaceAreRefused() throws {
+    @Test func emptyAndReplacingPartsAreRefused() throws {
         var writer = ByteWriter()
         writer.append(stamp(1).bytes)
         let dots = [Dot(log: LogID(low: 9, high: 9), sequence: 1)]

@@ -44,7 +44,7 @@ import Testing
         #expect(throws: CommitRefusal.otherHead) { try signer(bob, 1, LinkHead(sequence: 1, hash: .zero)) }
     }
 
-    @Test func theRemovedCannotWriteLaterNorBackdate() throws {
+    @Test func removedMembersCanNeitherWriteNorBackdate() throws {
         let before = head
         try vault.remove(bob, by: alice, [bound(1, 10)])
         #expect(try signer(bob, 9, before) == key(bob))
@@ -52,14 +52,14 @@ import Testing
         #expect(throws: CommitRefusal.notTheBound(link: 2)) { try signer(bob, 10, before, byte: 8) }
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before) }
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before, writes: false) }
-        // A log that the removal does not name counts for nothing.
+        // A log that the removal does not name does not count.
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 1, before, log: 5) }
         #expect(throws: CommitRefusal.notMember) { try signer(bob, 11, head) }
-        // Others are as they were.
+        // Others are unchanged.
         #expect(try signer(alice, 11, before, log: 2) == key(alice))
     }
 
-    @Test func whoCameBackGoesOn() throws {
+    @Test func aReadmittedMemberContinues() throws {
         let before = head
         try vault.leave(bob, [bound(1, 10)])
         try vault.remove(bob, by: alice, [bound(1, 10)])

@@ -13,7 +13,7 @@ import Testing
         people = try (1...4).map { try Person($0) }
     }
 
-    /// To add the device of a number, with the keys of the person of that number.
+    /// The operation that adds the device of a number, with the keys of the person of that number.
     private func adding(_ number: Int) throws -> DeviceOperation {
         try DeviceOperation.adding(
             ids[number], signing: people[number].pair.key, agreement: people[number].agreement[0].publicKey,
@@ -41,7 +41,7 @@ import Testing
         #expect(chain.state.devices[ids[1]]?.name == "laptop 1")
     }
 
-    @Test func whoIsNotTrustedAddsNothing() throws {
+    @Test func anUntrustedDeviceAddsNothing() throws {
         var chain = try founded()
         #expect(throws: TrustError.signerNotTrusted) { try append(try adding(1), by: 1, to: &chain) }
         try append(try adding(1), by: 0, to: &chain)
@@ -85,7 +85,7 @@ import Testing
             device,
             possession: people[0].pair.key.sign(device.possessed(in: chain.id), for: .deviceKeys))
         #expect(throws: TrustError.wrongSignature(.deviceKeys)) { try append(stolen, by: 0, to: &chain) }
-        // A device's word for one user is no word for another.
+        // A device's signature for one user does not count for another.
         let elsewhere = DeviceOperation.addDevice(
             device,
             possession: people[1].pair.key.sign(

@@ -5,8 +5,8 @@ import Testing
 @testable import CofferTrust
 
 @Suite struct FingerprintTests {
-    /// The published one, word for word; each word is told from the others by its first four letters.
-    @Test func theListIsThatOfBIP39() throws {
+    /// The published list, word for word; the first four letters distinguish each word.
+    @Test func theListIsFromBIP39() throws {
         let words = FingerprintWords.all
         #expect(words.count == 2048)
         #expect(words == Set(words).sorted())
@@ -15,7 +15,7 @@ import Testing
             #expect((3...8).contains(word.count), "\(word)")
             #expect(word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }, "\(word)")
         }
-        // As the file of the source has them: SHA-256 by a program that is none of ours.
+        // SHA-256 of the published file, computed by another program.
         let sum = Process()
         let (input, output) = (Pipe(), Pipe())
         sum.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// docs/trust.md, "Test values".
-    @Test func wordsAreThePlacesOf11Bits() {
+    @Test func eachWordStandsFor11Bits() {
         let bytes = Self.bytes("47f95031f553b826489b8421cfcd4ef9369fd12f95541d77be6f2cdb7d24d9ff")
         let identity = IdentityID(bytes)
         #expect(Fingerprint(of: identity).description == "general cheap moral year ill march garbage faculty")
@@ -51,7 +51,7 @@ import Testing
         #expect(Fingerprint(of: try Person(2).id) != before)
     }
 
-    @Test func wordsAreComparedAsPeopleTypeThem() throws {
+    @Test func wordsMayBeTypedInAnyForm() throws {
         let print = Fingerprint(of: try Person(1).id)
         #expect(print.compare(with: print.description) == .same)
         #expect(print.compare(with: "  " + print.words.joined(separator: "-").uppercased() + "\n") == .same)

@@ -51,7 +51,7 @@ import Testing
         #expect(try chain.verdict(on: fork, knowing: vault.known) == .knownStands)
     }
 
-    /// Two who remove each other: each device keeps what it saw first, and each shows the fork.
+    /// Two admins remove each other: each device keeps what it saw first, and shows the fork.
     @Test func twoAdminsWhoRemoveEachOther() throws {
         let dave = try Person(4)
         try vault.add(dave, .admin, by: alice)
@@ -66,7 +66,7 @@ import Testing
 
     @Test func aRemovalStandsAgainstLinksByTheRemoved() throws {
         let links = (try change(.reader, by: bob), try vault.removal(bob, by: alice).link)
-        // Seen in this order, or in that, all come to the same.
+        // The result does not depend on the order of arrival.
         let late = try with(links.0)
         let lateFork = try fork(late, links.1)
         #expect(try late.verdict(on: lateFork, knowing: vault.known) == .otherRemovesSigner)
@@ -76,15 +76,15 @@ import Testing
         #expect(try early.verdict(on: try fork(early, links.0), knowing: vault.known) == .otherIsByRemoved)
     }
 
-    @Test func aRemovalTakesNobodyElsesLinksAway() throws {
+    @Test func aRemovalKeepsTheLinksOfOthers() throws {
         let removal = try vault.removal(bob, by: alice).link
         let chain = try with(try change(.reader, by: bob))
         let grown = try with(try change(.writer, by: alice, after: chain), chain)
         #expect(try grown.verdict(on: try fork(grown, removal), knowing: vault.known) == .knownStands)
     }
 
-    /// A removed admin brings up a removal that it made earlier, in a folder that others replicate.
-    @Test func whoWasRemovedDoesNotComeBackByAnOldRemoval() throws {
+    /// A removed admin publishes a removal that it made earlier, in a folder that others replicate.
+    @Test func aRemovedMemberCannotReturnByAnOldRemoval() throws {
         let old = try vault.removal(carol, by: bob).link
         var chain = try with(
             try vault.chain.link(
@@ -101,8 +101,8 @@ import Testing
         #expect(try chain.verdict(on: fork, knowing: vault.known) == .otherIsByRemoved)
     }
 
-    /// An owner who was made a writer brings up a removal of who did that.
-    @Test func whoWasMadeLessDoesNotComeBackByAnOldRemoval() throws {
+    /// An owner who was made a writer publishes an earlier removal of whoever did that.
+    @Test func aDemotedMemberCannotReturnByAnOldRemoval() throws {
         let olivia = try Person(4)
         try vault.add(olivia, .owner, by: alice)
         let old = try vault.removal(alice, by: olivia).link
@@ -111,9 +111,9 @@ import Testing
         #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherIsByRemoved)
     }
 
-    /// A thief has the keys that an admin had before they were replaced, or revoked.
+    /// A thief has keys of an admin that were since replaced or revoked.
     @Test(arguments: [false, true])
-    func whoHasOldKeysDoesNotComeBackByAnOldRemoval(isRevoked: Bool) throws {
+    func oldKeysCannotRestoreAMemberByAnOldRemoval(isRevoked: Bool) throws {
         let dave = try Person(4)
         try vault.add(dave, .admin, by: alice)
         let old = try vault.removal(dave, by: bob).link
@@ -123,8 +123,8 @@ import Testing
         #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherIsByRemoved)
     }
 
-    /// To be given more takes nothing away.
-    @Test func aRemovalByWhoWasGivenMoreStands() throws {
+    /// A promotion removes no rights.
+    @Test func aRemovalByAPromotedMemberStands() throws {
         let dave = try Person(4)
         try vault.add(dave, .admin, by: alice)
         let old = try vault.removal(dave, by: bob).link
@@ -132,7 +132,7 @@ import Testing
         #expect(try chain.verdict(on: try fork(chain, old), knowing: vault.known) == .otherRemovesSigner)
     }
 
-    @Test func anotherLinkThatIsNotValidIsNoFork() throws {
+    @Test func anInvalidSecondLinkIsNoFork() throws {
         var chain = try with(try change(.reader, by: alice))
         let link = try forged(
             MemberOperation.changeRole(carol.id, role: .owner, bounds: .none), chain: chain.id,

@@ -49,11 +49,11 @@ import Testing
         #expect(throws: TrustError.format(.trailingBytes)) { try IdentityCard(bytes + [0]) }
     }
 
-    /// Names go to a terminal, and into conflict names.
+    /// Names are shown on terminals, and become part of conflict names.
     @Test(arguments: ["", "a\nb", "\u{1B}[2J", "a\u{202E}b", "a\u{7F}", String(repeating: "x", count: 256)])
     func namesThatCouldFoolAReaderAreRefused(name: String) throws {
         #expect(throws: TrustError.self) { try alice.card(name) }
-        // Somebody who signs one all the same.
+        // A forger signs one all the same.
         guard 1...255 ~= name.utf8.count else { return }
         let usual = String(repeating: "W", count: name.utf8.count)
         var signed = Array(try alice.card(usual).bytes.dropLast(64))
@@ -63,7 +63,7 @@ import Testing
         #expect(throws: TrustError.self) { try IdentityCard(forged) }
     }
 
-    @Test func onlyTheIdentityNamesItself() throws {
+    @Test func onlyTheIdentitySignsItsCard() throws {
         let mallory = try Person(66)
         #expect(throws: TrustError.wrongSignature(.identityCard)) {
             try IdentityCard.signed(

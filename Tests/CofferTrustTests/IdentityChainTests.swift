@@ -49,11 +49,11 @@ import Testing
         #expect(throws: TrustError.signerNotTrusted) { try append(.revoke, by: old) }
     }
 
-    @Test func nobodyClaimsAKeyThatIsAnothers() throws {
+    @Test func nobodyCanClaimAnothersKey() throws {
         #expect(throws: TrustError.wrongSignature(.identityKeys)) {
             try append(try roll(to: bob, signedBy: alice), by: alice.pair)
         }
-        // A new key's word for one place is none for another.
+        // A new key's signature for one place does not count for another.
         let early = try roll(to: bob, signedBy: bob)
         try alice.roll()
         #expect(throws: TrustError.wrongSignature(.identityKeys)) { try append(early, by: alice.pair) }
@@ -85,7 +85,7 @@ import Testing
         #expect(!empty.state.isRevoked)
     }
 
-    /// All seven points of low order that RFC 7748 implementations must look out for, and 0 itself.
+    /// All seven points of low order that RFC 7748 implementations must detect, and 0 itself.
     @Test func weakAgreementKeysAreRefused() throws {
         for agreement in WeakKeys.all {
             #expect(throws: TrustError.crypto(.weakPublicKey)) {
@@ -106,7 +106,7 @@ import Testing
         #expect(known[bob.id] == nil)
     }
 
-    /// A thief who has the first key makes a longer chain: it does not take the place of the one that is known.
+    /// A thief with the first key makes a longer chain: it does not replace the known one.
     @Test func aForkDoesNotTakeThePlaceOfWhatIsKnown() throws {
         let thief = try Person(1)
         try alice.roll()

@@ -20,7 +20,7 @@ import Testing
             url: "s3://bucket.example/team")
     }
 
-    @Test func anInviteIsOneLine() throws {
+    @Test func anInviteFitsOnOneLine() throws {
         let text = invite.text
         #expect(text.hasPrefix("coffer-invite-1:"))
         #expect(!text.contains { $0.isWhitespace })
@@ -32,7 +32,7 @@ import Testing
         #expect(read.url == "s3://bucket.example/team")
         #expect(read.id == invite.id)
         #expect(read.text == text)
-        // A line that a mail program has broken.
+        // A line that a mail program has wrapped.
         let broken = String(text.prefix(80)) + "\n" + String(text.dropFirst(80))
         #expect(try Invite(text: broken).id == invite.id)
     }
@@ -88,8 +88,8 @@ import Testing
         try (invite ?? self.invite).request(by: try person.card("Bob"), signing: person.pair.key)
     }
 
-    @Test func theInvitedAreAdmittedWithoutMoreAdo() throws {
-        // As the invited see it: nothing but the line.
+    @Test func invitedPeopleAreAdmittedAutomatically() throws {
+        // What the invited person sees: only the line.
         let request = try request(bob, by: try Invite(text: invite.text))
         let admission = try open().admission(request, at: now)
         #expect(admission.role == .writer)
@@ -97,7 +97,7 @@ import Testing
         #expect(admission.card.identity.identity == bob.id)
         try vault.add(bob, admission.role, by: alice, invite: admission.invite)
         #expect(try vault.opened(by: bob).current.isEqual(to: vault.keyring.current))
-        // A second use is refused by everybody.
+        // Every device refuses a second use.
         #expect(throws: TrustError.inviteUsed) {
             try vault.add(try Person(3), .writer, by: alice, invite: admission.invite)
         }
@@ -118,13 +118,13 @@ import Testing
         #expect(throws: TrustError.noSuchInvite) { try open.admission(try request(bob), at: now) }
     }
 
-    @Test func whoDoesNotHaveTheSecretIsRefused() throws {
+    @Test func aRequestWithoutTheSecretIsRefused() throws {
         let other = try Invite(
             to: vault.id, root: .zero, role: .owner, expires: now + day, url: "s3://bucket.example/team")
         #expect(throws: TrustError.noSuchInvite) {
             try open().admission(try request(bob, by: other), at: now)
         }
-        // The right name on it, the wrong key.
+        // The right name with the wrong key.
         let sealed = try JoinRequestRecord(try request(bob, by: other)).sealed
         let renamed = JoinRequestRecord(vault: vault.id, invite: invite.id, sealed: sealed).bytes
         #expect(throws: TrustError.crypto(.authenticationFailed)) { try open().admission(renamed, at: now) }
@@ -137,7 +137,7 @@ import Testing
         #expect(throws: TrustError.noSuchInvite) { try open().admission(elsewhere.bytes, at: now) }
     }
 
-    @Test func nobodyJoinsAsSomebodyElse() throws {
+    @Test func nobodyCanJoinAsAnotherPerson() throws {
         let mallory = try Person(66)
         #expect(throws: TrustError.wrongSignature(.joinRequest)) {
             try invite.request(by: try bob.card("Bob"), signing: mallory.pair.key)
@@ -186,7 +186,7 @@ import Testing
             #expect(throws: TrustError.self) { try OpenInvites(Array(bytes[..<count]).span.bytes) }
         }
         #expect(throws: TrustError.format(.truncated)) { try OpenInvites((bytes + [0]).span.bytes) }
-        // What is empty is left out.
+        // Empty parts are left out.
         #expect(throws: TrustError.format(.invalid(field: "number of invites"))) {
             try OpenInvites((bytes + [0, 0, 0, 0]).span.bytes)
         }

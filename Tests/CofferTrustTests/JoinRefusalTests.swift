@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferTrust
 
-/// What those are told who ask with an invite that admits nobody; and what an invite tells of the vault.
+/// The answers to requests with an invite that admits nobody, and what an invite reveals about the vault.
 @Suite struct JoinRefusalTests {
     private static let vault = VaultID(low: 1, high: 2)
 
@@ -13,7 +13,7 @@ import Testing
             to: Self.vault, root: .zero, role: .writer, expires: now + day, url: "file:///srv/x", name: name)
     }
 
-    @Test func whoHasTheInviteReadsIt() throws {
+    @Test func holdersOfTheInviteReadIt() throws {
         let invite = try invite()
         for reason in [JoinRefusal.withdrawn, .noRight] {
             let bytes = invite.refusal(reason)
@@ -22,11 +22,11 @@ import Testing
         }
     }
 
-    @Test func nobodyElseMakesOrReadsOne() throws {
+    @Test func othersCanNeitherMakeNorReadOne() throws {
         let (invite, other) = (try invite(), try invite())
         let bytes = invite.refusal(.withdrawn)
         #expect(other.refusal(in: bytes) == nil)
-        // Another invite's, with this one's name on it.
+        // The record of another invite, under the name of this one.
         let sealed = try JoinRefusalRecord(other.refusal(.withdrawn)).sealed
         let renamed = JoinRefusalRecord(vault: Self.vault, invite: invite.id, sealed: sealed)
         #expect(invite.refusal(in: renamed.bytes) == nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(invite.refusal(in: bytes + [0]) == nil)
     }
 
-    /// The name goes to the invited, and is nowhere in what they put to the remote.
+    /// The invited person learns the name, and it is in no object of the remote.
     @Test func anInviteNamesTheVault() throws {
         let named = try invite(name: "Täxes")
         #expect(try Invite(text: named.text).name == "Täxes")
@@ -73,8 +73,8 @@ import Testing
         #expect(read.isEmpty)
     }
 
-    /// Of very many that were withdrawn, those are remembered that end last.
-    @Test func notAllAreRemembered() throws {
+    /// Of very many withdrawn invites, those that end last are remembered.
+    @Test func theNumberOfRememberedInvitesIsBounded() throws {
         var open = OpenInvites()
         var all: [Invite] = []
         for number in 1...300 as ClosedRange<Int64> {

@@ -61,7 +61,7 @@ import Testing
 
     @Test func everyFlippedByteIsRefused() throws {
         let wrap = try KeyWrap.seal(key, for: alice.recipient)
-        // Bytes 32 to 47 name the transient key: another one does not open it, or is not there.
+        // Bytes 32 to 47 name the transient key: another key does not open it, or does not exist.
         for offset in wrap.sealed.indices where !(32..<48).contains(offset) {
             var sealed = wrap.sealed
             sealed[offset] ^= 2
@@ -85,11 +85,11 @@ import Testing
         }
     }
 
-    @Test func anUnknownSuiteIsToldApart() throws {
+    @Test func anUnknownSuiteHasItsOwnError() throws {
         let wrap = WrapSetRecord.Wrap(identity: alice.id, suite: 2, sealed: [1, 2, 3])
         #expect(throws: TrustError.unknownSuite(2)) { try open(wrap, by: alice) }
         #expect(throws: TrustError.unknownSuite(2)) { try KeyWrap.transientKey(of: wrap) }
-        // It keeps nobody else from opening the set.
+        // It does not prevent others from opening the set.
         let set = try WrapSet.signing(
             [wrap, try KeyWrap.seal(key, for: bob.recipient)], vault: key.vault, epoch: key.epoch,
             by: alice.pair.key)

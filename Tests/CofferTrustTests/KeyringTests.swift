@@ -38,7 +38,7 @@ import Testing
         #expect(throws: TrustError.otherChain) { try Keyring(opening: elsewhere, of: vault.chain) }
     }
 
-    /// An admin seals something else in place of the key before: who has that key keeps it, others notice.
+    /// An admin seals something else in place of the previous key: devices that have the key keep it, others notice.
     @Test func aFalsePreviousKeyIsNoticed() throws {
         let next = EpochKey(vault: vault.id, epoch: Epoch(2), key: .random())
         let lie = EpochKey(vault: vault.id, epoch: .first, key: .random())
@@ -69,8 +69,8 @@ import Testing
         #expect(throws: CryptoError.authenticationFailed) { try key(2, 2).open(previous: sealed) }
     }
 
-    /// What local vaults derive today (docs/format.md, "Key derivation") is what shared ones do.
-    @Test func contentKeysAreThoseOfLocalVaults() throws {
+    /// Shared vaults derive the same keys as local ones (docs/format.md, "Key derivation").
+    @Test func contentKeysEqualThoseOfLocalVaults() throws {
         let id = VaultID(low: 0x2726_2524_2322_2120, high: 0x2F2E_2D2C_2B2A_2928)
         let bytes = (0..<32).map { UInt8($0) }
         let key = EpochKey(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferTrust
 
-/// What holds for the links of all three chains.
+/// Rules for the links of all three chains.
 @Suite struct LinkTests {
     private let alice: Person
     private let chain: IdentityChain
@@ -103,7 +103,7 @@ import Testing
         #expect(copy.links == chain.links)
     }
 
-    @Test func whatCouldNeverHaveStoodThereIsNoFork() throws {
+    @Test func anImpossibleLinkIsNoFork() throws {
         let head = chain.links[0].head
         let mallory = try Person(66)
         let forged = try forged(IdentityOperation.revoke, chain: chain.id, after: head, by: mallory.pair.key)
@@ -111,7 +111,7 @@ import Testing
         #expect(throws: TrustError.signerNotTrusted) { try copy.append(forged) }
     }
 
-    @Test func aLinkBehindAnotherOneThanOursIsRefused() throws {
+    @Test func aLinkAfterAnUnknownOneIsRefused() throws {
         var copy = try replayed([chain.links[0].bytes])
         let stray = LinkHead(sequence: 0, hash: chain.links[1].hash)
         let forged = try forged(
@@ -130,7 +130,7 @@ import Testing
         #expect(throws: TrustError.wrongHash) { try devices.append(changed) }
     }
 
-    @Test func aSignatureOfOtherPurposeIsRefused() throws {
+    @Test func aSignatureForAnotherPurposeIsRefused() throws {
         let link = chain.links[1]
         let signature = alice.signing[0].key.sign(link.hash.bytes, for: .transientKey)
         var before = try replayed([chain.links[0].bytes])
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownOperationIsToldApart() throws {
+    @Test func anUnknownOperationHasItsOwnError() throws {
         var hashed = try LinkRecord.hashed(
             IdentityOperation.revoke, chain: chain.id, sequence: 3, previous: chain.links[2].hash, time: now,
             signer: SigningPublicKey(alice.pair.key.publicKey))

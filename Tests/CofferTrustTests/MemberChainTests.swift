@@ -73,7 +73,7 @@ import Testing
             identity: bob.id, remover: alice.id, sequence: 3, time: now, epoch: Epoch(2),
             bounds: try LogBounds([bound(1, 10)]), hasLeft: false)
         #expect(vault.state.removals == [expected])
-        // One wrap opens all history; the removed has none.
+        // One wrap opens all history; the removed member has none.
         let keyring = try vault.opened(by: carol)
         #expect(keyring.current.epoch == Epoch(2))
         #expect(keyring[.first]?.isEqual(to: old) == true)
@@ -82,7 +82,7 @@ import Testing
         #expect(WrapAudit.findings(vault.chain, sets: vault.stored).isEmpty)
     }
 
-    @Test func whoRemovesWhom() throws {
+    @Test func rightsToRemove() throws {
         let erin = try Person(5)
         try vault.add(bob, .admin, by: alice)
         try vault.add(carol, .admin, by: alice)
@@ -99,7 +99,7 @@ import Testing
         #expect(throws: TrustError.signerNotMember) { try vault.remove(bob, by: alice) }
     }
 
-    @Test func theNextEpochIsTheNext() throws {
+    @Test func epochsAreConsecutive() throws {
         try vault.add(bob, .writer, by: alice)
         guard case .removeMember(let id, let start, let bounds) = try operation(vault.removal(bob, by: alice))
         else {
@@ -136,10 +136,10 @@ import Testing
         #expect(vault.state.epoch == Epoch(2))
     }
 
-    @Test func whoHasLeftIsBoundedByOthers() throws {
+    @Test func membersWhoLeftAreBoundedByOthers() throws {
         try vault.add(bob, .writer, by: alice)
         let before = try vault.chain.head.orThrow()
-        // Bounds that let all count that is ever written.
+        // Bounds that let everything count that is ever written.
         try vault.leave(bob, [bound(1, 1 << 62, 0)])
         #expect(vault.state.left == [bob.id: .writer])
         let late = CommitClaim(
@@ -155,15 +155,15 @@ import Testing
         #expect(throws: TrustError.notMember(bob.id)) { try vault.remove(bob, by: alice) }
     }
 
-    /// An admin bounds no owner, whether that is there or has left.
-    @Test func whoMayBoundThoseWhoLeft() throws {
+    /// An admin bounds no owner, whether the owner is still there or has left.
+    @Test func rightsToBoundMembersWhoLeft() throws {
         try vault.add(bob, .admin, by: alice)
         try vault.add(carol, .owner, by: alice)
         try vault.leave(carol)
         #expect(throws: TrustError.missingRight(.removeOwners)) { try vault.remove(carol, by: bob) }
         #expect(!vault.state.may(bob.id, remove: carol.id) && vault.state.may(alice.id, remove: carol.id))
         try vault.rotate(by: bob)
-        // The new key does not say what counts.
+        // The new key does not decide what counts.
         #expect(vault.state.left == [carol.id: .owner])
         try vault.remove(carol, by: alice)
         #expect(vault.state.epoch == Epoch(3))
@@ -179,10 +179,10 @@ import Testing
         #expect(role(alice) == nil)
     }
 
-    @Test func whoCameBackIsAMemberAgain() throws {
+    @Test func aReadmittedMemberIsAMemberAgain() throws {
         try vault.add(bob, .writer, by: alice)
         try vault.leave(bob, [bound(1, 1 << 62, 0)])
-        // Its own bounds would hold in the logs that it had.
+        // Its own bounds would apply to its logs.
         #expect(throws: TrustError.leftUnbounded(bob.id)) { try vault.add(bob, .reader, by: alice) }
         try vault.remove(bob, by: alice)
         try vault.add(bob, .reader, by: alice)
@@ -191,7 +191,7 @@ import Testing
         #expect(WrapAudit.findings(vault.chain, sets: vault.stored).isEmpty)
     }
 
-    @Test func whoComesBackDoesNotBringOlderKeys() throws {
+    @Test func aReadmittedMemberCannotBringOlderKeys() throws {
         let old = bob.chain
         try bob.roll()
         try vault.add(bob, .writer, by: alice)
@@ -234,7 +234,7 @@ import Testing
         #expect(try vault.opened(by: bob).all.count == 2)
     }
 
-    /// Who records keys says which commits count so far: an admin could cut off an owner.
+    /// Recording keys says which commits count so far, so an admin could cut off an owner.
     @Test func onlyOwnersRecordAnOwnersKeys() throws {
         try vault.add(bob, .admin, by: alice)
         try vault.add(carol, .owner, by: alice)
@@ -243,7 +243,7 @@ import Testing
         try vault.record(carol, by: alice)
         try carol.roll()
         try vault.record(carol, by: carol)
-        // A revoked owner says nothing any more.
+        // A revoked owner has no say any more.
         try carol.revoke()
         try vault.record(carol, by: bob)
         #expect(!vault.state.may(carol.id, .read))
@@ -258,14 +258,14 @@ import Testing
         #expect(vault.state.owed == [.revoked(bob.id)])
         #expect(!vault.state.may(bob.id, .read))
         #expect(throws: TrustError.signerNotMember) { try vault.change(carol, to: .reader, by: bob) }
-        // It is no recipient of the next key, and can be removed.
+        // It does not receive the next key, and can be removed.
         try vault.rotate(by: alice)
         #expect(vault.state.recipients.map(\.identity) == [alice.id, carol.id].sorted())
         try vault.remove(bob, by: alice)
         #expect(WrapAudit.findings(vault.chain, sets: vault.stored).isEmpty)
     }
 
-    @Test func withoutAnOwnerAdminsTakeCare() throws {
+    @Test func withoutAnOwnerAdminsActInItsPlace() throws {
         try vault.add(bob, .admin, by: alice)
         try vault.add(carol, .writer, by: bob)
         try alice.revoke()
@@ -278,7 +278,7 @@ import Testing
         #expect(role(bob) == .owner)
     }
 
-    @Test func anIdentityMustBeAtHand() throws {
+    @Test func aMissingIdentityIsAnError() throws {
         let head = try bob.chain.head.orThrow()
         let operation = MemberOperation.addMember(
             bob.id, head: head, role: .writer, invite: nil, wraps: .zero)
@@ -293,7 +293,7 @@ import Testing
         #expect(role(bob) == .writer)
     }
 
-    @Test func aRestoreIsSaidByThoseWhoMay() throws {
+    @Test func onlyEntitledMembersRecordARestore() throws {
         try vault.add(bob, .writer, by: alice)
         let bounds = try LogBounds([bound(3, 9), bound(1, 2)])
         #expect(throws: TrustError.missingRight(.restore)) {

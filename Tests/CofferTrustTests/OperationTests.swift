@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferTrust
 
-/// The fields of operations: one encoding each, and nothing in them is trusted.
+/// The fields of operations: each has one encoding, and is untrusted.
 @Suite struct OperationTests {
     private static let bounds: LogBounds? = try? LogBounds([bound(1, 2), bound(3, 4)])
 
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func unknownRolesAreToldApart() throws {
+    @Test func unknownRolesHaveTheirOwnError() throws {
         var body = try operations()[3].body
         body[32] = 5
         #expect(throws: FormatError.unknown(field: "role", found: 5)) {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferTrust
 
 @Suite struct PermissionTests {
-    /// The rows of the table in docs/trust.md: what, and for each role whether.
+    /// The rows of the table in docs/trust.md: an action, and whether each role may do it.
     private func documented() throws -> [String: [Role: Bool]] {
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "docs/trust.md")
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// Who has a right keeps it when made an owner.
-    @Test func ownersMayEverything() {
+    /// A member who becomes an owner keeps every right.
+    @Test func ownersMayDoEverything() {
         for permission in Permission.allCases {
             #expect(permission.roles.contains(.owner))
             if permission.roles.contains(.reader) { #expect(permission.roles.count == 4) }

@@ -6,14 +6,14 @@ import CofferTestSupport
 
 /// Nanoseconds of a day.
 let day: Int64 = 86_400_000_000_000
-/// A time at which most of the tests play.
+/// The time of most tests.
 let now: Int64 = 1_800_000_000_000_000_000
 
-/// A person whose keys come out of a number: the same in each run.
+/// A person whose keys are derived from a number: the same in each run.
 final class Person {
     let user: UserID
     private(set) var chain: IdentityChain
-    /// Every pair that the person ever had; the last one counts.
+    /// Every pair that the person ever had; the last one is current.
     private(set) var signing: [SigningPair] = []
     private(set) var agreement: [AgreementPair] = []
     private(set) var transients: [(key: TransientKey, pair: AgreementPair)] = []
@@ -41,7 +41,7 @@ final class Person {
     }
 
     var id: IdentityID { chain.identity ?? .zero }
-    /// The pair that counts.
+    /// The current pair.
     var pair: SigningPair { signing[signing.count - 1] }
     var transient: TransientKey { transients[transients.count - 1].key }
     var recipient: Recipient { get throws { try Recipient(chain, transient) } }
@@ -78,7 +78,7 @@ extension Sequence where Element == Person {
     var known: KnownIdentities { KnownIdentities(map(\.chain)) }
 }
 
-/// Secret bytes of known ones.
+/// Makes secret bytes of known bytes.
 func secretBytes(_ bytes: [UInt8]) -> SecretBytes {
     SecretBytes(copying: bytes.span.bytes)
 }

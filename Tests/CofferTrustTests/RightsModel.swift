@@ -1,12 +1,12 @@
 import CofferFormat
 
-/// Who may do what, written down a second time, as plainly as can be: the verifier is compared with this.
+/// The rules of who may do what, written a second time as plainly as possible, to compare the verifier with.
 ///
-/// People are numbers. Keys and heads are counts: how often somebody has rolled.
+/// People are numbers. Keys and heads are counts of rolls.
 struct RightsModel {
     struct Member: Equatable {
         var role: Role
-        /// How long the part of the identity chain is that the vault knows, less one.
+        /// The length of the part of the identity chain that the vault knows, minus one.
         var known: Int
         var isRevoked = false
     }
@@ -36,11 +36,11 @@ struct RightsModel {
     var members: [Int: Member]
     var epoch: UInt32 = 1
     var invites: Set<UInt64> = []
-    /// What those were who have left, and whom nobody has bounded yet.
+    /// The former roles of people who left and whom nobody has bounded yet.
     var left: [Int: Role] = [:]
-    /// What the vault ever knew of those who were members.
+    /// Everything that the vault ever knew about members.
     var lastKnown: [Int: Int]
-    /// How long everybody's identity chain is, less one, and whether its last link revokes.
+    /// The length of each person's identity chain, minus one, and whether its last link revokes.
     var chains: [(length: Int, isRevoked: Bool)]
 
     init(people: Int) {
@@ -51,7 +51,7 @@ struct RightsModel {
 
     private var ownerCount: Int { members.values.filter { $0.role == .owner && !$0.isRevoked }.count }
 
-    /// The rank that somebody acts with: 3 for owners, 2 for admins, 1 for others, 0 for nobody.
+    /// The rank of an actor: 3 for owners, 2 for admins, 1 for other members, 0 for strangers.
     private func rank(_ who: Int) -> Int {
         guard let member = members[who], !member.isRevoked else { return 0 }
         switch member.role {
@@ -63,12 +63,12 @@ struct RightsModel {
 
     private func rankNeeded(for role: Role) -> Int { role == .owner || role == .admin ? 3 : 2 }
 
-    /// Does what was asked, or tells that it must be refused.
+    /// Performs the action, or returns that it must be refused.
     ///
     /// - Parameter key: Which of its keys the actor signs with; the first one is 0.
     mutating func perform(_ act: Act, by actor: Int, key: Int) -> Bool {
         if case .record(let who) = act { return record(who, by: actor, key: key) }
-        // A key speaks for somebody as long as the vault knows of no later one.
+        // A key is valid until the vault knows a later one.
         guard rank(actor) > 0, members[actor]?.known == key else { return false }
         let rank = rank(actor)
         switch act {

@@ -74,7 +74,7 @@ import Testing
             }
         }
 
-        /// Sometimes somebody rolls keys, or rarely revokes.
+        /// Sometimes a person rolls keys, or rarely revokes.
         mutating func someRolling() throws {
             let who = random.below(RightsTests.personCount)
             guard random.oneIn(6), !model.chains[who].isRevoked else { return }
@@ -91,7 +91,7 @@ import Testing
             try someRolling()
             let act = someAct()
             let anybody = random.below(RightsTests.personCount)
-            // Most of the time somebody who has a say.
+            // Most of the time a signer with some rights.
             let powerful = model.members.filter { $0.value.role == .owner || $0.value.role == .admin }
             let actor = random.oneIn(3) ? anybody : random.pick(powerful.keys.sorted()) ?? anybody
             let newest = people[actor].signing.count - 1
@@ -135,7 +135,7 @@ import Testing
             var history = try History(seed: seed)
             for number in 0..<80 {
                 try history.step(seed, number)
-                // A history may have come to an end: nobody may do anything any more.
+                // A history may have ended: nobody has any rights left.
                 if history.model.members.values.allSatisfy(\.isRevoked) { break }
             }
             let again = try MemberChain(
@@ -146,13 +146,13 @@ import Testing
             accepted += history.accepted
             refused += history.refused
         }
-        // The histories must be worth something.
+        // The histories must contain enough links.
         #expect(accepted > 200)
         #expect(refused > 200)
     }
 
-    /// What `link` makes is what `append` takes: a device never makes what others would refuse.
-    @Test func whatIsMadeIsTaken() throws {
+    /// `append` accepts what `link` makes: a device never makes a link that others would refuse.
+    @Test func madeLinksAreAccepted() throws {
         for seed in Seeds.first(10) {
             var history = try History(seed: seed)
             for number in 0..<40 {

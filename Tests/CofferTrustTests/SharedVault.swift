@@ -4,7 +4,7 @@ import CofferTestSupport
 
 @testable import CofferTrust
 
-/// A vault with its member chain, as a device sees it that has all keys: for tests that read like a story.
+/// A vault with its member chain, as a device with all keys sees it: for tests that read like a story.
 final class SharedVault {
     let id = VaultID(low: 0x1111, high: 0x2222)
     private(set) var chain: MemberChain
@@ -37,7 +37,7 @@ final class SharedVault {
         keyring = try Keyring(opening: keyed.key, of: chain, known: keyed.key.epoch == .first ? nil : keyring)
     }
 
-    /// The present epoch's sets, as stored.
+    /// The sets of the current epoch, as stored.
     var stored: [[UInt8]] { sets[keyring.current.epoch, default: []].map(\.record.bytes) }
 
     func add(_ person: Person, _ role: Role, by signer: Person, invite: InviteID? = nil) throws {
@@ -48,7 +48,7 @@ final class SharedVault {
                 at: now, knowing: known))
     }
 
-    /// What the removal would be, not taken.
+    /// Makes a removal without applying it.
     func removal(_ person: Person, by signer: Person, _ bounds: [LogBound] = []) throws -> KeyedLink {
         try chain.removing(
             person.id, bounds: try LogBounds(bounds), recipients: try recipients(without: person),
@@ -91,7 +91,7 @@ final class SharedVault {
         try take(.leave(successor: successor?.id, bounds: try LogBounds(bounds)), by: person)
     }
 
-    /// What a member can open with nothing but its own keys and what is stored.
+    /// What a member can open with only its own keys and the stored objects.
     func opened(by person: Person) throws -> Keyring {
         let set = try sets[keyring.current.epoch, default: []].first {
             $0.hash == chain.wraps(for: person.id)
@@ -115,7 +115,7 @@ extension Optional {
     }
 }
 
-/// A link with any fields, properly hashed and signed: what a hostile member can make.
+/// A link with arbitrary fields, properly hashed and signed: what a hostile member can make.
 func forged(
     _ operation: some ChainOperation, chain: ChainID, after head: LinkHead?, by signer: borrowing SigningKey,
     time: Int64 = now
@@ -127,7 +127,7 @@ func forged(
     return hashed + hash + signer.sign(hash, for: .link)
 }
 
-/// Bounds of one log.
+/// The bound of one log.
 func bound(_ log: UInt64, _ sequence: UInt64, _ byte: UInt8 = 7) -> LogBound {
     LogBound(
         log: LogID(low: log, high: 0), sequence: sequence,

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aKeyOfSomebodyElseIsRefused() throws {
+    @Test func aForeignKeyIsRefused() throws {
         let bob = try Person(2)
         #expect(throws: TrustError.transientKeyNotOfIdentity) {
             try TransientKey(bob.transient.record.bytes, of: alice.chain)
@@ -81,13 +81,13 @@ import Testing
         #expect(throws: TrustError.format(.trailingBytes)) { try TransientKey(bytes + [0], of: alice.chain) }
     }
 
-    @Test func theNewestThatHasBegunIsWrappedWith() throws {
+    @Test func wrapsUseTheNewestValidKey() throws {
         try alice.rollTransient(at: now + 20 * day)
         try alice.rollTransient(at: now + 40 * day)
         let keys = alice.transients.map(\.key)
         #expect(TransientKey.choice(from: keys, at: now) == keys[0])
         #expect(TransientKey.choice(from: keys, at: now + 25 * day) == keys[1])
-        // Expired ones are better than none.
+        // Expired keys are better than none.
         #expect(TransientKey.choice(from: keys, at: now + 200 * day) == keys[2])
         #expect(TransientKey.choice(from: keys, at: now - 2 * day) == nil)
         #expect(TransientKey.choice(from: [], at: now) == nil)

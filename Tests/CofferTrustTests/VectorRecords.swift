@@ -4,7 +4,7 @@ import CofferTestSupport
 
 @testable import CofferTrust
 
-/// The records of Vectors/, made anew from fixed keys: each a name, and fields as text.
+/// The records of Vectors/, recomputed from fixed keys: each has a name, and fields as text.
 struct VectorRecords {
     /// The fields of a file: text, or a list of texts.
     typealias Fields = [String: Any]

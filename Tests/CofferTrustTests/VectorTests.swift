@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferTrust
 
-/// The records of Vectors/ stay as they are, byte for byte: what was written once can be read for ever.
+/// The records of Vectors/ never change by a byte: everything once written stays readable forever.
 ///
 /// A new format version gets new files. COFFER_WRITE_VECTORS=1 writes files that are missing.
 @Suite struct VectorTests {
@@ -20,7 +20,7 @@ import Testing
             + "\n"
     }
 
-    @Test func everyRecordIsWhatItWas() throws {
+    @Test func everyRecordIsUnchanged() throws {
         let isWriting = ProcessInfo.processInfo.environment["COFFER_WRITE_VECTORS"] != nil
         for (name, fields) in try VectorRecords().all() {
             let file = Self.directory.appending(path: name + ".json")

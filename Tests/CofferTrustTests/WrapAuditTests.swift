@@ -23,7 +23,7 @@ import Testing
         WrapAudit.findings(vault.chain, sets: sets ?? vault.stored)
     }
 
-    @Test func nothingIsFoundWhereAllAgree() throws {
+    @Test func agreementHasNoFindings() throws {
         #expect(findings().isEmpty)
         try vault.rotate(by: alice)
         #expect(vault.stored.count == 1)
@@ -42,7 +42,7 @@ import Testing
         #expect(findings(sets) == expected)
     }
 
-    @Test func aSetThatNobodyNamedIsFound() throws {
+    @Test func aSetThatNoLinkNamesIsFound() throws {
         let extra = try WrapSet.sealing(
             vault.keyring.current, for: [carol.recipient], by: bob.pair.key)
         #expect(findings(vault.stored + [extra.record.bytes]) == [.setWithoutLink(extra.hash)])
@@ -61,8 +61,8 @@ import Testing
         EpochKey(vault: vault.id, epoch: Epoch(epoch), key: .random())
     }
 
-    /// An admin's own client is free to make any set; everybody else's finds out.
-    @Test func aSetForOthersThanTheMembersIsFound() throws {
+    /// An admin's client can make any set; all other clients detect a wrong one.
+    @Test func aSetForNonmembersIsFound() throws {
         let mallory = try Person(66)
         let key = next()
         let set = try WrapSet.sealing(
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func aSetBySomebodyElseOrOfAnotherEpochIsFound() throws {
+    @Test func aForeignSetOrOneOfAnotherEpochIsFound() throws {
         let everybody = [try alice.recipient, try bob.recipient, try carol.recipient]
         for (key, signer) in [(next(), bob), (next(3), alice)] {
             let copy = try SharedVault(owner: alice)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOwedIsFound() throws {
+    @Test func owedRotationsAreFound() throws {
         try carol.roll()
         try vault.record(carol, by: carol)
         #expect(findings() == [.rotationOwed(.keysRolled(carol.id))])
@@ -104,7 +104,7 @@ import Testing
         #expect(vault.chain.wraps(for: carol.id) == nil)
     }
 
-    /// Whoever cannot be wrapped for is left out, and named; nobody else gets a wrap, and the maker has one.
+    /// A member without a usable key is left out, and named; no stranger gets a wrap, and the maker has one.
     @Test func aMemberWithoutWrapIsFound() throws {
         let keyed = try vault.chain.rotating(
             recipients: [try alice.recipient, try bob.recipient], keyring: vault.keyring,

@@ -247,7 +247,7 @@ extension MergeCase {
         },
     ]
 
-    /// `a.txt` with “2”, and a copy of the owner's with “1”.
+    /// `a.txt` with “2”, and a copy of the owner's version with “1”.
     private static func makeCopy(_ world: World) throws {
         world.part()
         try world.owner.writes("a.txt", "1")

@@ -1,26 +1,26 @@
 internal import CofferSystem
 internal import Foundation
 
-/// Cases that are played at once, by users for whom it takes long to meet.
+/// Runs cases concurrently, for users to whom a meeting takes long.
 extension MergeCase {
-    /// How far they all are.
+    /// The progress of all cases.
     private struct Stage {
-        /// Cases that are not over.
+        /// The number of cases that still run.
         var playing: Int
-        /// Those of them that want to sync.
+        /// The number of running cases that want to sync.
         var waiting = 0
-        /// How often all have synced, and how the last time went.
+        /// The number of syncs so far, and the result of the last one.
         var meetings = 0
         var outcome: Result<Void, any Error> = .success(())
         var failures: [String: any Error] = [:]
     }
 
-    /// Plays each case on a thread of its own, until it wants to sync; when all do, syncs once for all of them.
+    /// Runs each case on a thread of its own until it wants to sync; when all do, syncs once for all of them.
     ///
     /// - Parameters:
     ///   - users: The users of the case of a number, with a place of its own for its files.
     ///   - meet: Syncs all users until there is nothing more, the owner first and the guest last; on this thread.
-    /// - Returns: Why cases failed, by what they are; what `meet` throws makes all fail that wait for it.
+    /// - Returns: Why cases failed, by case; an error of `meet` fails all cases that wait for it.
     public static func play(
         _ cases: [MergeCase], users: @escaping @Sendable (_ number: Int) -> [any VaultFiles],
         meet: () throws -> Void
@@ -52,7 +52,7 @@ extension MergeCase {
         return stage.withLock { $0.failures }
     }
 
-    /// Waits until all have synced.
+    /// Waits until all cases have synced.
     private static func join(_ stage: Condition<Stage>) throws {
         let before = stage.update { stage in
             stage.waiting += 1

@@ -1,13 +1,13 @@
-/// A row of the merge table (docs/merge.md), or a turn of one, as a script.
+/// A row of the merge table (docs/merge.md), or a variant of one, as a script.
 ///
-/// Of two who change something while they are apart, the owner is earlier than the member, and the member than the
-/// guest: what they do becomes commits in this order, also where that happens when they meet.
+/// If users change something while they are apart, the owner comes before the member, and the member before the
+/// guest: their changes become commits in this order, even if that happens only when they meet.
 public struct MergeCase: Sendable, CustomStringConvertible {
-    /// What both sides do, and what comes of it.
+    /// What both sides do, and the outcome.
     public let description: String
     /// How many users it needs.
     public let userCount: Int
-    /// Does and expects it; throws `Disappointment`, or what a device throws.
+    /// Runs the script and checks the outcome; throws `Disappointment`, or an error of a device.
     public let run: @Sendable (World) throws -> Void
 
     init(_ description: String, users: Int = 2, _ run: @escaping @Sendable (World) throws -> Void) {
@@ -19,9 +19,9 @@ public struct MergeCase: Sendable, CustomStringConvertible {
     /// All cases.
     public static let all = attributes + contents + entries + directories + copies
 
-    /// Those that hold where who writes a file changes its time, too.
+    /// Cases that hold if writing a file also changes its time.
     ///
-    /// That makes a file of its own of a copy by rule, so it stays when somebody removes the copy.
+    /// The new time turns a copy by rule into a file of its own, which stays when another user removes the copy.
     public static let onVaults = all.filter {
         $0.description != "A copy that one removes, while the other writes the file"
     }

@@ -1,20 +1,20 @@
-/// Somebody who uses a vault on one device, whatever that is made of: files by path.
+/// A user of a vault on one device, of whatever kind: files by path.
 ///
-/// Paths have no slash in front. Calls throw what the device says.
+/// Paths have no leading slash. Calls throw the errors of the device.
 public protocol VaultFiles: AnyObject {
-    /// What the user is called in a case, as "owner".
+    /// The name of the user in a case, such as "owner".
     var name: String { get }
-    /// What the device is called in conflict names.
+    /// The name of the device in conflict names.
     var label: String { get }
 
-    /// Writes a whole file, which is made if need be.
+    /// Writes a whole file, and makes it if it does not exist.
     func write(_ text: String, to path: String) throws
     /// The text of a file.
     func read(_ path: String) throws -> String
     func makeDirectory(_ path: String) throws
     /// Removes an entry; a directory must be empty.
     func remove(_ path: String) throws
-    /// Moves an entry, in the place of what is there.
+    /// Moves an entry, and replaces an existing one.
     func move(_ path: String, to other: String) throws
     /// Gives a file another name.
     func link(_ path: String, as other: String) throws
@@ -26,15 +26,15 @@ public protocol VaultFiles: AnyObject {
     func names(in path: String) throws -> [String]
 }
 
-/// Somebody who uses a vault, and syncs when told to.
+/// A user of a vault, who syncs when told to.
 public protocol VaultUser: VaultFiles {
-    /// Sends what was done since the last time, and applies what others sent.
+    /// Sends the changes since the last sync, and applies those of others.
     ///
     /// - Returns: Whether there was anything to send or to apply.
     func sync() throws -> Bool
 }
 
-/// What was expected of a world, and is not so.
+/// An expectation that a world does not meet.
 public struct Disappointment: Error, CustomStringConvertible {
     public let description: String
 

@@ -1,6 +1,6 @@
-/// Users of one vault, some of whom may be offline.
+/// The users of one vault, some of whom may be offline.
 ///
-/// In the words of a script:
+/// A script reads like this:
 ///
 ///     try world.owner.writes("a.txt", "1")
 ///     try world.sync()
@@ -11,7 +11,7 @@
 ///     try world.expect(["a.txt": "2"])
 public final class World {
     private let people: [Person]
-    /// Syncs those who are online.
+    /// Syncs the users who are online.
     private let syncing: (_ people: [Person]) throws -> Void
 
     /// - Parameters:
@@ -25,9 +25,9 @@ public final class World {
         }
     }
 
-    /// Users who sync together with others.
+    /// Makes a world of users who sync together with other worlds.
     ///
-    /// - Parameter syncing: Syncs all of them; they hear of nothing until then.
+    /// - Parameter syncing: Syncs all of them; they learn nothing before.
     init(_ users: [any VaultFiles], syncing: @escaping () throws -> Void) {
         people = users.map { Person($0) }
         self.syncing = { _ in try syncing() }
@@ -37,7 +37,7 @@ public final class World {
     public var member: Person { people[1] }
     public var guest: Person { people[2] }
 
-    /// Everybody who is online sends and applies, until there is nothing more.
+    /// Syncs everybody who is online until nothing is left to send or to apply.
     public func sync() throws { try syncing(people.filter(\.isOnline)) }
 
     private static func sync(_ users: [any VaultUser]) throws {
@@ -49,16 +49,16 @@ public final class World {
         throw Disappointment("syncing does not end")
     }
 
-    /// Nobody hears of the others until `meet`.
+    /// Takes all users offline until `meet`.
     public func part() { for person in people { person.goesOffline() } }
 
-    /// Everybody is online again, and syncs.
+    /// Takes all users online again, and syncs.
     public func meet() throws {
         for person in people { person.isOnline = true }
         try sync()
     }
 
-    /// Checks that everybody who is online sees these files with their texts, and these directories.
+    /// Checks that every user who is online sees exactly these files with their texts, and these directories.
     ///
     /// - Parameter files: By path; directories end with a slash and have no text. Days are written as “DATE”.
     public func expect(_ files: [String: String]) throws {
@@ -75,7 +75,7 @@ public final class World {
         files.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     }
 
-    /// The name of what lost against another, as `expect` has it.
+    /// The conflict name of the losing version, in the form that `expect` takes.
     public static func conflict(_ path: String, _ person: Person, _ number: Int = 1) -> String {
         let dot = path.lastIndex(of: ".") ?? path.endIndex
         let digits = number > 1 ? " \(number)" : ""
@@ -119,7 +119,7 @@ public final class Person {
         }
     }
 
-    /// All files with their texts, and directories without; days as “DATE”.
+    /// All files with their texts, and directories without a text; days as “DATE”.
     func everything() throws -> [String: String] {
         var found: [String: String] = [:]
         var directories = [""]
