@@ -1,6 +1,6 @@
 import Testing
 
-/// The rules of docs/architecture.md and CONTRIBUTING.md, held against all of Sources.
+/// The rules of docs/architecture.md and CONTRIBUTING.md, applied to all of Sources.
 @Suite struct ArchitectureTests {
     @Test("The sources are found")
     func sourcesAreFound() throws {
@@ -23,7 +23,7 @@ import Testing
         expectNone(ImportRules.declared(Project.sources + Project.benchmarks, try Project.manifest()))
     }
 
-    @Test("Package.swift declares nothing that is not imported")
+    @Test("Targets import everything that Package.swift declares for them")
     func unused() throws {
         let unused = ImportRules.unused(Project.sources + Project.benchmarks, try Project.manifest())
         #expect(unused == [])
@@ -84,12 +84,12 @@ import Testing
         expectNone(TextRules.paths(Project.allSources, banned: banned))
     }
 
-    @Test("No other file has the paths of the machine it was written on")
+    @Test("No other file has paths of the machine on which it was written")
     func pathsElsewhere() {
         expectNone(TextRules.paths(Project.others, banned: [TextRules.machinePaths[0]]))
     }
 
-    /// Tells all violations at once.
+    /// Reports all violations at once.
     private func expectNone(_ violations: [Violation], sourceLocation: SourceLocation = #_sourceLocation) {
         if violations.isEmpty { return }
         let list = violations.map(\.description).joined(separator: "\n")

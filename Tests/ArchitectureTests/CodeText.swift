@@ -1,6 +1,6 @@
-/// Takes comments and the text of strings out of Swift, so that a rule does not see what is only spoken of.
+/// Removes comments and the text of strings from Swift, so that a rule sees only code.
 ///
-/// What is interpolated into a string is code and stays. Regular expression literals are not known.
+/// Interpolations in strings are code, and stay. Regular expression literals are not recognized.
 struct CodeText {
     private let text: [Character]
     private var index = 0
@@ -82,7 +82,7 @@ struct CodeText {
         }
     }
 
-    /// Whether a quote follows the pound signs that are here.
+    /// Whether a quote follows the pound signs at this place.
     private var rawStringBegins: Bool {
         text[index...].first { $0 != "#" } == "\""
     }

@@ -1,10 +1,10 @@
-/// Declarations that need no doc comment, as it is said elsewhere what they are.
+/// Declarations that need no doc comment, because they are documented elsewhere.
 ///
 /// - `description`, `rawValue`, `init(rawValue:)` and operators, which the standard library documents.
 /// - Memberwise initializers, which do nothing but set properties that other targets see: those have doc
 ///   comments of their own.
 /// - Witnesses: members of a type, or of an extension, whose first line names a protocol of ours that has a
-///   documented requirement of that name. Overloads are not told apart; nor is inheritance of protocols known.
+///   documented requirement of that name. It ignores overloads and the inheritance of protocols.
 struct DocumentedElsewhere {
     /// The documented requirements of each protocol: “func read” and the like.
     private var requirements: [String: Set<String>] = [:]
@@ -36,7 +36,7 @@ struct DocumentedElsewhere {
 
     // MARK: Memberwise initializers
 
-    /// Whether each line between the braces is “self.name = name”, of a property that other targets see.
+    /// Whether each line between the braces is “self.name = name”, for a property that other targets see.
     private static func isMemberwise(_ file: SourceFile, _ index: Int) -> Bool {
         let text = file.code[index...].joined(separator: "\n")
         guard let start = text.firstIndex(of: "{"), let end = text[start...].firstIndex(of: "}") else {
@@ -80,7 +80,7 @@ struct DocumentedElsewhere {
         return Self.conformances(enclosing ?? "").contains { requirements[$0, default: []].contains(name) }
     }
 
-    /// What stands behind the colon in the first line of a type or an extension.
+    /// The text after the colon in the first line of a type or an extension.
     private static func conformances(_ code: String) -> [String] {
         let words = code.split(separator: " ")
         let isType = ["struct", "class", "enum", "actor", "extension"].contains { words.contains($0) }
@@ -90,6 +90,6 @@ struct DocumentedElsewhere {
 }
 
 extension String {
-    /// Spaces in front.
+    /// The number of leading spaces.
     fileprivate var indentation: Int { prefix { $0 == " " }.count }
 }

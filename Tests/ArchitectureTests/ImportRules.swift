@@ -1,13 +1,13 @@
-/// Rules about who imports what.
+/// Rules about imports.
 ///
-/// Each tells all that breaks it.
+/// Each one reports all violations.
 enum ImportRules {
-    /// Every target has a row, so that none is left out of the rules below.
+    /// Every target has a row, so that the rules below cover all of them.
     static func targetsWithoutRow(_ targets: [String]) -> [String] {
         targets.filter { Layers.rows[$0] == nil }
     }
 
-    /// A target imports only from rows above its own; those of one row do not know each other.
+    /// A target imports only from rows above its own; targets of one row do not know each other.
     static func layers(_ files: [SourceFile]) -> [Violation] {
         violations(files) { target, module in
             guard let own = Layers.rows[target], let other = Layers.rows[module], other >= own else {
@@ -26,7 +26,7 @@ enum ImportRules {
         }
     }
 
-    /// What Package.swift declares is imported somewhere in the target.
+    /// A target imports every dependency that Package.swift declares for it.
     static func unused(_ files: [SourceFile], _ manifest: Manifest) -> [String] {
         var imported: [String: Set<String>] = [:]
         for file in files { imported[file.target, default: []].formUnion(file.imports.map(\.module)) }
@@ -37,7 +37,7 @@ enum ImportRules {
         }
     }
 
-    /// Each module of Layers.importers is imported by those targets alone.
+    /// Only the targets that Layers.importers lists import its modules.
     static func importers(_ files: [SourceFile], of modules: Set<String>) -> [Violation] {
         violations(files) { target, module in
             guard modules.contains(module), let allowed = Layers.importers[module],

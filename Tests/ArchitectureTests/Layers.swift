@@ -14,7 +14,7 @@ enum Layers {
         "CofferClient": 8,
         "CofferBench": 9,
         "coffer": 10,
-        // What measures, in Benchmarks/. It may know all of the product, which knows nothing of it.
+        // Benchmarks/ may know all of the product, which knows nothing of it.
         "CFuseCeiling": 11, "BenchmarkReport": 11,
         "fuse-ceiling-memory": 12, "fuse-ceiling-passthrough": 12,
         "coffer-benchmarks": 12, "coffer-microbenchmarks": 12,
@@ -31,7 +31,7 @@ enum Layers {
         "CExpat": ["CofferRemote"],
         "ArgumentParser": ["coffer", "coffer-benchmarks", "coffer-microbenchmarks"],
         "FoundationEssentials": ["CofferClient", "coffer", "BenchmarkReport"],
-        // 30 MB of code and data, for what FoundationEssentials does as well.
+        // 30 MB of code and data, for tasks that FoundationEssentials can do.
         "Foundation": [],
         "FoundationNetworking": [],
         "FoundationInternationalization": [],
@@ -41,13 +41,13 @@ enum Layers {
     static let toolchain: Set<String> = ["Swift", "Glibc", "Synchronization", "_Concurrency"]
 }
 
-/// What Package.swift declares for each target, read from its text.
+/// The declarations of each target in Package.swift, read from its text.
 struct Manifest {
     /// The names of targets and products that a target depends on.
     let dependencies: [String: Set<String>]
 
     init(_ text: String) {
-        // Strings are what is looked for here, so only whole-line comments go.
+        // This looks for strings, so it removes only whole-line comments.
         let text = text.split(separator: "\n").filter { !$0.trimmed.hasPrefix("//") }.joined(separator: "\n")
         var dependencies: [String: Set<String>] = [:]
         for call in Self.calls(in: text) {
@@ -59,7 +59,7 @@ struct Manifest {
             case "module", "tests":
                 dependencies[name] = Set(Self.strings(in: Self.list(in: call.arguments)))
             default:
-                // Of “.product(name: "ArgumentParser", package: …)” only the name counts.
+                // Only the name of “.product(name: "ArgumentParser", package: …)” counts.
                 let label = call.arguments.firstRange(of: "dependencies:")
                 let list = label.map { call.arguments[$0.upperBound...] } ?? ""
                 let packages = Set(Self.strings(in: list, after: "package:"))

@@ -1,6 +1,6 @@
 import Testing
 
-/// Shows that each rule can fail, and what it does not take for a violation, on planted text.
+/// Shows on planted text that each rule can fail, and what it does not treat as a violation.
 @Suite struct PlantedTests {
     private func file(_ path: String, _ text: String) -> [SourceFile] { [SourceFile(path: path, text)] }
     private func lines(_ violations: [Violation]) -> [Int] { violations.map(\.line) }
@@ -191,7 +191,7 @@ import Testing
         #expect(lines(TextRules.documentation(files)) == [6, 7, 8, 14])
     }
 
-    @Test func documentationTellsAllAtOnce() {
+    @Test func documentationReportsAllViolationsAtOnce() {
         let text = """
             package func one() {}
             package func two() {}

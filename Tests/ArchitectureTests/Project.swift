@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of the project, as they are on disk.
+/// The files of the project, as on disk.
 enum Project {
     /// The directory of Package.swift.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -18,7 +18,7 @@ enum Project {
     /// Every Swift file of Tests.
     static let tests: [SourceFile] = files(below: "Tests") { $0.hasSuffix(".swift") }
 
-    /// What is written by hand elsewhere: tests, scripts, build files, documents.
+    /// Other files written by hand: tests, scripts, build files, documents.
     static let others: [SourceFile] =
         ["Tests", "Benchmarks", "docs", "tools", "mount-helpers", ".ci"].flatMap { directory in
             files(below: directory) { path in !path.contains("/Vectors/") }
@@ -28,14 +28,14 @@ enum Project {
     static func targets() throws -> [String] {
         try ["Sources", "Benchmarks"].flatMap { directory in
             let path = root.appending(path: directory).path
-            // Texts and scripts are no targets.
+            // Documents and scripts are no targets.
             return try FileManager.default.contentsOfDirectory(atPath: path).filter {
                 !$0.hasSuffix(".md") && !$0.hasSuffix(".sh")
             }
         }.sorted()
     }
 
-    /// What Package.swift says.
+    /// The declarations of Package.swift.
     static func manifest() throws -> Manifest {
         Manifest(try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8))
     }
@@ -51,7 +51,7 @@ enum Project {
         return urls.compactMap { url in
             let isFile = (try? url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) ?? false
             let path = String(url.path.dropFirst(root.path.count + 1))
-            // Files that are no text have no rules.
+            // The rules do not apply to binary files.
             guard isFile, isWanted(path), let text = try? String(contentsOf: url, encoding: .utf8) else {
                 return nil
             }

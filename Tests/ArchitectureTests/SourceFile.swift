@@ -1,9 +1,9 @@
-/// A file as the rules see it: its lines, and the same lines with comments and the text of strings taken out.
+/// A file as the rules see it: its lines, and the same lines without comments and the text of strings.
 struct SourceFile: Sendable {
-    /// From the project's root on: “Sources/CofferVault/Vault.swift”.
+    /// The path from the project's root: “Sources/CofferVault/Vault.swift”.
     let path: String
     let lines: [String]
-    /// As many lines; spaces stand for comments and for what strings say.
+    /// The same lines, with spaces in place of comments and of the text of strings.
     let code: [String]
 
     init(path: String, _ text: String) {
@@ -15,7 +15,7 @@ struct SourceFile: Sendable {
     /// The directory in Sources that the file is in.
     var target: String { String(path.split(separator: "/").dropFirst().first ?? "") }
 
-    /// Whether a line is blank but for a comment.
+    /// Whether a line has nothing except a comment.
     func isComment(_ index: Int) -> Bool {
         let line = lines[index].trimmed
         return line.hasPrefix("//") || line.hasPrefix("*") || line.hasPrefix("/*")
@@ -47,7 +47,7 @@ struct SourceFile: Sendable {
     }
 }
 
-/// What is wrong, and where.
+/// The violation and its place.
 struct Violation: CustomStringConvertible, Equatable {
     let path: String
     let line: Int
@@ -63,7 +63,7 @@ struct Violation: CustomStringConvertible, Equatable {
 }
 
 extension StringProtocol {
-    /// Without blanks at both ends.
+    /// The text without blanks at both ends.
     var trimmed: String {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }

@@ -1,12 +1,12 @@
 /// Rules about the text of a file.
 ///
-/// Each tells all that breaks it.
+/// Each one reports all violations.
 enum TextRules {
     static let lineCountMax = 450
 
     // MARK: Documentation
 
-    /// Everything that another target can use says what it is, unless that is said elsewhere.
+    /// Every declaration that another target can use has a doc comment, unless it is documented elsewhere.
     static func documentation(_ files: [SourceFile]) -> [Violation] {
         let elsewhere = DocumentedElsewhere(files)
         return files.flatMap { file in
@@ -68,12 +68,12 @@ enum TextRules {
         return ("\(keyword) \(name.isEmpty ? following : name)", isVisible)
     }
 
-    /// Whether “class” means what “static” does, and begins no class.
+    /// Whether “class” stands for “static”, and does not begin a class.
     private static func isModifier(_ words: [Substring]) -> Bool {
         ["func", "var", "let", "subscript"].contains(words.dropFirst().first ?? "")
     }
 
-    /// Whether a doc comment stands above, with nothing but attributes and other comments between.
+    /// Whether a doc comment precedes it, with only attributes and other comments between.
     static func isDocumented(_ file: SourceFile, _ index: Int) -> Bool {
         for above in stride(from: index - 1, through: 0, by: -1) {
             let line = file.lines[above].trimmed
@@ -85,7 +85,7 @@ enum TextRules {
 
     // MARK: Safety
 
-    /// Whoever tells the compiler to trust him says why it can.
+    /// A claim of safety to the compiler says why it holds.
     static func safety(_ files: [SourceFile]) -> [Violation] {
         ["@unchecked Sendable", "nonisolated(unsafe)"].flatMap { claim in
             files.flatMap { file in
@@ -112,8 +112,8 @@ enum TextRules {
 
     /// No tuple is made in part before a suspension, and in part after it.
     ///
-    /// Where a task or a generic function returns such a tuple, the optimizer of Swift up to 6.3 loses the part from
-    /// before (swiftlang/swift#91911): memory that holds nothing is taken for a value.
+    /// If a task or a generic function returns such a tuple, the optimizer of Swift up to 6.3 loses the part from
+    /// before (swiftlang/swift#91911), and reads uninitialized memory as a value.
     static func suspendedTuples(_ files: [SourceFile]) -> [Violation] {
         files.flatMap { file in
             let text = Array(file.code.joined(separator: "\n"))
@@ -125,7 +125,7 @@ enum TextRules {
     }
 
     private static func isSuspendedTuple(_ text: [Character], _ start: Int) -> Bool {
-        // Right after a name it would be a call.
+        // Directly after a name, it would be a call.
         guard start == 0 || " \n([{".contains(text[start - 1]) else { return false }
         var depth = 0
         var closures = 0
@@ -146,7 +146,7 @@ enum TextRules {
 
     // MARK: Words, paths, length
 
-    /// What must not be in code, and instead of what.
+    /// Words that must not be in code, and what to write instead.
     static let bannedCode = [
         "try!": "throw", "fatalError(": "throw, or use a precondition",
     ]
@@ -157,7 +157,7 @@ enum TextRules {
                 var complaints = bannedCode.sorted { $0.key < $1.key }
                     .filter { file.code[index].contains($0.key) }
                     .map { "“\($0.key)” is banned: \($0.value)" }
-                // In comments, too: what is to be done is done, or an issue.
+                // In comments, too: open work is done at once, or becomes an issue.
                 if file.lines[index].contains("TODO") {
                     complaints.append("“TODO” is banned: do it, or say what holds today")
                 }
@@ -172,10 +172,10 @@ enum TextRules {
         }
     }
 
-    /// Paths of one machine, written so that this file does not have them.
+    /// Paths of one machine, written so that this file does not contain them.
     static let machinePaths = ["/" + "work/", "/" + "root/", "/" + "home/"]
     static let temporaryPath = "/" + "tmp/"
-    /// RuntimeDirectory's last resort.
+    /// The last resort of RuntimeDirectory.
     static let allowedPaths = ["/" + "tmp/coffer-"]
 
     static func paths(_ files: [SourceFile], banned: [String]) -> [Violation] {

@@ -35,7 +35,7 @@ import Testing
         #expect(try SampleResults.comparison(SampleResults.mount).ceiling == nil)
     }
 
-    @Test("What was not measured has no comparison, and no ratio")
+    @Test("A missing measurement has no comparison, and no ratio")
     func missing() throws {
         let other = Measure(.small, "create", "create", "files/s", .higher)
         #expect(Comparison(SampleResults.results(), other) == nil)

@@ -33,7 +33,7 @@ import Testing
         #expect(MarkdownReport(results).text.contains("Do not quote it"))
     }
 
-    @Test("The overview has a point for each peer that races, and for the disk")
+    @Test("The overview has a point for each peer that takes part, and for the disk")
     func overview() throws {
         let svg = try #require(OverviewChart(SampleResults.results()).svg)
         #expect(svg.contains("<title>sequential write: 2.00× gocryptfs</title>"))

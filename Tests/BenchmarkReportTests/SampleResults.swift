@@ -1,6 +1,6 @@
 import BenchmarkReport
 
-/// Results of two measures and four systems, one of which does not race.
+/// Results of two measures and four systems, one of which does not take part.
 enum SampleResults {
     static let write = Measure(.large, "write", "sequential write", "MB/s", .higher, overview: true)
     static let mount = Measure(.mount, "empty", "mount", "s", .lower, overview: true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferBench
 
-/// What `coffer bench` makes of its numbers.
+/// The evaluation of `coffer bench`.
 @Suite struct BenchTests {
     @Test func median() {
         #expect(BenchSamples([5]).median == 5)
@@ -33,7 +33,7 @@ import Testing
             sentence(cipher: 1.3, disk: 12.4)
                 == "large writes: the cipher is the bottleneck (the disk is 12 times as fast).")
         #expect(sentence(cipher: 1.3, disk: 1.2) == "large writes: disk and cipher are both bottlenecks.")
-        // Faster than the disk alone: rounds differ, and it is still the disk.
+        // Faster than the disk alone: rounds differ, and the disk is still the limit.
         #expect(
             sentence(cipher: 4, disk: 0.8)
                 == "large writes: the disk is the bottleneck (the cipher is 4.0 times as fast).")
@@ -55,7 +55,7 @@ import Testing
         )
     }
 
-    @Test func noiseIsTold() {
+    @Test func noiseIsReported() {
         #expect(
             sentence(cipher: 3, disk: 1, spread: 2.5)
                 == "large writes: the disk is the bottleneck (the cipher is 3.0 times as fast); uncertain: rounds differ by a factor of up to 2.5."
@@ -64,7 +64,7 @@ import Testing
         #expect(BenchLimit.number(.infinity) == "very many")
     }
 
-    /// Rates grow with speed, times shrink; the cipher's rate becomes the time of 4 KiB.
+    /// Rates grow with speed, and times shrink; the cipher's rate becomes the time for 4 KiB.
     @Test func ratios() throws {
         var results = BenchResults()
         for rate in [900, 1000, 4000.0] { results.add(.sealLibcrypto, rate) }
@@ -97,7 +97,7 @@ import Testing
         #expect(stat.cipherRatio == nil && stat.diskRatio == nil && stat.limit != nil)
     }
 
-    /// Without a yardstick there is no ratio to it, as where the disk had no time to read.
+    /// Without a yardstick there is no ratio to it, for example if the disk had no time to read.
     @Test func missingYardsticks() throws {
         var results = BenchResults()
         results.add(.mountColdRead, 100)

@@ -12,10 +12,10 @@ enum FaultyServer {
     /// The URL of a path.
     static func url(_ path: String) throws -> String { "http://127.0.0.1:\(try shared.get().1)/\(path)" }
 
-    /// What its pattern has at these offsets.
+    /// The bytes of its pattern at these offsets.
     static func pattern(_ range: Range<Int>) -> [UInt8] { range.map { UInt8($0 * 7 % 251) } }
 
-    /// A client that does not wait for long.
+    /// A client with short timeouts.
     static func client(stallSeconds: Int = 60) -> HTTPClient {
         var settings = HTTPSettings()
         settings.stallSeconds = stallSeconds

@@ -3,7 +3,7 @@ import CofferSystem
 import Foundation
 import Testing
 
-/// What servers can do to a client, and the errors that come of it.
+/// What servers can do to a client, and the resulting errors.
 @Suite(.serialized) struct HostileAnswerTests {
     private let client = FaultyServer.client()
 
@@ -31,8 +31,8 @@ import Testing
         guard case .cutShort = error else { return #expect(error == .cutShort("")) }
     }
 
-    @Test func aServerThatIsNotThereIsUnreachable() async throws {
-        // Port 1 of a machine that has no such service refuses.
+    @Test func aMissingServerIsUnreachable() async throws {
+        // Port 1 of a machine without such a service refuses connections.
         let error = try await failure(HTTPRequest("GET", "http://127.0.0.1:1/"), client)
         guard case .unreachable(let text) = error else { return #expect(error == .unreachable("")) }
         #expect(text.contains("127.0.0.1"))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aHeaderCannotSmuggleAnother() async throws {
+    @Test func aHeaderCannotSmuggleAnotherOne() async throws {
         var request = HTTPRequest("GET", try FaultyServer.url("echo"))
         request.headers = [HTTPHeader("X", "1\r\nY: 2")]
         let error = try await failure(request, client)
@@ -76,7 +76,7 @@ import Testing
         for _ in 0..<2 { #expect(try await client.perform(request).text == "sent Basic bWU6c2VjcmV0") }
     }
 
-    @Test func aBodyThatCannotBeReadIsSaid() async throws {
+    @Test func anUnreadableBodyIsReported() async throws {
         struct Broken: HTTPBody {
             let byteCount = 100_000
             func read(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// The stall limit is far away: what ends these is the cancellation.
+    /// The stall limit is long: the cancellation ends these requests.
     @Test func cancelledRequestsLeaveOthersAlone() async throws {
         let silent = HTTPRequest("GET", try FaultyServer.url("silent"))
         let tasks = (0..<6).map { _ in Task { [client] in try await client.perform(silent) } }

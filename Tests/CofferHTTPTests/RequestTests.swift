@@ -2,7 +2,7 @@ import CofferHTTP
 import CofferSystem
 import Testing
 
-/// What a client sends, and what it makes of honest answers.
+/// Requests of a client, and its reading of honest answers.
 @Suite(.serialized) struct RequestTests {
     private let client = FaultyServer.client()
 
@@ -77,7 +77,7 @@ import Testing
 
     /// A server may ignore ranges.
     @Test(arguments: [0..<10, 50_000..<50_010, 99_990..<100_010, 0..<100_000, 200_000..<200_001])
-    func aRangeOfAWholeAnswerIsCutOut(range: Range<Int>) async throws {
+    func aRangeIsCutFromAWholeAnswer(range: Range<Int>) async throws {
         var request = HTTPRequest("GET", try FaultyServer.url("whole/100000"))
         request.range = range
         let answer = try await client.perform(request)
@@ -106,7 +106,7 @@ import Testing
         "", "bytes", "bytes 5-4/9", "bytes -1-4/9", "bytes 0-9", "bytes 0-9/x", "items 0-9/10",
         "bytes 0-9999999999999999999/5", "bytes 0-1-2/9",
     ])
-    func contentRangesThatAreNone(_ text: String) {
+    func malformedContentRanges(_ text: String) {
         let headers = [HTTPHeader("content-range", text)]
         #expect(HTTPResponse(status: 206, headers: headers, body: []).contentRange == nil)
     }

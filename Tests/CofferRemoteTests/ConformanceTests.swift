@@ -3,7 +3,7 @@ import CofferTestSupport
 import RemoteConformance
 import Testing
 
-/// Every backend, and what wraps one, gives what docs/protocol.md promises.
+/// Every backend, and every wrapper of one, keeps the promises of docs/protocol.md.
 @Suite(.serialized) struct ConformanceTests {
     @Test("A folder", arguments: RemoteConformance.cases)
     func folder(_ item: RemoteCase) async throws {
@@ -38,13 +38,13 @@ import Testing
             })
     }
 
-    @Test("Faults that are none", arguments: RemoteConformance.cases)
+    @Test("A faulty remote without faults", arguments: RemoteConformance.cases)
     func faultless(_ item: RemoteCase) async throws {
         try await check(
             item, at: MemoryPlaces(pageEntryCountMax: 1000) { FaultyRemote($0, RemoteFaults(), seed: 1) })
     }
 
-    /// Requests that fail before or after their effect, repeated until they succeed: all promises hold.
+    /// All promises hold if requests that fail before or after their effect are repeated until they succeed.
     @Test("Faults that are retried", arguments: RemoteConformance.cases)
     func retriedFaults(_ item: RemoteCase) async throws {
         var faults = RemoteFaults()

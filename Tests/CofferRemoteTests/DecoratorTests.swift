@@ -4,11 +4,11 @@ import RemoteConformance
 import Synchronization
 import Testing
 
-/// What wraps remotes.
+/// Wrappers of remotes.
 @Suite struct DecoratorTests {
     private let vault = someVault()
 
-    /// Fails a number of times with one error, then is well.
+    /// Fails a number of times with one error, then works.
     private struct Failing: RemoteBackend {
         let base = MemoryRemote()
         let error: RemoteError
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func pausesGetLongerUpToALimit() async throws {
+    @Test func pausesGrowUpToALimit() async throws {
         let clock = SteppingClock()
         let remote = RetryingRemote(Failing(.failed("x"), times: 8), clock: clock, random: { 1 })
         _ = try await remote.list(.all, after: nil)
@@ -94,16 +94,16 @@ import Testing
         RemoteError.absent, .exists, .readOnly, .full, .refused("x"), .unsupported("x"), .cancelled,
         .tooLarge(byteCount: 2, limit: 1),
     ])
-    func whatARetryCannotHelpIsThrownAtOnce(_ error: RemoteError) async throws {
+    func permanentErrorsAreThrownAtOnce(_ error: RemoteError) async throws {
         let clock = SteppingClock()
         let remote = RetryingRemote(Failing(error, times: 1), clock: clock)
         await #expect(throws: error) { try await remote.get(vault.format, 0..<1) }
         #expect(clock.sleeps == [])
     }
 
-    /// The first attempt had its effect, and nobody heard.
+    /// The first attempt had its effect, but its answer was lost.
     @Test(arguments: [0, 1, 100, 3 << 20])
-    func aRepeatedPutIfAbsentKnowsItsOwnObject(_ byteCount: Int) async throws {
+    func aRepeatedPutIfAbsentRecognizesItsOwnObject(_ byteCount: Int) async throws {
         let bytes = [UInt8](repeating: 7, count: byteCount)
         for source in [RemoteBytes.memory(bytes), .file(MemoryFile([1] + bytes + [2]), 1..<byteCount + 1)] {
             let remote = RetryingRemote(
@@ -113,9 +113,9 @@ import Testing
         }
     }
 
-    /// The first attempt failed, and somebody else was there before the second.
+    /// The first attempt failed, and another client won before the second.
     @Test(arguments: [[1, 2, 4], [1, 2], [1, 2, 3, 4], []] as [[UInt8]])
-    func aRepeatedPutIfAbsentKnowsTheObjectOfAnother(_ other: [UInt8]) async throws {
+    func aRepeatedPutIfAbsentRecognizesAForeignObject(_ other: [UInt8]) async throws {
         let failing = Failing(.unreachable("x"), times: 1)
         try await failing.base.put(vault.format, .memory(other), ifAbsent: true)
         let remote = RetryingRemote(failing, clock: SteppingClock())
@@ -125,7 +125,7 @@ import Testing
         #expect(try await remote.all(vault.format) == other)
     }
 
-    /// Without a failure before, an object of the same bytes is somebody else's.
+    /// Without an earlier failure, an object of the same bytes belongs to another client.
     @Test func aFirstPutIfAbsentClaimsNothing() async throws {
         let base = MemoryRemote()
         try await base.put(vault.format, .memory([1]), ifAbsent: true)
@@ -135,14 +135,14 @@ import Testing
         }
     }
 
-    @Test func bytesPerSecondAreKeptInEachDirection() async throws {
+    @Test func theRateIsLimitedInEachDirection() async throws {
         let clock = SteppingClock()
         let remote = RateLimitedRemote(MemoryRemote(), sending: 1000, receiving: 500, clock: clock)
         for number in 0..<5 as Range<UInt64> {
             try await remote.put(
                 vault.member(number), .memory(Array(repeating: 1, count: 2000)), ifAbsent: true)
         }
-        // The last one is sent, and not waited for.
+        // The last one is sent without waiting.
         #expect(clock.now == .seconds(8))
         for _ in 0..<3 { _ = try await remote.get(vault.member(0), 0..<1000) }
         #expect(clock.now == .seconds(8 + 4))
@@ -153,7 +153,7 @@ import Testing
         #expect(clock.sleeps.count == before, "what was not used is not saved up, nor owed")
     }
 
-    @Test func countsAreOfCallsAndBytes() async throws {
+    @Test func callsAndBytesAreCounted() async throws {
         let remote = CountingRemote(MemoryRemote())
         try await remote.put(vault.format, .memory([1, 2, 3]), ifAbsent: true)
         await #expect(throws: RemoteError.exists) {

@@ -3,11 +3,11 @@ import CofferTestSupport
 import RemoteConformance
 import Testing
 
-/// Remotes that simulate bad ones: they do it, the same way each time, and make up nothing.
+/// Simulations of bad remotes: their faults occur, are reproducible, and never invent bytes.
 @Suite struct FaultTests {
     private let vault = someVault()
 
-    /// What one client sees of what another puts, until it sees all.
+    /// The states of another client's objects that a client sees, until it sees all.
     private struct Seen {
         var failures = 0, gaps = 0, cut = 0, stale = 0
         var log: [String] = []
@@ -29,7 +29,7 @@ import Testing
                 let bytes = try await faulty.get(vault.member(round % 60), 0..<64)
                 if bytes.objectByteCount < 64 {
                     seen.cut += 1
-                    // Cut, and perhaps old too.
+                    // Truncated, and perhaps also old.
                     let isOne = stride(from: round % 60, through: round, by: 60).contains { old in
                         WholeObject.bytes(old, byteCount: 64).starts(with: bytes.bytes)
                     }
@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test(arguments: Seeds.first(8))
-    func everyFaultComesAndTheSameOnesAgain(_ seed: UInt64) async throws {
+    func everyFaultOccursReproducibly(_ seed: UInt64) async throws {
         let seen = try await look(seed: seed)
         #expect(seen.failures > 0 && seen.gaps > 0 && seen.stale + seen.cut > 0, "seed \(seed): \(seen)")
         #expect(try await look(seed: seed).log == seen.log, "seed \(seed)")
     }
 
-    /// Put-if-absent that may fail after its effect or be repeated: still one winner at most.
+    /// Put-if-absent that fails after its effect or is repeated has at most one winner.
     @Test(arguments: Seeds.first(20))
     func faultsNeverMakeTwoWinners(_ seed: UInt64) async throws {
         var faults = RemoteFaults()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// A folder that another tool replicates: names are taken in each, and the tool keeps one of both.
+    /// A folder that another tool replicates: both replicas take the same name, and the tool keeps one object.
     @Test(arguments: Seeds.first(8))
     func replicatedFoldersBecomeEqual(_ seed: UInt64) async throws {
         let replicated = ReplicatedFolders(seed: seed)

@@ -3,7 +3,7 @@ import CofferRemote
 import CofferSystem
 import Testing
 
-/// Many bytes go to a folder, and come from it, in whole pages past the page cache, and the rest as ever.
+/// Large objects are written and read in whole pages past the page cache, and the rest through it.
 @Suite struct FolderBufferTests {
     private let directory: TemporaryDirectory
     private let remote: FolderBackend
@@ -15,12 +15,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (3 << 20) + 4095])
-    func bytesOfABufferAreTheObject(count: Int) async throws {
+    func anObjectHasTheBytesOfItsBuffer(count: Int) async throws {
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8 ^ $0 >> 16) }
         let buffer = AlignedBuffer(forSealed: count + 5000)
         buffer.copy(bytes.span.bytes, to: 0)
-        // What is behind them does not go out.
+        // The bytes after them are not sent.
         buffer.withMutableBytes(count..<buffer.count) { $0.zero() }
         let name = vault.pack(PackID(low: 1, high: UInt64(count)))
         try await remote.put(name, .buffer(buffer, count), ifAbsent: true)

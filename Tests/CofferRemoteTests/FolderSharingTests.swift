@@ -4,7 +4,7 @@ import Foundation
 import RemoteConformance
 import Testing
 
-/// A folder that several users of one machine, or of a server, have for themselves.
+/// A folder that several users of one machine, or of a server, share.
 @Suite struct FolderSharingTests {
     private let directory: TemporaryDirectory
     private let vault = someVault()
@@ -14,10 +14,10 @@ import Testing
 
     private func client() -> FolderBackend { FolderBackend(path: path) }
 
-    /// The group of the folder: another than this user's where that can be had.
+    /// The group of the folder: if possible, another group than this user's.
     private func share(_ permissions: mode_t) throws -> gid_t {
         if geteuid() == 0 { try #require(chown(path, 0, 4711) == 0) }
-        // After chown(2), which takes the bit for the group away.
+        // After chown(2), which clears the bit for the group.
         try #require(chmod(path, permissions) == 0)
         return try status(path).st_gid
     }
@@ -34,7 +34,7 @@ import Testing
         try await remote.put(vault.transientKey(vault.vault), .memory([2]), ifAbsent: false)
     }
 
-    /// What is in the folder, but for that itself.
+    /// The content of the folder, without the folder itself.
     private func all() throws -> [(path: String, status: stat)] {
         try FileManager.default.subpathsOfDirectory(atPath: path).map { name in
             (name, try status("\(path)/\(name)"))
@@ -53,14 +53,14 @@ import Testing
     }
 
     @Test(arguments: [0o2770, 0o770, 0o2775, 0o777])
-    func whatTheFolderAllowsIsAllowedBelow(permissions: mode_t) async throws {
+    func newFilesGetThePermissionsOfTheFolder(permissions: mode_t) async throws {
         let group = try share(permissions)
         try await fill(client())
         try expectShared(by: group, permissions & 0o077)
     }
 
-    /// As where a vault was there before its folder was opened to others.
-    @Test func directoriesOfOnesOwnAreOpenedLater() async throws {
+    /// A vault that was there before its folder was opened to others.
+    @Test func privateDirectoriesAreOpenedLater() async throws {
         try await fill(client())
         let group = try share(0o2770)
         try await client().put(vault.member(1), .memory([1]), ifAbsent: true)
@@ -70,10 +70,10 @@ import Testing
         }
     }
 
-    @Test func aFolderOfOnesOwnOpensNothing() async throws {
+    @Test func aPrivateFolderStaysPrivate() async throws {
         #expect(chmod(path, 0o700) == 0)
         try await fill(client())
-        // As files are made without us, with this process's umask.
+        // The permissions that other programs give files, by the umask of this process.
         try Directory.make("\(path)/plain", mode: 0o777)
         let plain = try status("\(path)/plain").st_mode & 0o7777
         for (name, status) in try all() where status.st_mode & S_IFMT == S_IFDIR {
@@ -81,10 +81,10 @@ import Testing
         }
     }
 
-    @Test func nothingIsLeftOfWhatWasDeleted() async throws {
+    @Test func deletionLeavesNothing() async throws {
         let remote = client()
         try await fill(remote)
-        // What belongs to another vault stays.
+        // Objects of another vault stay.
         let other = someVault()
         try await remote.put(other.format, .memory([1]), ifAbsent: true)
         for entry in try await remote.list(vault.prefix, after: nil).entries where entry.name != vault.format
@@ -97,12 +97,12 @@ import Testing
         try await remote.delete(other.format)
         try await remote.tidy(other.prefix)
         #expect(try Directory.names(in: path) == [])
-        // Whoever does it first has done it.
+        // The first one who does it has done it for all.
         try await remote.tidy(other.prefix)
     }
 
-    /// A directory with something in it, an object or not, is nobody's to remove.
-    @Test func whatIsLeftKeepsItsDirectory() async throws {
+    /// Nobody removes a directory that contains anything, an object or not.
+    @Test func remainingFilesKeepTheirDirectory() async throws {
         let remote = client()
         try await fill(remote)
         try await remote.tidy(vault.prefix)
@@ -119,9 +119,9 @@ import Testing
         return FolderBackend(path: path, publishing: FolderPublishing.allCases, calls: calls)
     }
 
-    /// As rclone's mounts say EIO, and others something else.
+    /// rclone's mounts fail with EIO, and others with other errors.
     @Test(arguments: [EIO, EREMOTEIO, EPERM, ENOSYS, EOPNOTSUPP, EMLINK])
-    func whereThereAreNoLinks(code: Int32) async throws {
+    func foldersWithoutLinks(code: Int32) async throws {
         let remote = withoutLinks(code)
         try await fill(remote)
         await #expect(throws: RemoteError.exists) {
@@ -131,8 +131,8 @@ import Testing
         #expect(try Directory.names(in: "\(path)/\(vault.prefix).incoming") == [])
     }
 
-    /// A disk that fails once has links all the same; who gave names in another way could replace what is there.
-    @Test func aFailureIsNoLackOfLinks() async throws {
+    /// A disk that fails once still has links; another way of naming could replace existing objects.
+    @Test func aFailureDoesNotMeanThatLinksAreMissing() async throws {
         try await fill(client())
         let target = vault.member(1).last
         var calls = FolderCalls()

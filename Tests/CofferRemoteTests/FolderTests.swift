@@ -5,7 +5,7 @@ import RemoteConformance
 import Synchronization
 import Testing
 
-/// What is special about folders: mounts, other tools, what is left behind.
+/// The peculiarities of folders: mounts, other tools, and leftovers.
 @Suite struct FolderTests {
     private let directory: TemporaryDirectory
     private let remote: FolderBackend
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Every call but the one that makes a vault.
+    /// Every call except the one that makes a vault.
     private func expectUnreachable() async {
         let name = vault.member(0)
         let vault = vault
@@ -136,11 +136,11 @@ import Testing
                 guard !error.canRetryHelp else { throw error }
             }
         }
-        // Nothing is written through a link; it keeps nobody from writing in its place.
+        // Nothing is written through a link; an object can still replace it.
         let inside = try #require(RemoteName("\(vault.prefix)requests/new"))
         try await remote.put(inside, .memory([1]), ifAbsent: false)
         #expect(try await remote.all(inside) == [1])
-        // Replacing or removing a link concerns the link.
+        // Replacing or removing a link does not affect its target.
         let link = try #require(RemoteName("\(vault.prefix)packs/a"))
         try await remote.put(link, .memory([6]), ifAbsent: false)
         #expect(try await remote.all(link) == [6])
@@ -148,7 +148,7 @@ import Testing
         #expect(try Directory.names(in: secret.path) == ["format"])
     }
 
-    /// Nor does anything else that is no object; what it is, is kept.
+    /// Nor does anything else that is no object; it is kept.
     @Test(arguments: [true, false]) func whatIsNoObjectIsNoObstacle(ifAbsent: Bool) async throws {
         try await makeVault()
         try Directory.make("\(path)members")
@@ -167,7 +167,7 @@ import Testing
         let wraps = vault.wraps(epoch: 2, hash: [UInt8](repeating: 1, count: 32))
         try await remote.put(wraps, .memory([9]), ifAbsent: ifAbsent)
         #expect(try await remote.all(wraps) == [9])
-        // What was an object stays in the way.
+        // A former object stays in the way.
         await #expect(throws: RemoteError.exists) {
             try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
         }
@@ -177,7 +177,7 @@ import Testing
         #expect(kept == [[7]])
     }
 
-    /// Something else than a directory where temporary files are made; nothing is made through a link.
+    /// Something other than a directory in the place of the temporary files; nothing is made through a link.
     @Test(arguments: ["file", "link", "pipe"], [true, false])
     func nothingIsInPlaceOfTheTemporaryFiles(what: String, hasLinks: Bool) async throws {
         try await makeVault()
@@ -211,7 +211,7 @@ import Testing
         #expect(names.allSatisfy { !$0.name.text.contains("aside") })
     }
 
-    /// Who may not write a directory may give it another name, and may not move it into another directory.
+    /// Without write permission, a directory can be renamed, but not moved into another directory.
     @Test(arguments: [EACCES, EPERM, EXDEV]) func whatCannotBeMovedAwayIsRenamed(code: Int32) async throws {
         try await makeVault()
         try Directory.make("\(path)members")
@@ -236,7 +236,7 @@ import Testing
         #expect(try await remote.all(vault.members).count == 2)
     }
 
-    /// Some network file systems send a file when it is closed, and only then say that they cannot.
+    /// Some network file systems send a file only when it is closed, and report errors only then.
     @Test(arguments: [true, false]) func whatIsNotSentIsNotPut(ifAbsent: Bool) async throws {
         try await makeVault()
         let isBroken = Mutex(true)
@@ -283,14 +283,14 @@ import Testing
         let lock = try FileLock.take("\(incoming)/put.locked")
         let isLocked = if lock == nil { false } else { true }
         #expect(isLocked)
-        // A client that has not cleaned yet.
+        // A client that has not cleaned up yet.
         let other = FolderBackend(path: directory.path)
         try await other.put(vault.member(0), .memory([1]), ifAbsent: true)
         #expect(try Set(Directory.names(in: incoming)) == ["put.locked", "put.young", "other"])
         _ = consume lock
     }
 
-    /// Nobody waits an hour for a process of this machine that was killed.
+    /// No client waits an hour for a killed process of this machine.
     @Test func aKilledProcessesClaimKeepsNobodyOut() async throws {
         let claiming = FolderBackend(path: directory.path, publishing: [.claim])
         try await makeVault()
@@ -299,7 +299,7 @@ import Testing
         try WholeFile.replace(claim, with: Array("\(ClaimHolder.place(1 << 30)).77\n".utf8))
         try await claiming.put(vault.member(3), .memory([1]), ifAbsent: true)
         #expect(try await claiming.all(vault.member(3)) == [1])
-        // Who lives keeps it.
+        // A living process keeps its claim.
         let other = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(4).last)"
         // So does who has the same number in another container of this machine.
         let here = ClaimHolder.place(1 << 30).split(separator: ".")
@@ -368,7 +368,7 @@ import Testing
         _ = try Descriptor.open(path, [.writeOnly, .create])
     }
 
-    /// Calls that hang must not stop all others of the process: here as many as the backend has threads for.
+    /// Calls that hang must not stop all other calls of the process: as many hang as the backend has threads.
     @Test func blockedCallsDoNotStopTasks() async throws {
         try await makeVault()
         let gate = Condition(false)
@@ -378,7 +378,7 @@ import Testing
                 try await remote.put(vault.member(UInt64(number)), .file(file, 0..<1), ifAbsent: true)
             }
         }
-        // On the pool's own threads, nobody would come to open the gate.
+        // On the pool's own threads, no thread would be left to open the gate.
         for _ in 0..<100 { await Task.yield() }
         gate.update { $0 = true }
         for call in calls { try await call.value }
@@ -386,7 +386,7 @@ import Testing
     }
 }
 
-/// A file whose bytes come when a gate is opened.
+/// A file whose bytes are available once a gate opens.
 private final class GatedFile: StorageFile {
     private let gate: Condition<Bool>
 

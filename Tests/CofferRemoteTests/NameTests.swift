@@ -37,7 +37,7 @@ import Testing
         #expect((RemotePrefix(text) != nil) == isOne)
     }
 
-    /// A prefix to which no segment can be added has no names.
+    /// A prefix that leaves no room for a segment has no names.
     @Test func aPrefixLeavesRoomForASegment() {
         #expect(RemotePrefix("a/b/c/d/e/f/g/") != nil)
         #expect(RemotePrefix("a/b/c/d/e/f/g/h/") == nil)

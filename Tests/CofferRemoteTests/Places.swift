@@ -23,7 +23,7 @@ func check(_ item: RemoteCase, at places: some RemotePlaces, _ comment: Comment?
     if outcome == .skipped { try Test.cancel("there is no such place here") }
 }
 
-/// A directory that goes away with this value, and what is mounted on it.
+/// A directory that is unmounted and removed with this value.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -41,7 +41,7 @@ final class TemporaryDirectory: Sendable {
         }
     }
 
-    /// Lets nobody change what is mounted on it.
+    /// Remounts it read-only.
     func remountReadOnly() throws {
         guard mount("coffer", path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 else {
             throw SystemError("mount", code: errno, on: path)
@@ -62,7 +62,7 @@ struct FolderPlaces: RemotePlaces {
     var isMounted = false
     var publishing = FolderPublishing.allCases
 
-    /// Root may, except in most containers.
+    /// Whether this process may mount: root may, except in most containers.
     static let canMount: Bool = {
         guard let directory = try? TemporaryDirectory() else { return false }
         return (try? directory.mountMemory(1 << 20)) != nil
@@ -74,7 +74,7 @@ struct FolderPlaces: RemotePlaces {
         let directory = try TemporaryDirectory()
         if needsMount { try directory.mountMemory(kind == .small ? 5 << 20 : 512 << 20) }
         let client = { FolderBackend(path: directory.path, publishing: publishing) }
-        // Another process has all ways to publish, and would not keep to one.
+        // Another process would use all ways of publishing, not just one.
         let url = publishing == FolderPublishing.allCases ? "file://\(directory.path)" : nil
         let place = try await place(client(), client(), vault: someVault(), url: url) {
             withExtendedLifetime(directory) {}
@@ -88,7 +88,7 @@ struct FolderPlaces: RemotePlaces {
     }
 }
 
-/// Remotes in memory, or what is made of them.
+/// Remotes in memory, possibly wrapped.
 struct MemoryPlaces: RemotePlaces {
     let pageEntryCountMax: Int
     var wrap: @Sendable (any RemoteBackend) -> any RemoteBackend = { $0 }

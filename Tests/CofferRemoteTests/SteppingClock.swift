@@ -1,13 +1,13 @@
 import CofferRemote
 import Synchronization
 
-/// A clock on which time passes only by sleeping, and then at once.
+/// A clock whose time passes only by sleeping, without any wait.
 final class SteppingClock: RemoteClock {
     private let state = Mutex((now: Duration.zero, sleeps: [Duration]()))
 
     var now: Duration { state.withLock { $0.now } }
 
-    /// How long each sleep was.
+    /// The durations of all sleeps.
     var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
     func sleep(for duration: Duration) async throws(RemoteError) {
@@ -19,6 +19,6 @@ final class SteppingClock: RemoteClock {
         await Task.yield()
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
 }

@@ -31,7 +31,7 @@ import Testing
         #expect(!mistake.description.contains("secret"))
     }
 
-    /// What is kept and shown means the same place when it is read again.
+    /// A URL that is stored or shown leads to the same place when it is read again.
     @Test(arguments: ["/", "/mnt/nas", "/a b", "/100%", "/a%20b", "/ä/?#", "/tab\tnewline\n"])
     func theOneForm(path: String) throws {
         let url = try RemoteURL(path)

@@ -6,14 +6,14 @@ import Testing
 @testable import CofferRemote
 @testable import CofferSystem
 
-/// Watches of folders; each test waits for what must come, none for time to pass.
+/// Watches of folders; the tests wait for changes that must arrive, and never for time to pass.
 @Suite struct WatchTests {
     private let directory: TemporaryDirectory
     private let vault = someVault()
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Reads changes until one tells of a prefix.
+    /// Reads changes until one names a prefix.
     private func wait(for prefix: RemotePrefix, _ changes: inout RemoteChanges.AsyncIterator) async {
         while let change = await changes.next() {
             if change.contains(prefix) { return }
@@ -30,12 +30,12 @@ import Testing
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         let name = vault.commit(vault.vault, 1)
         try await remote.put(name, .memory([1]), ifAbsent: true)
-        // Told at the latest when the folder and all below is watched, which is after it was there.
+        // The change arrives at the latest when the folder and everything below it is watched.
         await wait(for: vault.logs, &changes)
         try await waitUntilWatched(remote, &changes)
     }
 
-    /// Puts until a put is told of just where it was: then the watch has arrived there.
+    /// Puts until a change names exactly the place of a put: then the watch covers that place.
     private func waitUntilWatched(
         _ remote: FolderBackend, _ changes: inout RemoteChanges.AsyncIterator
     ) async throws {
@@ -47,7 +47,7 @@ import Testing
         Issue.record("the watch never arrived")
     }
 
-    @Test func aFolderThatIsReplacedIsWatchedAnew() async throws {
+    @Test func aReplacedFolderIsWatchedAgain() async throws {
         let root = "\(directory.path)/folder"
         try Directory.make(root)
         let remote = FolderBackend(path: root)
@@ -83,8 +83,8 @@ import Testing
         await wait(for: vault.packs, &changes)
     }
 
-    /// Looking on a schedule alone, as where the kernel does not tell.
-    @Test func pollingSeesWhatComesIsReplacedAndGoes() async throws {
+    /// Periodic listings alone, as where the kernel reports no changes.
+    @Test func pollingSeesNewReplacedAndRemovedObjects() async throws {
         let remote = FolderBackend(path: directory.path)
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         var changes = remote.changes(
@@ -93,7 +93,7 @@ import Testing
         let name = vault.commit(vault.vault, 1)
         try await remote.put(name, .memory([1]), ifAbsent: true)
         await wait(for: vault.prefix, &changes)
-        // Again and again: the clock of a file system may stand still for some milliseconds.
+        // Repeatedly, because the clock of a file system may stand still for some milliseconds.
         let writer = Task {
             while !Task.isCancelled { try await remote.put(name, .memory([2]), ifAbsent: false) }
         }
@@ -128,16 +128,16 @@ import Testing
         #expect(pauses == [16, 25, 38, 50, 50, 10, 16])
     }
 
-    @Test func aWatchThatNobodyKeepsEndsItsThread() async throws {
+    @Test func aDroppedWatchEndsItsThread() async throws {
         let remote = FolderBackend(path: directory.path)
         for _ in 0..<200 {
-            // Each has three descriptors and a thread, of which there are not enough for all.
+            // Each has three descriptors and a thread; there are not enough for all.
             var changes = remote.changes(below: .all).makeAsyncIterator()
             _ = await changes.next()
         }
     }
 
-    @Test func pendingChangesAreFewAndCut() async throws {
+    @Test func pendingChangesAreBoundedAndNarrowed() async throws {
         let mailbox = ChangeMailbox(below: vault.logs)
         var changes = mailbox.changes {}.makeAsyncIterator()
         mailbox.post(vault.packs)

@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// An Apache server with mod_dav on this machine, with a document root of its own.
+/// An Apache server with mod_dav on this machine, with its own document root.
 ///
 /// It serves the directory as /open to everybody, as /digest and /basic to the user "me" with the password
-/// "secret", as /protected to everybody who only reads, and all of it over TLS as well.
+/// "secret", as /protected to everybody read-only, and all of these over TLS as well.
 package final class ApacheServer: Sendable {
     /// The name of the program.
     private static let program = "apache2"
-    /// Where Debian has its modules.
+    /// Debian's directory for its modules.
     private static let modules = "/usr/lib/apache2/modules"
 
-    /// Whether this machine has the server, and what its certificates are made with.
+    /// Whether this machine has the server, and the program that makes its certificates.
     package static let isThere =
         LocalServer.has(program) && FileManager.default.fileExists(atPath: "\(modules)/mod_dav.so")
         && LocalServer.has("openssl") && canReachFiles
 
-    /// Whether any user reaches the directory for temporary files: if root starts Apache, it becomes www-data.
+    /// Whether every user can reach the directory for temporary files: if root starts Apache, it becomes www-data.
     private static var canReachFiles: Bool {
         var directory = FileManager.default.temporaryDirectory.standardizedFileURL
         while directory.path != "/" {
@@ -32,7 +32,7 @@ package final class ApacheServer: Sendable {
     package let port: Int
     /// The port of https.
     package let securePort: Int
-    /// The certificate of the authority that the server's certificate is from (PEM).
+    /// The certificate of the authority that issued the server's certificate (PEM).
     package let authority: String
     private let server: LocalServer
 
@@ -127,9 +127,9 @@ package final class ApacheServer: Sendable {
             """
     }
 
-    /// An authority, a certificate of it for 127.0.0.1, and the passwords of the user.
+    /// An authority, its certificate for 127.0.0.1, and the passwords of the user.
     private static func makeCertificates(in home: String) throws {
-        // SHA-1 of "secret" in base64, as htpasswd -s makes it.
+        // SHA-1 of "secret" in base64, as htpasswd -s writes it.
         try "me:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n".write(
             toFile: "\(home)/basic", atomically: true, encoding: .utf8)
         let script = """

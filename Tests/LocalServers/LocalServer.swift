@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A server program on this machine that ends with the value, or with the process that holds it.
+/// A server program on this machine that ends with this value, or with the process that holds it.
 package final class LocalServer: Sendable {
     /// Why a server did not start.
     package struct Failure: Error, CustomStringConvertible {
@@ -9,7 +9,7 @@ package final class LocalServer: Sendable {
 
     private let process: Process
     private let output: URL
-    /// A directory for files of the server, which goes away with it.
+    /// A directory for files of the server, which is removed with it.
     private let directory: URL
 
     /// Starts a program, without waiting until it serves.
@@ -27,7 +27,7 @@ package final class LocalServer: Sendable {
         return directory.path
     }
 
-    /// Starts a program, without waiting until it serves; its directory goes away with it.
+    /// Starts a program, without waiting until it serves; its directory is removed with it.
     package init(_ command: [String], in directory: String) throws {
         let process = Process()
         let output = URL(filePath: directory).appending(path: "output")

@@ -2,7 +2,7 @@ internal import CofferRemote
 
 extension RemoteConformance {
     static let changeCases: [RemoteCase] = [
-        RemoteCase("Changes are told: at once, of objects that come, are replaced, and go") { place in
+        RemoteCase("New, replaced and removed objects are reported at once") { place in
             var changes = place.remote.changes(below: place.vault.logs).makeAsyncIterator()
             try expect(await changes.next() == place.vault.logs, "the first element is not all")
             let names = try ["log/a/1", "log/b/1", "log/a/2"].map { try place.name($0) }
@@ -26,7 +26,7 @@ extension RemoteConformance {
         },
     ]
 
-    /// Returns when a change tells of a name; what else is told meanwhile is told too often, and allowed.
+    /// Returns when a change covers a name; other changes meanwhile are superfluous, and allowed.
     private static func wait(
         for name: RemoteName, _ changes: inout RemoteChanges.AsyncIterator
     ) async throws {

@@ -21,7 +21,7 @@ extension RemoteConformance {
         },
     ]
 
-    /// Two processes put objects of the same names, and replace one, until they are killed, again and again.
+    /// Two processes put objects of the same names, and replace one, until they are killed, repeatedly.
     private static func killWriters(_ url: String, _ place: RemotePlace, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var winners: [UInt64: UInt64] = [:]
@@ -30,7 +30,7 @@ extension RemoteConformance {
                 try WorkloadProcess(
                     ["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"], place.environment)
             }
-            // What they do meanwhile is drawn by the machine, not by the seed.
+            // The machine, not the seed, determines what they do meanwhile.
             usleep(place.startMicroseconds + UInt32(100_000 + random.below(300_000)))
             for writer in writers {
                 usleep(UInt32(random.below(50_000)))
@@ -58,7 +58,7 @@ extension RemoteConformance {
             guard place.vault.members.contains(entry.name), let name = RemoteLayout.sequence(of: entry.name)
             else { continue }
             found.insert(name)
-            // A writer that was killed before it could say so may have won.
+            // A writer that was killed before it could report its success may have won.
             if let winner = winners[name] { try expect(number, is: winner, "\(entry.name) has other bytes") }
         }
         try expect(found.isSuperset(of: winners.keys), "objects that were put are missing")

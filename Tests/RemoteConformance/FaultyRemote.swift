@@ -2,7 +2,7 @@ package import CofferRemote
 internal import CofferTestSupport
 internal import Synchronization
 
-/// How often a faulty remote does what; each in one of so many calls, never where it is 0.
+/// The frequency of each fault: in one of so many calls, or never if it is 0.
 package struct RemoteFaults: Sendable {
     /// A call fails, and had no effect.
     package var failsBefore = 0
@@ -10,26 +10,26 @@ package struct RemoteFaults: Sendable {
     package var failsAfter = 0
     /// A change is made twice: a request that was repeated on its way.
     ///
-    /// What the first answered is lost.
+    /// The first answer is lost.
     package var repeats = 0
-    /// A listing is an old one, of when the same was asked before.
+    /// A listing repeats an older answer to the same request.
     package var staleListings = 0
     /// An entry is missing from a page of a listing.
     package var lostEntries = 0
-    /// A read gives what the same read gave before, be it that there was nothing.
+    /// A read repeats an older answer to the same request, even if the object did not exist then.
     package var staleReads = 0
-    /// For how many calls an object of somebody else stays unseen at most, each for another time: so later ones
-    /// appear before earlier ones.
+    /// The maximum number of calls for which an object of another client stays invisible; it varies, so later objects
+    /// may appear before earlier ones.
     package var delayMax = 0
-    /// One of so many objects of somebody else is seen cut short for some calls before it is seen whole.
+    /// One of so many objects of other clients is visible truncated for some calls before it is visible whole.
     package var halfArrived = 0
-    /// Up to so many times, a call lets other tasks go first.
+    /// The maximum number of times that a call yields to other tasks.
     package var yieldsMax = 0
 
-    /// None.
+    /// No faults.
     package init() {}
 
-    /// Some of each.
+    /// Some faults of each kind.
     package static var all: RemoteFaults {
         var faults = RemoteFaults()
         (faults.failsBefore, faults.failsAfter, faults.repeats) = (8, 8, 8)
@@ -39,37 +39,37 @@ package struct RemoteFaults: Sendable {
     }
 }
 
-/// One client's view of a remote that fails, repeats, forgets and delays: the same way for the same seed and calls.
+/// One client's view of a remote that fails, repeats, forgets and delays, reproducibly for a seed and calls.
 ///
-/// Never makes up bytes: what it gives is, or was, there, or is the beginning of it. What this client has put itself
-/// it sees at once, unless a stale read was asked for. Once the faults are taken away, it is as good as its base.
+/// It never invents bytes: it returns present or past objects, or prefixes of them. A client sees its own objects
+/// at once, unless stale reads are on. Without faults, it is as good as its base.
 package final class FaultyRemote: RemoteBackend {
     private struct View {
         var random: SplitMix64
         var faults: RemoteFaults
-        /// Calls so far.
+        /// The number of calls so far.
         var now = 0
-        /// When objects of others are seen, from the first time on that they might have been.
+        /// When each object of another client becomes visible.
         var arrivals: [RemoteName: Arrival] = [:]
         var listings: [String: RemotePage] = [:]
         var reads: [String: RemoteContent?] = [:]
     }
 
     private struct Arrival {
-        /// From which call on it is seen, cut short.
+        /// The call from which on it is visible, truncated.
         var begins: Int
-        /// From which call on it is seen whole.
+        /// The call from which on it is visible whole.
         var ends: Int
     }
 
-    /// What becomes of one call.
+    /// The outcome of one call.
     private struct Fate {
         var failsBefore = false, failsAfter = false, repeats = false
         var isStale = false
         var yields = 0
     }
 
-    /// Answers that are kept to be given again.
+    /// Answers that are kept for repetition.
     private static let keptCountMax = 2000
 
     private let base: any RemoteBackend
@@ -80,9 +80,9 @@ package final class FaultyRemote: RemoteBackend {
         view = Mutex(View(random: SplitMix64(seed: seed), faults: faults))
     }
 
-    /// Changes how it fails from now on.
+    /// Changes its faults from now on.
     ///
-    /// With no faults, all is seen.
+    /// Without faults, everything is visible.
     package func become(_ faults: RemoteFaults) {
         view.withLock { view in
             view.faults = faults
@@ -159,9 +159,9 @@ package final class FaultyRemote: RemoteBackend {
         return seen
     }
 
-    // MARK: What is seen
+    // MARK: Visibility
 
-    /// Draws what becomes of a call; `old` gives an answer that was kept, and how often it is given again.
+    /// Draws the outcome of a call; `old` gives a kept answer, and how often it is repeated.
     private func begin<Old: Sendable>(_ old: (View) -> (Old?, Int)) -> (Fate, Old?) {
         view.withLock { view in
             view.now += 1

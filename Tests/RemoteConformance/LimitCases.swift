@@ -2,7 +2,7 @@ internal import CofferRemote
 
 extension RemoteConformance {
     static let limitCases: [RemoteCase] = [
-        RemoteCase("Names of all lengths and letters are taken") { place in
+        RemoteCase("Names of all lengths and letters are accepted") { place in
             let long = String(repeating: "n", count: RemoteName.segmentByteCountMax)
             let room = RemoteName.byteCountMax - place.vault.prefix.text.utf8.count
             let deep = String("\(long)/\(long)/\(long)/\(long)".prefix(room))
@@ -17,7 +17,7 @@ extension RemoteConformance {
             for rest in rests { try expect(try await place.other.all(place.name(rest)), is: [9], rest) }
             try expect(try await place.other.all(place.vault.prefix).count, is: rests.count + 1, "entries")
         },
-        RemoteCase("A full remote says so, keeps what it has, and no part of what it refused", .small) {
+        RemoteCase("A full remote says so, keeps its objects, and no part of a refused one", .small) {
             place in
             let piece = WholeObject.bytes(1, byteCount: 1 << 20)
             var put: [RemoteName] = []
@@ -41,7 +41,7 @@ extension RemoteConformance {
             try await place.remote.delete(put[0])
             try await place.remote.put(put[0], .memory(piece), ifAbsent: true)
         },
-        RemoteCase("An object is not lost where its successor has no room", .small) { place in
+        RemoteCase("An object is not lost if its successor has no room", .small) { place in
             let name = try place.name("identities/me/transient")
             let old = WholeObject.bytes(1, byteCount: 1 << 19)
             try await place.remote.put(name, .memory(old), ifAbsent: false)
@@ -51,7 +51,7 @@ extension RemoteConformance {
             }
             try expect(try await place.other.all(name) == old, "the old object is hurt")
         },
-        RemoteCase("A remote that can only be read is read, and says so to all else", .readOnly) { place in
+        RemoteCase("A read-only remote can be read, and refuses everything else", .readOnly) { place in
             let name = RemotePlace.readOnlyObject(place.vault)
             try expect(try await place.remote.all(name), is: [1, 2, 3], "what is there")
             try expect(try await place.remote.all(place.vault.prefix).count, is: 2, "entries")

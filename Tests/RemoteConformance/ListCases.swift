@@ -2,8 +2,8 @@ internal import CofferRemote
 
 extension RemoteConformance {
     static let listCases: [RemoteCase] = [
-        RemoteCase("Listings have the order of names, with sizes, whatever was put first") { place in
-            // "-" and "." come before "/", digits and letters behind it.
+        RemoteCase("Listings are in the order of names, with sizes, whatever was put first") { place in
+            // "-" and "." come before "/", digits and letters after it.
             let rests = ["a/z", "a-b", "a.b/c", "a0", "a_", "b/a/a", "b/a-/a", "b/a0/a", "z", "a/-", "a/0/0"]
             for (index, rest) in rests.enumerated() {
                 let name = try place.name("packs/\(rest)")
@@ -15,7 +15,7 @@ extension RemoteConformance {
             }
             try expect(listing, is: expected.sorted { $0.name < $1.name }, "the listing")
         },
-        RemoteCase("A prefix holds whole segments, and may have nothing") { place in
+        RemoteCase("A prefix covers whole segments, and may be empty") { place in
             for rest in ["log/a/1", "log/a/2", "log/ab/1", "log/b", "logs/a/1"] {
                 try await place.remote.put(try place.name(rest), .memory([1]), ifAbsent: true)
             }
@@ -31,7 +31,7 @@ extension RemoteConformance {
             let all = try await place.remote.all(.all)
             try expect(all, is: try await place.remote.all(place.vault.prefix), "all names")
         },
-        RemoteCase("A listing may go on after any name, be it there or not") { place in
+        RemoteCase("A listing may continue after any name, existing or not") { place in
             let rests = ["a", "b/1", "b/2", "b-", "c/1/1", "c/1/2", "d"]
             for rest in rests {
                 try await place.remote.put(try place.name("packs/\(rest)"), .memory([1]), ifAbsent: true)
@@ -48,7 +48,7 @@ extension RemoteConformance {
             let behind = try place.name("requests/z")
             try expect(try await place.other.list(prefix, after: behind).entries, is: [], "after \(behind)")
         },
-        RemoteCase("A listing of many pages has every name once, while others come and go") { place in
+        RemoteCase("A listing of many pages has every name once, while others are put and deleted") { place in
             let prefix = place.vault.packs
             let countMax = 1100
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,6 +1,6 @@
 package import CofferSystem
 
-/// A file that cannot be changed, in memory.
+/// A read-only file in memory.
 package final class MemoryFile: StorageFile {
     private let bytes: [UInt8]
 

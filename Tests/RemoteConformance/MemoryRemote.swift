@@ -2,18 +2,18 @@ package import CofferRemote
 internal import CofferSystem
 internal import Synchronization
 
-/// A remote in memory, honest and at once: the model of all others, and the floor of simulations.
+/// A remote in memory, without faults or delays: the model of all others, and the base of simulations.
 ///
 /// Copies of one share their objects, as clients of one server do.
 package struct MemoryRemote: RemoteBackend {
-    /// What can be made to fail.
+    /// Kinds of failure.
     package enum Condition: Sendable {
         case well, readOnly, unreachable
     }
 
     private struct State {
         var objects: [RemoteName: [UInt8]] = [:]
-        /// The names in order; nil once they have changed.
+        /// The names in order; nil after they have changed.
         var order: [RemoteName]?
         var byteCount = 0
         var capacity = Int.max
@@ -33,19 +33,19 @@ package struct MemoryRemote: RemoteBackend {
     private let pageEntryCountMax: Int
 
     /// - Parameters:
-    ///   - capacity: How many bytes it holds at most.
-    ///   - pageEntryCountMax: Entries in a page of a listing.
+    ///   - capacity: The maximum number of bytes.
+    ///   - pageEntryCountMax: The maximum number of entries in a page of a listing.
     package init(capacity: Int = .max, pageEntryCountMax: Int = 1000) {
         self.pageEntryCountMax = pageEntryCountMax
         shared.state.withLock { $0.capacity = capacity }
     }
 
-    /// Makes it fail, or be well again.
+    /// Makes it fail, or work again.
     package func become(_ condition: Condition) {
         shared.state.withLock { $0.condition = condition }
     }
 
-    /// All objects, as they are.
+    /// All objects.
     package var objects: [RemoteName: [UInt8]] { shared.state.withLock { $0.objects } }
 
     package var limits: RemoteLimits {
@@ -133,7 +133,7 @@ package struct MemoryRemote: RemoteBackend {
 }
 
 extension Array {
-    /// The first index from which on something holds, if it holds for all behind one for which it does.
+    /// The first index for which a condition holds that, once true, holds for all later ones.
     fileprivate func partition(where holds: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -2,7 +2,7 @@ internal import CofferRemote
 
 extension RemoteConformance {
     static let raceCases: [RemoteCase] = [
-        RemoteCase("Of several who put if absent at once, one succeeds, and its bytes are there") { place in
+        RemoteCase("Of several puts if absent at once, one succeeds, and its bytes are there") { place in
             for round in 0..<40 {
                 let name = place.vault.member(UInt64(round))
                 let winners = try await withThrowingTaskGroup(of: UInt64?.self) { group in
@@ -29,7 +29,7 @@ extension RemoteConformance {
                 try expect(number, is: winners.first, "what is there in round \(round)")
             }
         },
-        RemoteCase("Who reads while an object is replaced sees one whole object") { place in
+        RemoteCase("A read while an object is replaced sees one whole object") { place in
             let name = try place.name("identities/me/transient")
             try await place.remote.put(
                 name, .memory(WholeObject.bytes(0, byteCount: 300_000)), ifAbsent: true)
@@ -46,7 +46,7 @@ extension RemoteConformance {
                     let bytes = try await place.other.all(name)
                     try expect(WholeObject.number(bytes) != nil, "a torn object of \(bytes.count) bytes")
                     reads += 1
-                    // Remotes in memory never wait of themselves.
+                    // Remotes in memory never wait by themselves.
                     await Task.yield()
                 }
                 return reads

@@ -2,7 +2,7 @@ internal import CofferRemote
 
 extension RemoteConformance {
     static let readCases: [RemoteCase] = [
-        RemoteCase("A range gives just its bytes, at all edges of the object") { place in
+        RemoteCase("A range returns exactly its bytes, at all edges of the object") { place in
             let name = try place.name("packs/edges")
             let whole = WholeObject.bytes(1, byteCount: 100_000)
             try await place.remote.put(name, .memory(whole), ifAbsent: false)
@@ -25,7 +25,7 @@ extension RemoteConformance {
                 try await place.other.put(name, .memory([1]), ifAbsent: true)
             }
         },
-        RemoteCase("What is not there is absent, for every range and at every depth") { place in
+        RemoteCase("A missing object is absent, for every range and at every depth") { place in
             for rest in ["packs/none", "log/none/0000000000000000", "none"] {
                 let name = try place.name(rest)
                 for range in [0..<0, 0..<1, 5..<10] {

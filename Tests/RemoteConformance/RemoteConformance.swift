@@ -1,14 +1,14 @@
 package import CofferRemote
 
-/// What every backend must give, as cases that run on any: docs/protocol.md names the case of each promise.
+/// The promises of every backend, as cases that run on any: docs/protocol.md names the case of each promise.
 ///
-/// Cases do not depend on a testing library, so that a command can run them against somebody's own server.
+/// Cases do not depend on a testing library, so that a command can run them against a user's own server.
 package struct RemoteCase: Sendable, CustomStringConvertible {
-    /// What holds if it passes.
+    /// The promise that the case shows.
     package let name: String
-    /// The kind of place that it takes.
+    /// The kind of place that it needs.
     package let kind: RemotePlace.Kind
-    /// Takes an empty place; throws what does not hold.
+    /// Runs the case in an empty place; throws if the promise does not hold.
     package let run: @Sendable (RemotePlace) async throws -> Void
 
     init(
@@ -25,14 +25,14 @@ package struct RemoteCase: Sendable, CustomStringConvertible {
 
 /// All cases.
 package enum RemoteConformance {
-    /// What came of a case that did not fail.
+    /// The outcome of a case that did not fail.
     package enum Outcome: Equatable, Sendable {
         case passed
-        /// There is no place for it here.
+        /// This machine has no place for it.
         case skipped
     }
 
-    /// In the order in which they are best read.
+    /// All cases, in reading order.
     package static let cases: [RemoteCase] =
         readCases + writeCases + listCases + raceCases + limitCases + changeCases + crashCases
 
@@ -52,7 +52,7 @@ package enum RemoteConformance {
 /// Thrown by a case that cannot run in a place.
 struct SkippedCase: Error {}
 
-/// What a backend does not give.
+/// A promise that a backend breaks.
 package struct ConformanceFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -61,12 +61,12 @@ package struct ConformanceFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Throws unless it holds.
+/// Throws unless a condition holds.
 func expect(_ holds: Bool, _ complaint: @autoclosure () -> String) throws {
     if !holds { throw ConformanceFailure(complaint()) }
 }
 
-/// Throws unless both are the same.
+/// Throws unless both values are equal.
 func expect<Value: Equatable>(_ value: Value, is expected: Value, _ what: @autoclosure () -> String) throws {
     if value != expected { throw ConformanceFailure("\(what()): \(value) instead of \(expected)") }
 }

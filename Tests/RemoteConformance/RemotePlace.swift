@@ -4,30 +4,30 @@ package import CofferRemote
 package struct RemotePlace: Sendable {
     /// What a case may need.
     package enum Kind: Sendable {
-        /// As it is usually.
+        /// The usual kind.
         case ordinary
         /// With room for a few MiB.
         case small
-        /// With the format object, and one at `readOnlyObject`, where nothing can be changed any more.
+        /// Read-only, with the format object and the one at `readOnlyObject`.
         case readOnly
     }
 
-    /// The object that a read-only place has, of the bytes 1, 2, 3.
+    /// The object of a read-only place, with the bytes 1, 2, 3.
     package static func readOnlyObject(_ vault: RemoteLayout) -> RemoteName { vault.member(7) }
 
     /// A client of the place.
     package let remote: any RemoteBackend
-    /// Another client of the same place, that shares nothing else with the first.
+    /// Another client of the same place, which shares nothing else with the first.
     package let other: any RemoteBackend
     /// The vault of the case, whose format object is there.
     package let vault: RemoteLayout
-    /// By which another process opens the place; nil where none can.
+    /// The URL by which another process opens the place; nil if none can.
     package let url: String?
-    /// What the other process needs in its environment, besides what this one has.
+    /// Variables that the other process needs in addition to those of this one.
     package let environment: [String: String]
     /// Microseconds that another process needs before its first put.
     package var startMicroseconds: UInt32 = 0
-    /// Takes the place away.
+    /// Removes the place.
     package let remove: @Sendable () -> Void
 
     package init(
@@ -59,7 +59,7 @@ package struct RemotePlace: Sendable {
     }
 }
 
-/// Makes places of one kind of remote; whoever adds a backend writes one of these, and runs all cases with it.
+/// Makes places of one kind of remote; each backend has one of these, and runs all cases with it.
 package protocol RemotePlaces: Sendable {
     /// Makes an empty place; nil where this machine or this user cannot have one of that kind.
     func make(_ kind: RemotePlace.Kind) async throws -> RemotePlace?

@@ -1,12 +1,12 @@
 package import CofferRemote
 internal import CofferTestSupport
 
-/// Two folders that a tool keeps equal, one object at a time and in no order: what each client puts, it sees
-/// at once; what the other puts, later.
+/// Two folders that a tool keeps equal, one object at a time and in no order: a client sees its own objects
+/// at once, and those of the other later.
 ///
 /// Put-if-absent holds within a folder only.
 ///
-/// Of two objects of one name that differ, the tool keeps one, in both folders, and sets the other aside.
+/// Of two different objects of one name, the tool keeps one in both folders, and sets the other aside.
 package final class ReplicatedFolders {
     /// The folder of each client.
     package let folders = (MemoryRemote(), MemoryRemote())
@@ -17,7 +17,7 @@ package final class ReplicatedFolders {
         random = SplitMix64(seed: seed)
     }
 
-    /// Carries up to `countMax` differences over, drawn by the seed.
+    /// Copies up to `countMax` differences, drawn by the seed.
     ///
     /// - Returns: Whether the folders are equal now.
     package func replicate(_ countMax: Int = .max) async throws(RemoteError) -> Bool {

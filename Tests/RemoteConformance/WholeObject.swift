@@ -1,6 +1,6 @@
 internal import CofferTestSupport
 
-/// Bytes that show of themselves whether they are whole: number, length (16 bytes), then what both give.
+/// Bytes that show whether they are whole: number, length (16 bytes), then bytes that both determine.
 package enum WholeObject {
     /// An object of at least 16 bytes.
     package static func bytes(_ number: UInt64, byteCount: Int) -> [UInt8] {

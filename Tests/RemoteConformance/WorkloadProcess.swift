@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A run of remote-workload, with what it says.
+/// A run of remote-workload, with its output.
 final class WorkloadProcess {
     private let process = Process()
     private let output: URL
 
-    /// Starts it; it is found beside the tests, or by REMOTE_WORKLOAD_BINARY.
+    /// Starts it; the program is next to the tests, or where REMOTE_WORKLOAD_BINARY says.
     init(_ arguments: [String], _ environment: [String: String]) throws {
         output = FileManager.default.temporaryDirectory
             .appending(path: "remote-workload-\(UInt64.random(in: 0 ... .max))")
@@ -35,25 +35,25 @@ final class WorkloadProcess {
         return program
     }
 
-    /// Ends it at once, if it runs.
+    /// Kills it, if it runs.
     func kill() {
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Waits for its end; its exit status, or the signal that ended it.
+    /// Waits for its end; returns its exit status, or the signal that ended it.
     func wait() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// What it has said.
+    /// The lines that it has written.
     var lines: [Substring] {
         let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-        // A line that was not ended was not said.
+        // An incomplete line does not count.
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     }
 
-    /// The names that it was the first to put, and the numbers of its objects.
+    /// The names that it put first, and the numbers of its objects.
     var won: [(name: UInt64, number: UInt64)] {
         lines.compactMap { line in
             let words = line.split(separator: " ")

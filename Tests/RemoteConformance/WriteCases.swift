@@ -3,7 +3,7 @@ internal import CofferTestSupport
 
 extension RemoteConformance {
     static let writeCases: [RemoteCase] = [
-        RemoteCase("What was put is what is got, by any client, at once") { place in
+        RemoteCase("Any client gets what was put, at once") { place in
             for (number, byteCount) in [16, 17, 4096, 70_001, 1 << 20].enumerated() {
                 let name = try place.name("packs/\(number)")
                 let bytes = WholeObject.bytes(UInt64(number), byteCount: byteCount)
@@ -28,7 +28,7 @@ extension RemoteConformance {
                 try await place.other.get(short, 0..<1)
             }
         },
-        RemoteCase("Put if absent leaves what is there as it is") { place in
+        RemoteCase("Put if absent leaves an existing object unchanged") { place in
             let name = place.vault.member(0)
             try await place.remote.put(name, .memory([1, 2, 3]), ifAbsent: true)
             for client in [place.remote, place.other] {
@@ -38,14 +38,14 @@ extension RemoteConformance {
             }
             try expect(try await place.other.all(name), is: [1, 2, 3], "what is there")
         },
-        RemoteCase("A put replaces what is there, with shorter, longer, and the same") { place in
+        RemoteCase("A put replaces an object, with shorter, longer, and equal bytes") { place in
             let name = try place.name("identities/me/transient")
             for bytes in [[1, 2, 3], [4], [5, 6, 7, 8, 9], [], [1, 2, 3], [1, 2, 3]] as [[UInt8]] {
                 try await place.remote.put(name, .memory(bytes), ifAbsent: false)
                 try expect(try await place.other.all(name), is: bytes, "what is there")
             }
         },
-        RemoteCase("What is deleted is absent, and may be deleted and put again") { place in
+        RemoteCase("A deleted object is absent, and may be deleted and put again") { place in
             let name = try place.name("requests/one")
             try await place.remote.delete(name)
             try await place.remote.put(name, .memory([1]), ifAbsent: true)
@@ -58,7 +58,7 @@ extension RemoteConformance {
             try await place.remote.put(name, .memory([2]), ifAbsent: true)
             try expect(try await place.other.all(name), is: [2], "what is there")
         },
-        RemoteCase("Random calls do what they do in memory") { place in
+        RemoteCase("Random calls have the same results as in memory") { place in
             var random = SplitMix64(seed: 20_261_121)
             let model = MemoryRemote(pageEntryCountMax: 7)
             try await model.put(place.vault.format, .memory([1]), ifAbsent: true)

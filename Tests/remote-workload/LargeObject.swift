@@ -2,11 +2,11 @@ import CofferRemote
 import CofferSystem
 import RemoteConformance
 
-/// Puts an object of 64 MiB from a file, gets it piece by piece, and looks at what memory that took.
+/// Puts an object of 64 MiB from a file, gets it piece by piece, and checks how much memory that took.
 struct LargeObject {
     private static let byteCount = 64 << 20
     private static let rangeByteCount = 4 << 20
-    /// Bytes of memory by which the process may have grown.
+    /// The number of bytes by which the process may grow.
     private static let growthMax = 32 << 20
 
     private let remote: any RemoteBackend
@@ -47,7 +47,7 @@ struct LargeObject {
     }
 }
 
-/// A file in which each 64 KiB have one byte of their own, and that is nowhere.
+/// An unlinked file in which every 64 KiB consist of one byte of their own.
 final class PatternFile: StorageFile {
     private let byteCount: Int
 

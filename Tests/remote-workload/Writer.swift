@@ -1,7 +1,7 @@
 import CofferRemote
 import RemoteConformance
 
-/// Puts objects if they are absent, beside others who do the same, and replaces one.
+/// Puts objects if they are absent, in competition with other processes, and replaces one.
 struct Writer {
     private let remote: any RemoteBackend
     private let vault: RemoteLayout
@@ -13,7 +13,7 @@ struct Writer {
         self.writer = writer
     }
 
-    /// Goes on for 100,000 objects, which is longer than anybody lets it.
+    /// Continues for 100,000 objects, which takes longer than any test waits.
     func run() async throws {
         guard let shared = RemoteName("\(vault.prefix)identities/shared/transient") else { return }
         for round in 0..<100_000 as Range<UInt64> {

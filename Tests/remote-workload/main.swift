@@ -3,14 +3,14 @@ import CofferRemote
 import Glibc
 import RemoteConformance
 
-// What RemoteConformance runs as processes of their own:
+// Programs that RemoteConformance runs as separate processes:
 //   remote-workload write URL VAULT WRITER   puts objects until it is killed; says “won NAME NUMBER” of each
-//   remote-workload large URL VAULT          puts and gets 64 MiB; fails if that took much memory
-// Exit status: 0 all is well; 1 something failed; 2 wrong usage.
+//   remote-workload large URL VAULT          puts and gets 64 MiB; fails if that takes much memory
+// Exit status: 0 success; 1 failure; 2 wrong usage.
 
 func say(_ text: String) {
     let line = Array("\(text)\n".utf8)
-    // One write: a process that is killed has said all of a line, or nothing.
+    // One write: a killed process has written a whole line, or nothing of it.
     if write(1, line, line.count) != line.count { exit(1) }
 }
 

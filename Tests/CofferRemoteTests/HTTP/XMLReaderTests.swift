@@ -21,11 +21,11 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "<a>", "<a></b>", "<a/><b/>", "<a>&b;</a>", "<a:b/>", "<a>\u{1}</a>", "{}"])
-    func whatIsNoXML(_ text: String) {
+    func malformedDocuments(_ text: String) {
         #expect(read(text) == nil)
     }
 
-    /// Neither entities that multiply nor files of this machine are read.
+    /// Neither entities that multiply nor files of this machine are expanded.
     @Test func declarationsAreRefused() {
         #expect(read("<!DOCTYPE a><a/>") == nil)
         #expect(read("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>") == nil)

@@ -2,7 +2,7 @@ import CofferRemote
 import RemoteConformance
 import Testing
 
-/// S3 gives what docs/protocol.md promises.
+/// S3 keeps the promises of docs/protocol.md.
 @Suite(.serialized, .enabled(if: S3Server.isThere, "moto is not installed"))
 struct S3ConformanceTests {
     @Test("A bucket", arguments: RemoteConformance.cases)
@@ -10,7 +10,7 @@ struct S3ConformanceTests {
         try await check(item, at: S3Places())
     }
 
-    /// All but what takes a server that excludes.
+    /// All cases except those that need a server that creates names exclusively.
     @Test(
         "A bucket of a server without If-None-Match", arguments: ["ignorant"],
         RemoteConformance.cases.filter {

@@ -4,7 +4,7 @@ import RemoteConformance
 import Synchronization
 import Testing
 
-/// What a server of S3 refuses, and what users are told.
+/// Refusals of S3 servers, and the messages for users.
 @Suite(.serialized, .enabled(if: S3Server.isThere, "moto is not installed"))
 struct S3FailureTests {
     private let name = someVault().format
@@ -61,7 +61,7 @@ struct S3FailureTests {
         for error in errors[1...3] { #expect(error?.canRetryHelp == true) }
     }
 
-    @Test func aMissingBucketIsNoMissingObject() async throws {
+    @Test func aMissingBucketDiffersFromAMissingObject() async throws {
         let errors = await failures(try S3Server.client("nowhere", prefix: ""))
         for error in errors {
             guard case .unreachable(let text) = error else {
@@ -84,7 +84,7 @@ struct S3FailureTests {
         }
     }
 
-    @Test func credentialsAreReadAgainWhenTheyHaveEnded() async throws {
+    @Test func expiredCredentialsAreReadAgain() async throws {
         let users = Users(["ended", "writer"])
         let place = S3Place(
             endpoint: try S3Server.endpoint(), region: "us-east-1", bucket: "tests", prefix: "again/",
@@ -94,12 +94,12 @@ struct S3FailureTests {
         #expect(try await client.get(name, 0..<9).bytes == [7])
     }
 
-    @Test func exclusionIsFoundOut() async throws {
+    @Test func supportForExclusivePutsIsDetected() async throws {
         #expect(try await S3Server.client(prefix: "a/").shortcomings() == [])
         for bucket in ["ignorant", "refusing"] {
             let client = try S3Server.client(bucket, prefix: "a/")
             #expect(try await client.shortcomings() == [S3Exclusion.shortcoming])
-            // Nothing is left of the objects that found it out.
+            // No object of the probe is left.
             var request = S3Client.Request("GET", "")
             request.query = [("list-type", "2"), ("prefix", "a/")]
             let listing = String(decoding: try await client.client.send(request).body, as: UTF8.self)
@@ -120,7 +120,7 @@ struct S3FailureTests {
     }
 }
 
-/// Users who are asked for one after the other: each time the key is asked for, it is the next one's.
+/// Several users in turn: each request for the key returns the key of the next one.
 private final class Users: Sendable {
     private let users: Mutex<(left: [String], current: String)>
 

@@ -56,7 +56,7 @@ import Testing
                 == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
     }
 
-    /// From the "aws-sig-v4-test-suite" that Amazon published, of another service, without a hash header.
+    /// From Amazon's "aws-sig-v4-test-suite", for another service, without a hash header.
     @Test(
         arguments: [
             ("get-vanilla", "", [], "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
@@ -94,7 +94,7 @@ import Testing
         #expect(UTCTime(secondsSince1970: seconds).compact == text)
     }
 
-    @Test func queriesAreSortedAfterTheyAreEncoded() {
+    @Test func queriesAreSortedAfterEncoding() {
         let query = S3Signature.canonical(query: [("b", ""), ("a", "1+ä/~"), ("a-", "x"), ("aB", "&=")])
         #expect(query == "a=1%2B%C3%A4%2F~&a-=x&aB=%26%3D&b=")
     }

@@ -3,7 +3,7 @@ import LocalServers
 import RemoteConformance
 import Testing
 
-/// WebDAV gives what docs/protocol.md promises.
+/// WebDAV keeps the promises of docs/protocol.md.
 @Suite(.serialized, .enabled(if: ApacheServer.isThere, "apache2 is not installed"))
 struct WebDAVConformanceTests {
     @Test("A collection", arguments: RemoteConformance.cases)

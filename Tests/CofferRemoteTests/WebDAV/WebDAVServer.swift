@@ -9,7 +9,7 @@ enum WebDAVServer {
 
     static func server() throws -> ApacheServer { try shared.get() }
 
-    /// The URL of a directory, by one of the server's ways to it.
+    /// The URL of a directory, under one of the server's paths.
     static func url(_ way: String, _ directory: String, isSecure: Bool = false) throws -> String {
         let server = try server()
         let user = ["digest", "basic"].contains(way) ? "me@" : ""
@@ -17,7 +17,7 @@ enum WebDAVServer {
         return "webdav\(isSecure ? "s" : "")://\(user)127.0.0.1:\(port)/\(way)/\(directory)"
     }
 
-    /// A client of a URL, which knows the password.
+    /// A client of a URL, with the password.
     static func client(_ text: String, password: String = "secret") throws -> WebDAVBackend {
         guard case .webdav(let url) = try RemoteURL(text) else { throw RemoteURL.Mistake.noScheme }
         let variables = ["COFFER_WEBDAV_PASSWORD": password, "COFFER_WEBDAV_SERVER": url.server]
@@ -26,7 +26,7 @@ enum WebDAVServer {
             polling: PollSchedule(first: 100, max: 300))
     }
 
-    /// Makes an empty directory that the server may write to, or a file system in memory of a size.
+    /// Makes an empty directory that the server may write to, or a file system in memory of the given size.
     static func directory(memory byteCount: Int? = nil) throws -> String {
         let name = "place \(UInt64.random(in: 0 ... .max))+ä"
         let path = "\(try server().root)/\(name)"

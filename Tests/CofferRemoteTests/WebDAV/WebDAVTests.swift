@@ -5,7 +5,7 @@ import LocalServers
 import RemoteConformance
 import Testing
 
-/// What WebDAV adds to the promises of every backend.
+/// Promises of WebDAV beyond those of every backend.
 @Suite(.serialized, .enabled(if: ApacheServer.isThere, "apache2 is not installed"))
 struct WebDAVTests {
     private func failure<Value>(_ body: () async throws(RemoteError) -> Value) async -> RemoteError? {
@@ -131,7 +131,7 @@ struct WebDAVTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: incoming.path).isEmpty)
     }
 
-    /// What puts that were killed have left goes away once it is old; what is young, and what others have, stays.
+    /// Leftovers of killed puts are removed once they are old; recent ones, and objects of others, stay.
     @Test func abandonedCollectionsAreRemoved() async throws {
         let (vault, directory, client) = try await makeVault()
         let incoming = directory.appending(path: "\(vault.prefix).incoming")
@@ -149,8 +149,8 @@ struct WebDAVTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: incoming.path) == ["other"])
     }
 
-    /// The claim of a process that is gone does not keep a name from others; one of another machine does.
-    @Test func claimsOfTheDeadAreNotWaitedFor() async throws {
+    /// The claim of a dead process does not block a name; a claim of another machine does.
+    @Test func claimsOfDeadProcessesAreIgnored() async throws {
         let (vault, directory, client) = try await makeVault()
         let ended = Process()
         ended.executableURL = URL(filePath: "/bin/true")
@@ -175,7 +175,7 @@ struct WebDAVTests {
         }
     }
 
-    @Test func otherServersAreToldApart() async throws {
+    @Test func serversAreDistinguished() async throws {
         guard case .webdav(let url) = try RemoteURL("webdav://127.0.0.1:1/x") else {
             Issue.record("not a URL of WebDAV")
             return
@@ -185,7 +185,7 @@ struct WebDAVTests {
         guard case .unreachable = error else { return #expect(error == .unreachable("")) }
     }
 
-    /// A listing of another place, of nothing, or without an end is no listing.
+    /// A listing of another place, an empty one, or one without an end is refused.
     @Test(arguments: [
         "", "<a/>", "<multistatus xmlns='DAV:'>",
         "<multistatus xmlns='DAV:'><response><href>/elsewhere/vaults/</href></response></multistatus>",

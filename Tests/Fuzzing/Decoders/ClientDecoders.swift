@@ -6,7 +6,7 @@ import CofferVault
 
 @testable import CofferClient
 
-// What CofferClient reads from files, from its socket and from the kernel.
+// Input of CofferClient from files, its socket, and the kernel.
 extension Decoder {
     static let profileBody = Decoder(name: "profile-body", byteCountMax: 4096) {
         var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
@@ -25,7 +25,7 @@ extension Decoder {
         return [empty, body.encoded()]
     } run: { bytes in
         guard let body = try? ProfileBody(bytes.span.bytes) else { return .refused }
-        // Records may come in any order, so what must be the same is the second encoding.
+        // Records may come in any order, so the second encoding must equal the first one.
         let encoded = body.encoded()
         guard let again = try? ProfileBody(encoded.span.bytes) else {
             throw Violation("a body that was read cannot be read again")
@@ -87,7 +87,7 @@ extension Decoder {
         return outcomes.contains(.taken) ? .taken : .refused
     }
 
-    /// A message that is read is written, as one line, and read again as the same.
+    /// A message that was read is written as one line, and reads as the same message again.
     private static func roundTrip<Message: Codable>(
         _ type: Message.Type, _ bytes: [UInt8]
     ) throws -> Outcome {
@@ -138,7 +138,7 @@ extension Decoder {
         return mounts.isEmpty ? .refused : .taken
     }
 
-    /// Sealed records: nothing opens that was not sealed, and what was sealed opens.
+    /// Sealed records: exactly the sealed ones open.
     static let sealedRecord = Decoder(name: "sealed-record", byteCountMax: 256) {
         [[], Array(0..<72)]
     } run: { bytes in

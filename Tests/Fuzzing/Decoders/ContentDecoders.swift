@@ -1,6 +1,6 @@
 import CofferFormat
 
-// What other devices tell of contents, which has one encoding each.
+// Records of content from other devices; each has one encoding.
 extension Decoder {
     private static let place = SealedPlace(pack: PackID(low: 1, high: 2), position: 48, hash: .zero)
 
@@ -41,7 +41,7 @@ extension Decoder {
         return .taken
     }
 
-    /// The node that a page is to be of, and the page.
+    /// The node that a page claims to be, and the page.
     static let contentPage = Decoder(name: "content-page", byteCountMax: 3200) {
         let children = [0, 3, 15].map { child(ContentNode(level: 1, index: $0)) }
         return [[2, 0] + ContentPage.leaf(entries(32)).bytes, [2, 0] + ContentPage.inner(children).bytes]

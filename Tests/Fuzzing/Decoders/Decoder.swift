@@ -1,6 +1,6 @@
-/// A decoder of untrusted bytes, and what must hold of it for every input.
+/// A decoder of untrusted bytes, and what must hold for every input.
 struct Decoder: Sendable {
-    /// What became of an input.
+    /// The outcome of an input.
     enum Outcome {
         /// It was decoded.
         case taken
@@ -10,9 +10,9 @@ struct Decoder: Sendable {
 
     /// Names the directory of the corpus.
     let name: String
-    /// The most bytes of an input that are worth a try.
+    /// The largest input that is worth a try, in bytes.
     let byteCountMax: Int
-    /// Inputs that the project's own encoders make; all of them are taken.
+    /// Inputs that the project's own encoders make; the decoder accepts all of them.
     let seeds: @Sendable () throws -> [[UInt8]]
     /// Decodes an input, and throws a `Violation` if the decoder broke a promise.
     let run: @Sendable ([UInt8]) throws -> Outcome

@@ -70,7 +70,7 @@ extension Decoder {
         return .taken
     }
 
-    /// Identifiers as text, which names of files are, and as bytes.
+    /// Identifiers as text, in names of files, and as bytes.
     static let identifier = Decoder(name: "identifier", byteCountMax: 64) {
         let id = PackID(low: 0x0123_4567_89ab_cdef, high: 2)
         return [Array(id.description.utf8), id.bytes]

@@ -5,9 +5,9 @@ import CofferTestSupport
 
 @testable import CofferStore
 
-// Pages and log frames of an index. What stands in them is sealed; the inputs say what to change before.
+// Pages and log frames of an index. Their content is sealed; the inputs say what to change before sealing.
 extension Decoder {
-    /// Pages of the database, changed by somebody who has the key: SQLite and whoever reads rows.
+    /// Pages of the database, changed by an attacker with the key: for SQLite and the readers of rows.
     static let indexPages = Decoder(name: "index-pages", byteCountMax: 256) {
         [[], [4, 100, 0, 1, 0]]
     } run: { bytes in
@@ -24,7 +24,7 @@ extension Decoder {
         return .taken
     }
 
-    /// The log, changed by anybody (then what is read is a commit that was made), or by who has the key.
+    /// The log, changed by an outsider (then a read gives a commit that was made), or by an attacker with the key.
     static let indexLog = Decoder(name: "index-log", byteCountMax: 256) {
         // The last one gives the log's header the number of a later checkpoint.
         [[], [0, 3, 100, 0, 1], [2, 3, 100, 0, 1, 9], [4, 0, 1], [5, 0, 3, 0, 0, 0, 9]]
@@ -76,14 +76,14 @@ extension Decoder {
         return isForged
     }
 
-    /// Makes the checksum in the log's header right: it keeps nobody out, and SQLite ignores the log without.
+    /// Corrects the checksum in the log's header: anybody can, and SQLite ignores a log with a wrong one.
     private static func sum(_ directory: SimulatedStorageDirectory) {
         let header = directory.bytes(of: SealedVault.log).prefix(IndexPageLayout.logHeaderByteCount)
         func word(_ place: Int, bigEndian: Bool) -> UInt32 {
             let bytes = header[place..<place + 4]
             return (bigEndian ? Array(bytes) : bytes.reversed()).reduce(0) { $0 << 8 | UInt32($1) }
         }
-        // The lowest bit of the first word says how the words of the checksum are to be read.
+        // The lowest bit of the first word gives the byte order of the checksum's words.
         let bigEndian = word(0, bigEndian: true) & 1 == 1
         var sums: (UInt32, UInt32) = (0, 0)
         for place in stride(from: 0, to: 24, by: 8) {
@@ -96,9 +96,9 @@ extension Decoder {
         directory.overwrite(SealedVault.log, at: 24, with: bytes)
     }
 
-    /// Writes over the plaintext of a page or frame, and seals it anew.
+    /// Overwrites the plaintext of a page or frame, and seals it again.
     ///
-    /// - Returns: Whether it was there, whole, and open to the key.
+    /// - Returns: Whether it existed, was whole, and opened with the key.
     @discardableResult
     private static func patch(
         _ directory: SimulatedStorageDirectory, _ path: String, _ file: IndexPageLayout.File, at offset: Int,
@@ -118,7 +118,7 @@ extension Decoder {
         return true
     }
 
-    /// Reads all rows, in every way that there is.
+    /// Reads all rows, in every possible way.
     fileprivate static func read(_ index: Index) throws -> [String] {
         var rows: [String] = []
         let reader = try index.makeReader()
@@ -134,7 +134,7 @@ extension Decoder {
     }
 }
 
-/// An index with commits that are still in its log, and what each of them held.
+/// An index with commits that are still in its log, and the content of each.
 private struct LoggedIndex: Sendable {
     let directory: SimulatedStorageDirectory
     let commits: [[String]]

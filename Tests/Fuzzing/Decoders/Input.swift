@@ -1,4 +1,4 @@
-/// An input that is read as instructions: numbers and bytes, zeros once it has ended.
+/// An input that is read as instructions: numbers and bytes, and zeros after its end.
 struct Input {
     private var rest: ArraySlice<UInt8>
 
@@ -17,13 +17,13 @@ struct Input {
         return Array(rest.prefix(count))
     }
 
-    /// Bytes with their count in front.
+    /// Bytes, preceded by their count.
     mutating func counted() -> [UInt8] { bytes(Int(byte())) }
 
-    /// All that is left.
+    /// The remaining bytes.
     mutating func remainder() -> [UInt8] { bytes(rest.count) }
 
-    /// A number that is likely to be at an edge: a small one, or one near a power of two, or any.
+    /// A number that is likely to be at an edge: a small one, one near a power of two, or any other.
     mutating func number() -> Int64 {
         let kind = byte()
         switch kind >> 6 {

@@ -3,7 +3,7 @@ import Glibc
 
 @testable import CofferFUSE
 
-// Requests of the kernel, of which Channel reads what libfuse does not hand on.
+// Requests of the kernel; Channel reads the parts that libfuse does not pass on.
 extension Decoder {
     static let kernelRequest = Decoder(name: "kernel-request", byteCountMax: 128) {
         // FUSE_INIT that offers FUSE_HANDLE_KILLPRIV_V2, FUSE_WRITE and FUSE_SETATTR that drop privileges.
@@ -20,7 +20,7 @@ extension Decoder {
             buffer.baseAddress.map { channel.read(reading.number, $0, buffer.count) }
         }
         try expect(count == bytes.count && buffer == bytes, "a request changes on its way")
-        // The answer: a header, and as much of a body as the request has bytes.
+        // The answer: a header, and a body as long as the request.
         let before = [UInt8](repeating: 0, count: 16 + bytes.count)
         try expect(answer(channel, writing, before) == before.count, "an answer is cut short")
         var after = before

@@ -7,7 +7,7 @@ import CofferTestSupport
 @testable import CofferFUSE
 @testable import CofferVault
 
-// Rows that somebody who has the keys put into an index, and a vault that is used with them.
+// Rows that an attacker with the keys put into an index, and the use of a vault with them.
 extension Decoder {
     static let rows = Decoder(name: "rows", byteCountMax: 256) {
         let zeros = [UInt8](repeating: 0, count: 40)
@@ -125,7 +125,7 @@ extension Decoder {
         let item = Int64(input.byte() & 7)
         let names = ["folder", "large", "small", "empty", "link", "new"].map { Array($0.utf8) }
         let name = names[Int(input.byte()) % names.count]
-        // The kernel asks for nothing below 0, nor for a range that ends behind 2^63.
+        // The kernel requests nothing below 0, and no range that ends past 2^63.
         let offset = input.number() & (.max ^ 0xff_ffff)
         switch kind {
         case 0:

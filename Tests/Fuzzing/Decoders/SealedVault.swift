@@ -7,9 +7,9 @@ import CofferTrust
 @testable import CofferStore
 @testable import CofferVault
 
-/// A small vault whose keys are known, so that a fuzzer can write what no outsider could seal.
+/// A small vault with known keys, so that a fuzzer can write what no outsider could seal.
 ///
-/// Only one of its copies may be open at a time: SQLite knows an index by the vault's id.
+/// Only one of its copies may be open at a time: SQLite identifies an index by the vault's id.
 struct SealedVault: Sendable {
     static let id = VaultID(low: 1, high: 2)
     static var store: SymmetricKey<StoreRole> { SymmetricKey(secret(3)) }
@@ -24,7 +24,7 @@ struct SealedVault: Sendable {
     static let largeFile: Int64 = 3
     static let largeContent = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// As it is after an unmount: a directory, a small, a large and an empty file, and a symbolic link.
+    /// The state after an unmount: a directory, a small, a large and an empty file, and a symbolic link.
     static let closed = Result { try make() }
 
     private static func secret(_ byte: UInt8) -> SecretBytes {

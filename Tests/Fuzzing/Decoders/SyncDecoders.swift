@@ -1,6 +1,6 @@
 import CofferFormat
 
-// Commits and checkpoints: whoever writes to the remote chooses the records, members of the vault what is sealed.
+// Commits and checkpoints: writers to the remote choose the records, and members choose the sealed content.
 extension Decoder {
     private static let log = LogID(low: 1, high: 2)
     private static let point = CommitPoint(

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferTrust
 
-// Records of trust: whoever writes to the remote chooses them, and what is pasted as an invite or a card.
+// Records of trust: writers to the remote choose them, and so do authors of pasted invites and cards.
 extension Decoder {
     /// Keys that are the same in each run.
     private static func signer(_ byte: UInt8) -> SigningKey {
@@ -61,7 +61,7 @@ extension Decoder {
         return .taken
     }
 
-    /// Wrap sets, transient keys, identity cards, join requests, and what is put in their place.
+    /// Wrap sets, transient keys, identity cards, join requests, and other bytes in their place.
     static let trustRecords = Decoder(name: "trust-records", byteCountMax: 1024) {
         let chain = try identity(1)
         let transient = try TransientKey.signed(
@@ -109,7 +109,7 @@ extension Decoder {
         return .taken
     }
 
-    /// What people paste: invites and cards as text.
+    /// Text that people paste: invites and cards.
     static let pasted = Decoder(name: "pasted", byteCountMax: 2048) {
         let invite = try Invite(
             to: VaultID(low: 1, high: 2), root: .zero, role: .writer, expires: 1, url: "file:///srv/x",

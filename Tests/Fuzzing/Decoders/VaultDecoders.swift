@@ -5,7 +5,7 @@ import CofferTestSupport
 
 @testable import CofferVault
 
-// What programs in a mount hand over, and content that changed on disk.
+// Input from programs in a mount, and content that changed on disk.
 extension Decoder {
     static let accessList = Decoder(name: "access-list", byteCountMax: 256) {
         func entry(_ tag: UInt8, _ permissions: UInt8, _ id: UInt8 = 255) -> [UInt8] {
@@ -26,7 +26,7 @@ extension Decoder {
         return .taken
     }
 
-    /// Names and values of extended attributes, as setxattr(2) has them.
+    /// Names and values of extended attributes, as setxattr(2) takes them.
     static let attributes = Decoder(name: "attributes", byteCountMax: 512) {
         [
             [6] + Array("user.a".utf8) + [1, 2, 3],
@@ -43,7 +43,7 @@ extension Decoder {
         guard (try? vault.setExtendedAttribute(name, of: item, to: value, .any)) != nil else {
             return .refused
         }
-        // An access list that says no more than the permissions is kept in those.
+        // An access list that says no more than the permissions is stored as permissions.
         if let stored = try? vault.extendedAttribute(name, of: item) {
             try expect(stored == value, "an attribute changes when it is stored")
             try expect(try vault.extendedAttributeNames(of: item) == [name], "an attribute is not listed")
@@ -62,7 +62,7 @@ extension Decoder {
         return changes
     }
 
-    /// A pack that anybody changed: what is read is what was written, or an error.
+    /// A pack that an outsider changed: a read returns the written bytes, or fails.
     static let packs = Decoder(name: "packs", byteCountMax: 128) {
         [[], [0, 100, 0, 0, 1], [1, 100, 0, 0], [2, 0, 0, 0]]
     } run: { bytes in
@@ -94,7 +94,7 @@ extension Decoder {
         } catch is FileSystemError {
             try expect(damage != [], "a check does not find damage in what cannot be read")
         }
-        // New content goes behind whatever is there.
+        // New content goes after whatever is there.
         try vault.write([1, 2, 3].span.bytes, to: 5, at: 0, touches: true, dropsPrivileges: false)
         try vault.commit()
         return .taken

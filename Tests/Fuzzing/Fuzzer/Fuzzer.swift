@@ -9,8 +9,8 @@ private func runFuzzer(
     _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// The decoder that is named by COFFER_FUZZ_DECODER: an argument would not reach the processes that
-/// libFuzzer starts of itself.
+/// The decoder that COFFER_FUZZ_DECODER names: an argument would not reach the processes that
+/// libFuzzer starts itself.
 private let decoder: Decoder? = Decoder.all.first { $0.name == variable("COFFER_FUZZ_DECODER") }
 
 private func variable(_ name: String) -> String? {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Every input that the fuzzer found worth keeping, through the decoder that it was found for.
+/// Every input of the corpus, through its decoder.
 @Suite(.serialized) struct CorpusTests {
     private static let corpus = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Corpus")
 
     @Test(arguments: Decoder.all.map(\.name))
-    func everyInputIsTakenOrRefused(name: String) throws {
+    func everyInputIsAcceptedOrRefused(name: String) throws {
         let decoder = try #require(Decoder.all.first { $0.name == name })
         let directory = Self.corpus.appending(path: name)
         let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: Decoder.all.map(\.name))
-    func everySeedIsTaken(name: String) throws {
+    func everySeedIsAccepted(name: String) throws {
         let decoder = try #require(Decoder.all.first { $0.name == name })
         let seeds = try decoder.seeds()
         #expect(!seeds.isEmpty)
