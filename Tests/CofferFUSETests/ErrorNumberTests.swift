@@ -5,7 +5,7 @@ import CofferVault
 import Glibc
 import Testing
 
-/// Every fact that a vault answers with, and the errno that a program sees.
+/// Every error of a vault, and the errno that a program sees.
 @Suite struct ErrorNumberTests {
     static let table: [(FileSystemError, Int32)] = [
         (.notFound, ENOENT), (.alreadyExists, EEXIST), (.notDirectory, ENOTDIR), (.isDirectory, EISDIR),
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Cases of `FileSystemError`; to be raised with each that `name` gets.
+    /// The number of cases of `FileSystemError`; grows with each case that `name` gets.
     private static let caseCount = 31
 
     @Test func everyCase() {
@@ -49,13 +49,13 @@ import Testing
         #expect(Set(Self.table.map { name($0.0) }).count == Self.caseCount)
     }
 
-    /// Two facts that a program can tell apart stay apart.
+    /// Errors that programs can distinguish stay distinct.
     @Test func distinct() {
         let numbers = Self.table.filter { $0.1 != EIO }.map(\.1)
         #expect(Set(numbers).count == numbers.count)
     }
 
-    /// No answer of a vault looks like one of the kernel's own to mean something else.
+    /// No error of a vault uses an errno to which the kernel gives another meaning.
     @Test func reserved() {
         for number in [0, EINTR, EAGAIN, ENOSYS, ENOTCONN, ENOMEM] {
             #expect(!Self.table.contains { $0.1 == number })

@@ -50,9 +50,9 @@ final class LiveMount: Sendable {
         #expect(try mount.test.open().check { _, _ in }.damage.map(\.text) == [])
     }
 
-    /// Unmounts, at once if nobody uses the mount.
+    /// Unmounts, at once if the mount is idle.
     ///
-    /// If somebody does, what they do with it waits until the session is gone.
+    /// If programs use it, their calls wait until the session is gone.
     func end() {
         let thread = thread.withLock { thread in
             defer { thread = nil }
@@ -66,12 +66,12 @@ final class LiveMount: Sendable {
         thread.join()
     }
 
-    /// Requests that were left to the thread that waits for held names.
+    /// The number of requests passed to the thread that waits for held names.
     var handedOverCount: Int { session.namesThread.count }
 
     func path(_ name: String = "") -> String { "\(point)/vault/\(name)" }
 
-    /// Whether an item is gone, once the kernel's word that nobody uses it has arrived, behind other requests.
+    /// Whether an item is gone, after the kernel's FORGET has arrived behind other requests.
     func isGone(_ number: Int64) -> Bool {
         for round in 0..<1000 {
             _ = try? Program.status(path("no such name \(round)"))
@@ -102,7 +102,7 @@ private struct OneVault: VaultDirectory {
     let changed: Int64 = 0
 }
 
-/// What happens elsewhere: changes of the vault itself, announced and awaited.
+/// Changes from elsewhere: made in the vault itself, announced, and awaited.
 struct Elsewhere {
     let vault: Vault
     private static let caller = Caller(user: getuid(), group: getgid(), umask: 0)
@@ -166,7 +166,7 @@ struct Elsewhere {
         }
     }
 
-    /// Makes a file longer, by what cannot be fetched.
+    /// Extends a file by content that cannot be fetched.
     func growsUnreadably(_ text: String, to size: UInt64) throws {
         let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
         try change { changes throws(FileSystemError) in

@@ -15,7 +15,7 @@ import Testing
         #expect(!table.isKnown(node))
     }
 
-    /// The kernel may look a node up more often than 32 bits can count.
+    /// The kernel may look up a node more often than 32 bits can count.
     @Test func moreLookupsThanFitIn32Bits() {
         let table = LookupTable(counts: [node.number: UInt64(UInt32.max)])
         table.add(node)

@@ -6,9 +6,9 @@ import Testing
 @testable import CofferVault
 
 extension LiveMountTests {
-    /// What programs do after a vault has changed and before the kernel knows.
+    /// Calls of programs after a vault has changed and before the kernel knows.
     @Suite struct MeanwhileTests {
-        @Test func aProgramMovesWhatIsSomethingElseByNow() throws {
+        @Test func aProgramMovesANameThatLeadsElsewhereByNow() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 try elsewhere.makes("a", "one")
@@ -28,7 +28,7 @@ extension LiveMountTests {
             }
         }
 
-        /// While many names change from elsewhere, only programs wait that change names themselves.
+        /// While many names change from elsewhere, only programs that change names themselves wait.
         @Test func aProgramThatChangesNamesWaitsAlone() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
@@ -52,7 +52,7 @@ extension LiveMountTests {
                     seen.update { $0 = true }
                 }
                 let wasSeen = seen.wait(nanoseconds: 90_000_000_000) { $0 ? true : nil }
-                // Else it may not have begun yet.
+                // Otherwise it may not have begun yet.
                 let deadline = Clock.monotonic + 90_000_000_000
                 while mount.handedOverCount == 0, Clock.monotonic < deadline { usleep(1_000) }
                 let hasBegun = mount.handedOverCount > 0
@@ -68,8 +68,8 @@ extension LiveMountTests {
             }
         }
 
-        /// Nobody will tell the vault that it is forgotten.
-        @Test func aProgramRemovesAnItemThatTheKernelNeverMet() throws {
+        /// No FORGET will reach the vault for this item.
+        @Test func aProgramRemovesAnItemUnknownToTheKernel() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 try elsewhere.makes("a", "one")
@@ -90,8 +90,8 @@ extension LiveMountTests {
             }
         }
 
-        /// A program that does not insist on a new file gets the one that is there.
-        @Test func aProgramMakesWhatIsThereByNow() throws {
+        /// A program that does not insist on a new file gets the existing one.
+        @Test func aProgramMakesAFileThatExistsByNow() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 #expect(throws: Failed(code: ENOENT)) { try Program.status(mount.path("a")) }

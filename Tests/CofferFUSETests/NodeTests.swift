@@ -23,7 +23,7 @@ import Testing
         #expect(node.number & 0xFFFF_FFFF_FFFF == UInt64(item))
     }
 
-    /// Whatever a stale file handle holds makes a node, and the same number again.
+    /// Every number of a stale file handle becomes a node, and the same number again.
     @Test func anyNumber() {
         for seed in 0..<1000 as Range<UInt64> {
             let number = seed &* 0x9E37_79B9_7F4A_7C15

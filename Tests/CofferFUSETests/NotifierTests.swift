@@ -8,7 +8,7 @@ import Testing
 @testable import CofferFUSE
 
 extension LiveMountTests {
-    /// Many changes at once, beside programs that are busy.
+    /// Many changes at once, while programs are busy.
     @Suite struct NotifierTests {
         /// Runs `body` on a thread of its own for each of `count`.
         private func threads(
@@ -47,7 +47,7 @@ extension LiveMountTests {
         }
 
         /// The kernel holds the directory's lock while a request is under way, and a notification waits for it.
-        @Test func besideRequestsInTheSameDirectory() throws {
+        @Test func duringRequestsInTheSameDirectory() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 let isDone = Condition(false)
@@ -84,7 +84,7 @@ extension LiveMountTests {
             }
         }
 
-        /// Programs change what is changed elsewhere too: whoever is last, all show the same afterwards.
+        /// Programs change the same files as another device: whoever is last, all see the same state afterwards.
         @Test(arguments: Seeds.first(4))
         func theKernelShowsTheVaultInTheEnd(seed: UInt64) throws {
             var generator = SplitMix64(seed: seed)

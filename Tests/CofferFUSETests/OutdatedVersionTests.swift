@@ -4,9 +4,9 @@ import Foundation
 import Testing
 
 extension LiveMountTests {
-    /// Programs that write where they still have an old version open: both versions stay.
+    /// Programs write to an old version that they still have open: both versions stay.
     @Suite struct OutdatedVersionTests {
-        /// The names besides `a`, which the day of the test is part of.
+        /// The names other than `a`; they contain the day of the test.
         private func others(_ elsewhere: Elsewhere) throws -> [String] {
             try elsewhere.names().filter { $0 != "a" && $0 != "a.txt" }
         }
@@ -65,7 +65,7 @@ extension LiveMountTests {
                 let copies = try others(elsewhere)
                 #expect(copies.count == 1)
                 #expect(try elsewhere.content(copies[0]) == "one")
-                // What was synced is there after a crash, under that name.
+                // Synced content survives a crash, under that name.
                 let crashed = try mount.test.crashed(seed: 1).open()
                 let number = try crashed.lookup(Array(copies[0].utf8), in: Vault.rootNumber).number
                 #expect(try crashed.attributes(of: number).size == 3)
@@ -138,7 +138,7 @@ extension LiveMountTests {
             }
         }
 
-        /// Before a merge, what programs have written comes into the vault.
+        /// Before a merge, the pages that programs have written reach the vault.
         @Test func flushBringsDirtyPages() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)

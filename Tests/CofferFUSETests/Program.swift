@@ -6,7 +6,7 @@ struct Failed: Error, Equatable {
     let code: Int32
 }
 
-/// What a program does in a mount, by system calls.
+/// System calls of a program in a mount.
 enum Program {
     @discardableResult
     private static func check<Number: SignedInteger>(_ result: Number) throws -> Number {
@@ -67,7 +67,7 @@ enum Program {
     }
 }
 
-/// A child process that talks in lines.
+/// A child process that communicates in lines.
 final class Child {
     private let process = Process()
     private let input = Pipe()
@@ -102,7 +102,7 @@ final class Child {
     }
 
     func end() {
-        // It inherits a mask that keeps other signals away.
+        // It inherits a mask that blocks other signals.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

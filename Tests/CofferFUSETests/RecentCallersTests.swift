@@ -15,16 +15,16 @@ struct RecentCallersTests {
         #expect(!several([7, 0, 7, 0]), "the kernel itself is no program")
     }
 
-    @Test func programsOneAfterTheOtherAreNotSeveral() {
+    @Test func consecutiveProgramsAreNotSeveral() {
         #expect(!several([1, 1, 2, 2, 3, 4, 5]))
     }
 
-    @Test func aThreadThatComesBackMakesSeveral() {
+    @Test func aReturningThreadMakesSeveral() {
         #expect(several([1, 2, 1]))
         #expect(several([1, 2, 3, 4, 1]))
     }
 
-    @Test func thatIsForgottenAfterAWhile() {
+    @Test func callersAreForgottenAfterAWhile() {
         #expect(several([1, 2] + Array(repeating: 1, count: 60)))
         #expect(!several([1, 2] + Array(repeating: 1, count: 70)))
     }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension LiveMountTests {
-    /// Files that get new content elsewhere, closed or open.
+    /// Files, closed or open, that get new content elsewhere.
     @Suite struct RemoteContentTests {
         @Test(arguments: ["", "2", "a longer second version"])
         func aClosedFile(content: String) throws {
@@ -40,8 +40,8 @@ extension LiveMountTests {
             }
         }
 
-        /// What was not read before the change is the old version all the same.
-        @Test func pagesThatWereNeverRead() throws {
+        /// Pages that were not read before the change still come from the old version.
+        @Test func uncachedPages() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 try elsewhere.makes("a", String(repeating: "1", count: 100_000))
@@ -100,7 +100,7 @@ extension LiveMountTests {
             }
         }
 
-        @Test func tailFollowsWhatGrows() throws {
+        @Test func tailFollowsAGrowingFile() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 try elsewhere.makes("log", "one\n")
@@ -134,9 +134,9 @@ extension LiveMountTests {
             }
         }
 
-        /// Nobody takes what is missing for zeros, or for the old end of the file.
+        /// Missing content reads neither as zeros nor as the old end of the file.
         @Test(arguments: [4097, 5000])
-        func aFileThatGrowsByWhatCannotBeRead(size: Int) throws {
+        func aFileGrowsByUnreadableContent(size: Int) throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 try elsewhere.makes("a", "one")

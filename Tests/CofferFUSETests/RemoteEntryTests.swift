@@ -2,14 +2,14 @@ import CofferVault
 import Foundation
 import Testing
 
-/// All tests with a mount of their own process, one after the other.
+/// All tests that mount in their own process, one after the other.
 @Suite(.serialized, .enabled(if: LiveMount.isPossible, "takes /dev/fuse"), .timeLimit(.minutes(10)))
 enum LiveMountTests {}
 
 extension LiveMountTests {
-    /// Names and attributes that change elsewhere, in a kernel that remembers them.
+    /// Names and attributes that change elsewhere, while the kernel caches them.
     @Suite struct RemoteEntryTests {
-        @Test func aNameThatWasNotThereAppears() throws {
+        @Test func aMissingNameAppears() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 #expect(throws: Failed(code: ENOENT)) { try Program.status(mount.path("a")) }
@@ -42,7 +42,7 @@ extension LiveMountTests {
             }
         }
 
-        @Test func aListingThatIsCachedIsReadAnew() throws {
+        @Test func aCachedListingIsReadAgain() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 for name in ["a", "b"] { try elsewhere.makes(name) }
@@ -88,8 +88,8 @@ extension LiveMountTests {
             }
         }
 
-        /// The kernel keeps the times of a file that it has, so it must let go of the file.
-        @Test func timesOfAFileThatNobodyHasOpen() throws {
+        /// The kernel keeps the times of a cached file, so it must drop the file.
+        @Test func timesOfAClosedFile() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 let number = try elsewhere.makes("a", "one")
@@ -102,7 +102,7 @@ extension LiveMountTests {
             }
         }
 
-        @Test func aProgramIsAtHomeInADirectoryThatMoves() throws {
+        @Test func theWorkingDirectoryOfAProgramMoves() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 let directory = try elsewhere.makesDirectory("old")
@@ -121,14 +121,14 @@ extension LiveMountTests {
                 #expect(try Program.reads(mount.path("new/more")) == "two")
                 try shell.says("/bin/pwd -P")
                 #expect(try shell.line().hasSuffix("/vault/new"))
-                // A change of its attributes leaves it where it is.
+                // A change of its attributes does not move it.
                 try elsewhere.show([.attributes(item: directory, elsewhere.name("new"))])
                 try shell.says("/bin/pwd -P")
                 #expect(try shell.line().hasSuffix("/vault/new"))
             }
         }
 
-        @Test func whatTheKernelDoesNotKnow() throws {
+        @Test func itemsUnknownToTheKernel() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)
                 let number = try elsewhere.makes("a", "one")

@@ -7,13 +7,13 @@ import Testing
 @testable import CofferVault
 
 extension LiveMountTests {
-    /// What becomes of fsyncs while a flush is under way.
+    /// Concurrent fsyncs during a flush.
     @Suite struct SyncGroupTests {
-        /// Programs that each write to a file of their own and sync it; a flush waits for the test.
+        /// Programs that each write to a file and sync it; a flush waits for the test.
         private struct Story {
             let mount: LiveMount
             private var count = 0
-            /// What fsync(2) said to each.
+            /// The result of fsync(2) for each program.
             let answers = Condition<[Int32]>([])
 
             init(_ mount: LiveMount) {
@@ -29,7 +29,7 @@ extension LiveMountTests {
                 try CofferSystem.Thread.startDetached("syncs") {
                     let code = fsync(file) == 0 ? 0 : errno
                     answers.update { $0.append(code) }
-                    // Once the mount has ended, this waits until the session is gone.
+                    // After the mount has ended, this waits until the session is gone.
                     close(file)
                 }
             }
@@ -44,14 +44,14 @@ extension LiveMountTests {
                 return true
             }
 
-            /// What fsync(2) said to all; fewer answers if the deadline passes.
+            /// The results of fsync(2); fewer than expected if the deadline passes.
             func ends() -> [Int32] {
                 _ = waits { answers.withLock { $0.count } == count }
                 return answers.withLock { $0 }
             }
         }
 
-        @Test func whoeverComesDuringAFlushSharesTheNext() throws {
+        @Test func callersDuringAFlushShareTheNextOne() throws {
             try LiveMount.run { mount in
                 var story = Story(mount)
                 let syncs = mount.session.syncs
@@ -60,7 +60,7 @@ extension LiveMountTests {
                     #expect(story.waits { syncs.groupCount == 1 && syncs.waitingCount == 0 })
                     for name in ["a", "b", "c"] { try story.syncs(name) }
                     #expect(story.waits { syncs.waitingCount == 3 })
-                    // Nobody else waits for the disk.
+                    // No other program waits for the disk.
                     _ = try Program.status(mount.path("a"))
                     try Program.closes(Program.opens(mount.path("new"), O_RDWR | O_CREAT))
                     #expect(story.answers.withLock { $0 } == [])
@@ -74,7 +74,7 @@ extension LiveMountTests {
             }
         }
 
-        @Test func allOfAGroupHearOfAFlushThatFailed() throws {
+        @Test func aFailedFlushIsReportedToTheWholeGroup() throws {
             try LiveMount.run { mount in
                 var story = Story(mount)
                 let syncs = mount.session.syncs
@@ -89,7 +89,7 @@ extension LiveMountTests {
             }
         }
 
-        @Test func aGroupThatWaitsWhenTheMountEndsIsStored() throws {
+        @Test func aGroupThatWaitsAtTheEndOfTheMountIsStored() throws {
             try LiveMount.run { mount in
                 var story = Story(mount)
                 let syncs = mount.session.syncs

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: sizes)
-    func anEndThatIsNotTheSameIsANewFile(size: Int) async throws {
+    func anotherEndMakesANewFile(size: Int) async throws {
         var random = SplitMix64(seed: 2)
         var bytes = random.bytes(size)
         let (devices, number) = try await pair(bytes)
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A change too large to be compared counts as a new file.
-    @Test func aLargeFileThatIsWrittenAnewIsANewFile() async throws {
+    @Test func aRewrittenLargeFileIsANewFile() async throws {
         var random = SplitMix64(seed: 3)
         var bytes = random.bytes(2 << 20)
         let (devices, number) = try await pair(bytes)

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func theAuthorSendsAgainWhatWasLost() async throws {
+    @Test func theAuthorResendsLostContent() async throws {
         let pair = try await Pair()
         let before = try await onThread { try pair.owner.tree(withContents: false) }
         let lost = Set(pair.packs)
@@ -92,7 +92,7 @@ import Testing
         #expect(pair.remote.objects == objects)
     }
 
-    @Test func whatSomebodyElseWroteIsNotSent() async throws {
+    @Test func changesOfOthersAreNotSent() async throws {
         let pair = try await Pair()
         try await pair.expectAll(on: pair.member)
         try await pair.losesPacks()
@@ -103,7 +103,7 @@ import Testing
         #expect(unsent == 0)
     }
 
-    @Test func whatIsNowhereIsNamed() async throws {
+    @Test func contentLostEverywhereIsReported() async throws {
         let pair = try await Pair()
         let owner = pair.owner
         let left = try await onThread { try owner.vault.evict(to: 0) }
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// A storage that shows an older state is not filled up: a person has to decide.
-    @Test func anOlderStateIsLeftAsItIs() async throws {
+    @Test func anOlderStateIsLeftUnchanged() async throws {
         let pair = try await Pair()
         let (owner, member) = (pair.owner, pair.member)
         let before = pair.remote.objects

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func whatWasWrittenInTwoWaysIsKeptInBoth() async throws {
+    @Test func conflictingWritesAreBothKept() async throws {
         let (_, owner) = try await story {
             try $0.write("old", to: "a.txt")
         } after: {
@@ -68,7 +68,7 @@ import Testing
         #expect(try await texts(owner, "a.txt") == ["sent"])
     }
 
-    @Test func whatOthersWroteIsKeptToo() async throws {
+    @Test func changesOfOthersAreKeptToo() async throws {
         let (_, owner) = try await story {
             try $0.write("old", to: "a.txt")
             try $0.link("a.txt", as: "hard.txt")
@@ -81,7 +81,7 @@ import Testing
         #expect(try await texts(owner, "") == ["1", "mine", "theirs", "theirs"])
     }
 
-    @Test func whatWasRenamedIsKeptUnderItsNewName() async throws {
+    @Test func aRenamedFileKeepsItsNewName() async throws {
         let (_, owner) = try await story {
             try $0.write("old", to: "a")
         } after: {
@@ -94,7 +94,7 @@ import Testing
         #expect(try await texts(owner, "b") == ["mine"])
     }
 
-    @Test func whatWasRemovedElsewhereStaysAsItWasWritten() async throws {
+    @Test func aFileRemovedElsewhereStaysAsWritten() async throws {
         let (_, owner) = try await story {
             try $0.makeDirectory("d")
             try $0.write("old", to: "d/a")
@@ -113,7 +113,7 @@ import Testing
         #expect(try await texts(owner, "d") == [])
     }
 
-    @Test func whatWasRemovedHereIsAsOthersHaveIt() async throws {
+    @Test func filesRemovedHereFollowTheOthers() async throws {
         let (_, owner) = try await story {
             try $0.write("old", to: "a")
             try $0.write("old", to: "b")
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func whatNobodyElseWroteStaysOneFile() async throws {
+    @Test func aFileWithOneWriterStaysOneFile() async throws {
         let (_, owner) = try await story {
             try $0.write("old", to: "a")
             try $0.write("old", to: "b")
@@ -183,7 +183,7 @@ import Testing
         #expect(try await texts(owner, "c") == ["mine too"])
     }
 
-    @Test("Nothing that was written is lost", arguments: Seeds.first(8))
+    @Test("No write is lost", arguments: Seeds.first(8))
     func randomStories(seed: UInt64) async throws {
         let written = Mutex<[Int64: [UInt8]]>([:])
         @Sendable func act(_ device: ReplicaDevice, _ seed: UInt64, _ count: Int) throws {

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.first(8))
-    func theTreeBecomesWhatTheFactsShow(seed: UInt64) async throws {
+    func theTreeFollowsTheFacts(seed: UInt64) async throws {
         let devices = try await parted(seed)
         let (source, target) = (devices[0], devices[1])
         let groups = try await facts(of: source)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUnsentStays() async throws {
+    @Test func unsentChangesAreKept() async throws {
         let devices = try await parted(100)
         let (source, target) = (devices[0], devices[1])
         try await onThread { try source.write("common", to: "common") }

@@ -33,7 +33,7 @@ import Testing
 
     /// Numeric user ids mean nothing on other devices, so incoming items belong to the owner of the root, and
     /// so do items that a change makes.
-    @Test func whatComesBelongsToTheOwnerOfTheRoot() async throws {
+    @Test func incomingItemsBelongToTheOwnerOfTheRoot() async throws {
         let devices = try pair(try await ReplicaWorld.make())
         try await onThread {
             func chown(_ path: String, _ device: ReplicaDevice, _ user: UInt32, _ group: UInt32) throws {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func whatComesIsFetchedWhenItIsRead() async throws {
+    @Test func incomingContentIsFetchedWhenRead() async throws {
         let counting = CountingRemote(MemoryRemote())
         let devices = try pair(try await ReplicaWorld.make(counting))
         var random = SplitMix64(seed: 2)
@@ -152,7 +152,7 @@ import Testing
         try await expectSame(devices)
     }
 
-    @Test func aDamagedContentHoldsUpNobodyElse() async throws {
+    @Test func damagedContentAffectsNothingElse() async throws {
         let remote = MemoryRemote()
         let world = try await ReplicaWorld.make(remote)
         let devices = try pair(world)
@@ -178,7 +178,7 @@ import Testing
         #expect(devices[1].vault.stoppedReason == nil)
     }
 
-    @Test func aFolderIsARemoteToo() async throws {
+    @Test func aFolderAsTheRemote() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let devices = try pair(try await ReplicaWorld.make(FolderBackend(path: folder.path)))
@@ -199,7 +199,7 @@ import Testing
 
 /// The merge table, through engines.
 @Suite struct MergeOnReplicasTests {
-    @Test("The merge table, by way of engines", arguments: MergeCase.onVaults, [false, true])
+    @Test("The merge table, through engines", arguments: MergeCase.onVaults, [false, true])
     func row(_ row: MergeCase, isReversed: Bool) async throws {
         let world = try await ReplicaWorld.make()
         let devices = try (0..<row.userCount).map { try ReplicaDevice($0, in: world) }

@@ -120,7 +120,7 @@ import Testing
     private static let old = ["f": "old f", "d/g": "old g", "h": "old h"]
     private static let written = ["f": "mine", "n": "new", "d/sub/n": "within"]
 
-    @Test("What is unsent goes to another vault", arguments: [1000, 3] as [UInt64])
+    @Test("Unsent changes go to another vault", arguments: [1000, 3] as [UInt64])
     func whatIsUnsent(commitsPerCheckpoint: UInt64) async throws {
         let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
         try await team.makeMember(.reader)
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// The other vault has what was written here; the file has the incoming content.
-    @Test func whatIsUnsentAndWasChangedElsewhere() async throws {
+    @Test func unsentAndChangedElsewhere() async throws {
         let team = try await Team()
         try await team.makeMember(.reader)
         try await team.memberWrites()
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// Changes made on top of withdrawn commits belong to a writer again, and are sent.
-    @Test("A writer again sends what no commit has", arguments: [1000, 3] as [UInt64])
+    @Test("A reinstated writer sends the changes that no commit has", arguments: [1000, 3] as [UInt64])
     func writerAgain(commitsPerCheckpoint: UInt64) async throws {
         let team = try await Team(commitsPerCheckpoint: commitsPerCheckpoint)
         let (owner, member) = (team.owner, team.member)
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// A right to write that ended in the meantime does not end writing.
-    @Test func aWriterAgainGoesOn() async throws {
+    @Test func aReinstatedWriterContinues() async throws {
         let team = try await Team()
         for _ in 0..<2 {
             try await team.makeMember(.reader)

@@ -101,7 +101,7 @@ import Testing
     }
 
     /// A part of the file was written here; the rest is only at the remote.
-    @Test func whatCannotBeReachedNowStaysUntilItCan() async throws {
+    @Test func unreachableContentStaysUntilItIsReachable() async throws {
         let team = try await Team()
         let member = team.member
         try await onThread { try member.put(Array("mine".utf8), to: "f", at: 100) }
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// The rest is damaged at the remote, and repaired there later.
-    @Test func whatIsDamagedAtTheRemoteStaysUntilItIsMended() async throws {
+    @Test func changesWithDamagedRemoteContentStayUntilRepair() async throws {
         let team = try await Team()
         let (member, remote) = (team.member, team.remote.base)
         try await onThread { try member.put(Array("mine".utf8), to: "f", at: 100) }
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// A block written here is gone for good: all others are copied, and the file is named.
-    @Test func whatIsDamagedHereIsAHoleInTheCopy() async throws {
+    @Test func locallyDamagedBlocksAreHolesInTheCopy() async throws {
         let team = try await Team()
         let (member, mine) = (team.member, team.mine)
         try await onThread {
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// A program writes once more after everything was examined, and before it is dropped.
-    @Test func whatIsWrittenMeanwhileIsCopiedToo() async throws {
+    @Test func writesDuringTheCopyAreCopiedToo() async throws {
         let team = try await Team()
         let member = team.member
         try await onThread { try member.write("first", to: "new") }
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func whatTheKernelStillHasIsCopiedToo() async throws {
+    @Test func pagesInTheKernelAreCopiedToo() async throws {
         let team = try await Team()
         let member = team.member
         let pages = try await onThread { () -> DirtyPages in
@@ -248,7 +248,7 @@ import Testing
     }
 
     /// The other vault has no room, so nothing is dropped.
-    @Test func withoutRoomForTheCopyAllStays() async throws {
+    @Test func withoutRoomForTheCopyEverythingStays() async throws {
         let team = try await Team()
         let (member, mine) = (team.member, team.mine)
         try await onThread { try member.write(mine, to: "new") }

@@ -31,7 +31,7 @@ import Testing
         return buffer.withBytes(0..<got) { bytes in (0..<got).map { bytes.byte(at: $0) } }
     }
 
-    @Test func readsWhatIsThere() throws {
+    @Test func readsTheContent() throws {
         try withFile { file in
             let reads = PolledReads()
             for page in 0..<3 {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotAlignedIsRefused() throws {
+    @Test func unalignedReadsAreRefused() throws {
         try withFile { file in
             var count = 0
             #expect(throws: SystemError.self) {

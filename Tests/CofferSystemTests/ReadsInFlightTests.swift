@@ -5,7 +5,7 @@ import Testing
 @Suite struct ReadsInFlightTests {
     private static let pageCount = 100
 
-    /// Counts how a read has ended.
+    /// Records how a read ended.
     private final class Read: StartedRead {
         private(set) var results: [Int] = []
         func end(_ result: Int) { results.append(result) }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func allEndOnceWithTheirOwnBytes() throws {
+    @Test func allReadsEndOnceWithTheirOwnBytes() throws {
         try withFile { file, flights in
             let pages = (0..<ReadsInFlight.countMax).map { $0 * 37 % Self.pageCount }
             let reads = try pages.map { page in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// What ends short, or fails, says so, and hurts no other read.
+    /// A short or failed read says so, and affects no other read.
     @Test func eachReadHasItsOwnResult() throws {
         try withFile { file, flights in
             let (whole, short, none, skewed) = (Read(), Read(), Read(), Read())
@@ -95,7 +95,7 @@ import Testing
             #expect(isPage(5, buffer))
             #expect(short.results == [4_096])
             #expect(none.results == [0])
-            // Some file systems take any offset.
+            // Some file systems accept any offset.
             let isRefused = skewed.results == [Int(-EINVAL)] || (skewed.results.isEmpty && !isStarted)
             #expect(isRefused || skewed.results == [4_096])
         }
@@ -115,8 +115,8 @@ import Testing
         }
     }
 
-    /// The kernel does not write to memory that is free again.
-    @Test func whatIsDroppedHasEnded() throws {
+    /// The kernel does not write to memory that was freed.
+    @Test func droppedReadsHaveEnded() throws {
         try withFile { file, _ in
             for _ in 0..<20 {
                 let flights = ReadsInFlight()
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func whatWasJustWrittenIsAtHand() throws {
+    @Test func freshWritesAreCached() throws {
         let path = NSTemporaryDirectory() + "/coffer-tests-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -135,7 +135,7 @@ import Testing
         var buffer = [UInt8](repeating: 0, count: 8_000)
         let isAtHand = buffer.withMutableRawSpan { file.isAtHand(&$0, at: 2_000) }
         #expect(isAtHand)
-        // A kernel that does not know of such reads has everything at hand, and reads nothing.
+        // A kernel without such reads reports that everything is cached, and reads nothing.
         #expect(Set(buffer) == [7] || Set(buffer) == [0])
     }
 }

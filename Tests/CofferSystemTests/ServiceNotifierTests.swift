@@ -2,7 +2,7 @@ import CofferSystem
 import Foundation
 import Testing
 
-/// What a service manager hears, at a real socket.
+/// Messages to a service manager, at a real socket.
 @Suite struct ServiceNotifierTests {
     /// The manager's end.
     private final class Manager {
@@ -56,7 +56,7 @@ import Testing
         #expect(manager.receive() == nil)
     }
 
-    /// A mount point's name may have line breaks; they must not begin another assignment.
+    /// The name of a mount point may contain line breaks; they must not begin another assignment.
     @Test(arguments: ["\n", "\r\n", "\r"])
     func statusStaysOneLine(lineBreak: String) throws {
         let manager = try Manager(abstract: true)
@@ -64,7 +64,7 @@ import Testing
         #expect(manager.receive() == "READY=1\nSTATUS=a MAINPID=1\n")
     }
 
-    @Test func nobodyWantsToHear() {
+    @Test func nothingIsSentWithoutASocket() {
         #expect(notifying("") == nil)
         #expect(ServiceNotifier { _ in nil } == nil)
     }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The longest path that an address has room for still gets through.
+    /// The longest path that fits into an address works.
     @Test func longestAddress() throws {
         let path = "@" + String(repeating: "n", count: 106)
         let notifier = try #require(notifying(path))

@@ -6,8 +6,8 @@ import Testing
 private let signalCount = Atomic(0)
 
 struct WholeFileTests {
-    /// A command must not die without a word because the mount that it asks has just ended.
-    @Test func nobodyReadsAnyMore() throws {
+    /// A command must not die silently because the mount that it asks has just ended.
+    @Test func writingWithoutAReader() throws {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         close(ends[1])

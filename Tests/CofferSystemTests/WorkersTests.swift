@@ -1,9 +1,9 @@
 import CofferSystem
 import Testing
 
-/// Threads that come with work and go without it.
+/// Threads that start with work and end without it.
 @Suite struct WorkersTests {
-    /// Work as a number, and what threads did.
+    /// The amount of work, and what the threads did.
     private final class Desk: Sendable {
         struct State {
             var work = 0
@@ -32,13 +32,13 @@ import Testing
             return workers.call({ self.takeOne() }, leaving: { self.leave() })
         }
 
-        /// Whether something comes true; gives up after half a minute, so that a lost call fails the test.
+        /// Whether a condition comes true; gives up after half a minute, so that a lost call fails the test.
         func comes(_ isTrue: (State) -> Bool) -> Bool {
             state.wait(nanoseconds: 30_000_000_000) { isTrue($0) ? true : nil } ?? false
         }
     }
 
-    @Test func aThreadComesSleepsIsCalledAndGoes() {
+    @Test func aThreadStartsSleepsIsCalledAndEnds() {
         let desk = Desk()
         let workers = Workers("test", max: 1, patience: 200_000_000)
         for round in 1...5 {
@@ -51,7 +51,7 @@ import Testing
         workers.stop()
     }
 
-    /// Threads that go at once: a call that comes while one goes must not be lost.
+    /// Threads that end at once: a call during the end of one must not be lost.
     @Test(arguments: [1, 2])
     func noCallIsLost(countMax: Int) {
         let desk = Desk()
@@ -81,7 +81,7 @@ import Testing
                 return true
             }
             guard isWork else { return false }
-            // Both are seen at work together once.
+            // Both work at the same time at least once.
             _ = desk.state.wait(nanoseconds: 10_000_000_000) { $0.workingMax >= 2 ? true : nil }
             desk.state.update { state in
                 state.working -= 1

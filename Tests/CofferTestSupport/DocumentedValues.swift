@@ -1,12 +1,12 @@
 import Foundation
 
-/// docs/values.json: records and examples that others check their programs with, computed from the documents alone.
+/// docs/values.json: records and examples to check other programs with, computed from the documents alone.
 package struct DocumentedValues {
     private let file: Data
 
     /// A field that the file does not have.
     package struct Missing: Error, CustomStringConvertible {
-        /// Which.
+        /// The names that lead to the field.
         package let description: String
     }
 
@@ -32,7 +32,7 @@ package struct DocumentedValues {
         return bytes
     }
 
-    /// The bytes that hexadecimal digits stand for; nil for anything else.
+    /// The bytes of hexadecimal digits; nil for any other text.
     package static func bytes(hexadecimal text: String) -> [UInt8]? {
         let digits = text.compactMap(\.hexDigitValue)
         guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
@@ -44,7 +44,7 @@ package struct DocumentedValues {
     /// Names by rule.
     package func ruleNames() throws -> [RuleName] { try JSONDecoder().decode(Lists.self, from: file).names }
 
-    /// Examples of what is shown of some commits.
+    /// Examples of commits and the tree that is shown.
     package func mergeExamples() throws -> [MergeExample] {
         try JSONDecoder().decode(Lists.self, from: file).merge
     }
@@ -59,25 +59,25 @@ package struct DocumentedValues {
         }
     }
 
-    /// A name that a file gets which lost another one.
+    /// A name for a file that lost another one.
     package struct RuleName: Decodable, Sendable {
-        /// What it wants.
+        /// The name that it wants.
         package let name: String
-        /// What the device is called of who made it.
+        /// The label of its author's device.
         package let label: String
-        /// Its number among those who want the same.
+        /// Its number among the files that want the same name.
         package let number: Int
-        /// What it gets.
+        /// The name that it gets.
         package let found: String
     }
 
-    /// Some commits, and the hash of what is shown then.
+    /// Some commits, and the hash of the tree that is shown then.
     package struct MergeExample: Decodable, Sendable {
-        /// What it shows.
+        /// The subject of the example.
         package let title: String
-        /// In an order in which they can be applied.
+        /// The commits, in an order in which they can be applied.
         package let commits: [Commit]
-        /// In hexadecimal.
+        /// The hash, in hexadecimal.
         package let stateHash: String
 
         enum CodingKeys: String, CodingKey {
@@ -94,9 +94,9 @@ package struct DocumentedValues {
             package let sequence: UInt64
             /// The hybrid logical clock.
             package let clock: UInt64
-            /// What the device is called.
+            /// The label of the device.
             package let label: String
-            /// Of each other log the last commit that was applied.
+            /// The last applied commit of each other log.
             package let versions: [String: UInt64]
             /// The body of facts.
             package let facts: String

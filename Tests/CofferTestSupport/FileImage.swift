@@ -2,7 +2,7 @@
 struct FileImage {
     static let pageByteCount = 4096
 
-    /// Pages that are allocated, by number; the last one has zeros behind the end of the file.
+    /// The allocated pages, by number; the last one has zeros after the end of the file.
     private(set) var pages: [Int: [UInt8]] = [:]
     private(set) var size = 0
 
@@ -19,7 +19,7 @@ struct FileImage {
         }
     }
 
-    /// Bytes of a range that lie before the end.
+    /// The number of bytes of a range before the end.
     func read(_ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         guard range.lowerBound < size else { return bytes }
@@ -65,7 +65,7 @@ struct FileImage {
         }
     }
 
-    /// Pages that a write of a range would have to allocate.
+    /// The number of pages that a write of a range would have to allocate.
     func missingPages(in range: Range<Int>) -> Int {
         var count = 0
         Self.split(range) { page, _ in if pages[page] == nil { count += 1 } }

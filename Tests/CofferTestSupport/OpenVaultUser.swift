@@ -3,12 +3,12 @@ internal import CofferSystem
 package import CofferVault
 package import MergeCases
 
-/// Somebody who uses a vault that is open in this process.
+/// A user of a vault that is open in this process.
 package protocol OpenVaultUser: VaultFiles {
     /// The vault.
     var vault: Vault { get }
 
-    /// Takes note of what was done, where each thing that is done becomes a commit.
+    /// Makes a commit of the change, if each change becomes one.
     func collect() throws
 }
 
@@ -38,7 +38,7 @@ extension OpenVaultUser {
 
     package func write(_ text: String, to path: String) throws { try write(Array(text.utf8), to: path) }
 
-    /// Writes a whole file, which is made if need be.
+    /// Writes a whole file, and makes it if it does not exist.
     package func write(_ bytes: [UInt8], to path: String) throws {
         do {
             _ = try number(path)

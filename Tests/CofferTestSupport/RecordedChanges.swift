@@ -1,9 +1,9 @@
 internal import CofferSystem
 package import CofferVault
 
-/// Who shows a vault, and only writes down what changes.
+/// A sink that only records changes.
 ///
-/// Nobody uses items without a name: they go at once.
+/// No program uses items without a name, so they are released at once.
 package final class RecordedChanges: ChangeSink {
     private let all = Condition<[VaultChange]>([])
     private let isInUse: Bool
@@ -13,7 +13,7 @@ package final class RecordedChanges: ChangeSink {
         self.isInUse = isInUse
     }
 
-    /// What was told since this was asked for last.
+    /// The changes since the last call.
     package func take() -> [VaultChange] {
         all.withLock { all in
             defer { all = [] }

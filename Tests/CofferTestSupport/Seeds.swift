@@ -4,7 +4,7 @@ internal import Glibc
 package enum Seeds {
     /// The first so many seeds, or those of the environment's COFFER_SEEDS, as in "1000-1999".
     ///
-    /// Runs of many hours take fresh seeds each time; a test names the seed that failed.
+    /// Runs of many hours take fresh seeds each time; a failed test names its seed.
     package static func first(_ count: UInt64) -> ClosedRange<UInt64> {
         guard let text = getenv("COFFER_SEEDS") else { return 0...count - 1 }
         let words = String(cString: text).split(separator: "-").map { UInt64($0) }

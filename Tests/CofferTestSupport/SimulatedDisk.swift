@@ -1,10 +1,10 @@
 import CofferSystem
 
-/// All files of a simulated disk, behind one lock.
+/// All files of a simulated disk, under one lock.
 final class SimulatedDisk: Sendable {
     struct State {
         var files: [Int: SimulatedFile] = [:]
-        /// By path; the root's is "".
+        /// The directories by path; the root's path is "".
         var directories: [String: NameTable] = ["": NameTable()]
         var nextFile = 1
         /// Pages of all files that have a name.
@@ -21,7 +21,7 @@ final class SimulatedDisk: Sendable {
         self.state = Condition(state)
     }
 
-    /// Counts a call, and fails if it is its turn; then makes it.
+    /// Counts a call, and makes it unless it is one that must fail.
     func perform<Result>(
         _ call: StorageCall, _ path: String, _ body: (inout State) throws(SystemError) -> Result
     ) throws(SystemError) -> Result {

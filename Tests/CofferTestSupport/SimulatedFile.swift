@@ -1,9 +1,9 @@
-/// A file of a simulated disk: as programs see it, as the platter has it, and what lies between.
+/// A file of a simulated disk: as programs see it, as it is on disk, and the writes in between.
 struct SimulatedFile {
     /// Disks write sectors of this size whole or not at all.
     static let sectorByteCount = 512
 
-    /// A change that no sync has brought to disk.
+    /// A change that no sync has made durable.
     enum Change {
         case write([UInt8], at: Int)
         case resize(Int)
@@ -32,7 +32,7 @@ struct SimulatedFile {
         unsynced = []
     }
 
-    /// Changes the file behind everybody's back, on disk too.
+    /// Changes the file without a call, also on disk.
     mutating func tamper(_ change: Change) {
         sync()
         Self.apply(change, to: &visible)
@@ -68,7 +68,7 @@ struct SimulatedFile {
         let fate = random.below(3)
         if fate == 0 { return }
         guard fate == 2, case .write(let bytes, let offset) = change else { return apply(change, to: &image) }
-        // Torn: the size may be there without the bytes, and any of the sectors without the others.
+        // Torn: the size may be durable without the bytes, and any sector without the others.
         if random.oneIn(2) { image.resize(to: max(image.size, offset + bytes.count)) }
         var start = 0
         while start < bytes.count {
@@ -95,7 +95,7 @@ struct NameTable {
         unsynced = []
     }
 
-    /// The names that a power cut leaves: each as it was after some of the changes made to it.
+    /// The names that a power cut leaves: each one as it was after some of its changes.
     func crashed(_ random: inout SplitMix64) -> NameTable {
         var names = durable
         for name in Set(unsynced.map(\.name)).sorted() {

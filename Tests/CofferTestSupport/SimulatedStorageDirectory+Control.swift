@@ -1,23 +1,23 @@
 import CofferSystem
 
-// What tests do to a simulated disk. Of any directory of it; none of this counts in the statistics.
+// How tests control a simulated disk, through any of its directories; none of this counts in the statistics.
 extension SimulatedStorageDirectory {
     /// Makes calls fail from now on.
     package func fail(_ fault: StorageFault) {
         disk.state.withLock { $0.faults.append(fault) }
     }
 
-    /// Makes no call fail any more.
+    /// Ends all failures.
     package func heal() {
         disk.state.withLock { $0.faults = [] }
     }
 
-    /// Makes the disk `byteCount` bytes large, whatever is on it already; nil for no limit.
+    /// Limits the disk to `byteCount` bytes, whatever it already holds; nil for no limit.
     package func limit(to byteCount: Int?) {
         disk.state.withLock { $0.pageLimit = byteCount.map { $0 / FileImage.pageByteCount } ?? Int.max }
     }
 
-    /// Bytes that files take up.
+    /// The number of bytes that files occupy.
     package var usedByteCount: Int { disk.state.withLock { $0.usedPages * FileImage.pageByteCount } }
 
     /// Counts of the calls since the last `resetStatistics`.
@@ -27,20 +27,20 @@ extension SimulatedStorageDirectory {
         disk.state.withLock { $0.statistics = StorageStatistics() }
     }
 
-    /// Is told of each call before it is made, without a lock.
+    /// Sets a closure that is called before each call, without a lock.
     package func observe(_ observer: (@Sendable (StorageCall, String) -> Void)?) {
         disk.state.withLock { $0.observer = observer }
     }
 
-    /// What a power cut leaves, as a disk of its own without faults; this one is not changed.
+    /// The state that a power cut leaves, as another disk without faults; this one does not change.
     ///
-    /// The model of faults: what was synced is there. Of what was written to a file since its last
+    /// The model of faults: synced data is there. Of the writes to a file since its last
     /// dataSync, each write is kept, dropped, or torn, in which case each sector of 512 bytes is kept or
-    /// not; writes reach the disk in any order, but for changes of the size by truncate. A file that grew
+    /// not; writes reach the disk in any order, except for changes of the size by truncate. A file that grew
     /// may have its new size without the new bytes (zeros then). Each name that was made or removed since
     /// the last sync of its directory is as it was before or after any of those changes, whatever happened
-    /// to others; a file without a name is gone, also if it was synced. What lies beside written bytes is
-    /// never hurt.
+    /// to others; a file without a name is gone, even if it was synced. Bytes next to written ones are
+    /// never damaged.
     package func crash(seed: UInt64) -> SimulatedStorageDirectory {
         var random = SplitMix64(seed: seed)
         return disk.state.withLock { state in
@@ -59,7 +59,7 @@ extension SimulatedStorageDirectory {
         }
     }
 
-    /// The disk as programs see it, as one of its own, on which everything is synced.
+    /// The disk as programs see it, copied to another disk on which everything is synced.
     package func copy() -> SimulatedStorageDirectory {
         disk.state.withLock { state in
             var left = state
@@ -88,7 +88,7 @@ extension SimulatedStorageDirectory {
         }
     }
 
-    /// Overwrites bytes of a file behind everybody's back.
+    /// Overwrites bytes of a file without a call.
     package func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) {
         disk.state.withLock { $0.files[Self.number(path, $0)]?.tamper(.write(bytes, at: offset)) }
     }
@@ -102,12 +102,12 @@ extension SimulatedStorageDirectory {
         }
     }
 
-    /// Cuts a file short.
+    /// Truncates a file.
     package func cut(_ path: String, to size: Int) {
         disk.state.withLock { $0.files[Self.number(path, $0)]?.tamper(.resize(size)) }
     }
 
-    /// Removes a file and its name behind everybody's back.
+    /// Removes a file and its name without a call.
     package func destroy(_ path: String) {
         let parts = Self.split(path)
         disk.state.withLock { state in

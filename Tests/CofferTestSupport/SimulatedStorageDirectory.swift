@@ -2,7 +2,7 @@ package import CofferSystem
 
 /// A directory of a simulated disk, in memory.
 ///
-/// What a power cut does to it is told at `crash`, what makes calls fail at `fail`, and `limit` makes the
+/// `crash` describes the effect of a power cut, `fail` makes calls fail, and `limit` makes the
 /// disk full. Safe for several threads; each call is atomic.
 package final class SimulatedStorageDirectory: StorageDirectory {
     let disk: SimulatedDisk
@@ -36,7 +36,7 @@ package final class SimulatedStorageDirectory: StorageDirectory {
         return SimulatedStorageFile(disk, full, number)
     }
 
-    /// The same as `open`: there is no page cache to pass by.
+    /// The same as `open`: there is no page cache to bypass.
     package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {
         let full = full(name)
         let path = path

@@ -30,7 +30,7 @@ package final class SimulatedStorageFile: StorageFile {
                 count = max(
                     0, (offset + count - 1) / FileImage.pageByteCount * FileImage.pageByteCount - offset)
             }
-            // As write(2) does, what there is room for is written before the call fails.
+            // Like write(2), the call writes as much as fits before it fails.
             if count > 0 { file.make(.write(Array(bytes[..<count]), at: offset)) }
             if count < bytes.count { throw SystemError("write", code: ErrorNumber.noSpace, on: path) }
         }

@@ -13,15 +13,15 @@ package enum StorageCall: String, CaseIterable, Sendable {
 
 /// Calls of the storage that are to fail.
 package struct StorageFault: Sendable {
-    /// Which calls; all that can fail, if nil.
+    /// The calls; all that can fail, if nil.
     package var calls: Set<StorageCall>?
-    /// A piece of the path that the call must be about; any, if nil.
+    /// A part of the path of the call; any path, if nil.
     package var path: String?
     /// How many such calls succeed before one fails.
     package var skip: Int
-    /// What the call throws.
+    /// The error number that the call throws.
     package var code: Int32
-    /// Whether all later ones fail too.
+    /// Whether all later calls fail, too.
     package var lasts: Bool
 
     package init(
@@ -47,23 +47,23 @@ package enum ErrorNumber {
     package static let quota: Int32 = 122
 }
 
-/// How often the calls of a simulated disk were made.
+/// The numbers of calls of a simulated disk.
 package struct StorageStatistics: Sendable, Equatable {
-    /// By kind.
+    /// The counts by kind.
     package internal(set) var counts: [StorageCall: Int] = [:]
-    /// The paths that were synced, in order; a directory's ends in "/".
+    /// The synced paths, in order; those of directories end in "/".
     package internal(set) var flushed: [String] = []
-    /// Calls that were made to fail.
+    /// The number of calls that failed on purpose.
     package internal(set) var failures = 0
 
-    /// Calls of some kinds.
+    /// The number of calls of some kinds.
     package func count(_ calls: Set<StorageCall>) -> Int {
         calls.reduce(0) { $0 + (counts[$1] ?? 0) }
     }
 
-    /// Calls of one kind.
+    /// The number of calls of one kind.
     package subscript(call: StorageCall) -> Int { counts[call] ?? 0 }
 
-    /// All calls.
+    /// The number of all calls.
     package var total: Int { counts.values.reduce(0, +) }
 }

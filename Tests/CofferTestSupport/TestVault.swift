@@ -9,7 +9,7 @@ package final class TestVault: Sendable {
     package let id: VaultID
     package let store: SymmetricKey<StoreRole>
     package let keys: ContentKeys
-    /// Whom the root belongs to.
+    /// The owner of the root.
     package static let owner = Caller(user: 1000, group: 1000, umask: 0o022)
 
     private init(
@@ -32,7 +32,7 @@ package final class TestVault: Sendable {
         return vault
     }
 
-    /// The same vault on another device, which has nothing of it yet.
+    /// The same vault on another device, which has no content yet.
     package func onAnotherDevice() throws -> TestVault {
         let vault = TestVault(SimulatedStorageDirectory(), id, .random(), keys)
         try Vault.create(in: vault.directory, id: id, store: vault.store, owner: Self.owner)
@@ -41,17 +41,17 @@ package final class TestVault: Sendable {
 
     private struct NoKeys: Error {}
 
-    /// The same vault on another disk: what a crash left, or a copy.
+    /// The same vault on another disk: after a crash, or a copy.
     package func on(_ directory: SimulatedStorageDirectory) -> TestVault {
         TestVault(directory, id, store.duplicate(), keys)
     }
 
-    /// The same vault on what a power cut leaves.
+    /// The same vault on the disk that a power cut leaves.
     package func crashed(seed: UInt64) -> TestVault { on(directory.crash(seed: seed)) }
 
     /// Opens the vault, without its threads; one at a time.
     ///
-    /// - Parameter keys: Those that it is opened with, if not its own.
+    /// - Parameter keys: The keys to open it with; nil for its own.
     package func open(
         problems: ProblemLog = ProblemLog(), isReadOnly: Bool = false, keys: ContentKeys? = nil
     ) throws -> Vault {

@@ -1,22 +1,22 @@
-// Release builds have no access to what is internal, and no tests that need it.
+// Release builds cannot access internal declarations, and have no tests that need them.
 #if DEBUG
 package import CofferFormat
 internal import CofferStore
 @testable package import CofferVault
 
 extension Vault {
-    /// Gives a file new content that comes from elsewhere, in one step.
+    /// Gives a file new content from elsewhere, in one step.
     ///
-    /// As a rename over the file does: the new version is an item with a new number, to which all names lead
-    /// from now on. Who has the file open keeps the old version (docs/posix.md, "Changes from elsewhere").
+    /// Like a rename over the file: the new version is an item with a new number, to which all names lead
+    /// from now on. Programs that have the file open keep the old version (docs/posix.md, "Changes from elsewhere").
     /// May wait, as `changeElsewhere`, which need not be called around it.
     ///
     /// - Parameters:
     ///   - names: All names of the file.
     ///   - bytes: The whole content, up to 1 MiB.
-    ///   - modified: When it was written, in nanoseconds since 1970.
+    ///   - modified: The time of the write, in nanoseconds since 1970.
     /// - Returns: The number of the new version.
-    /// - Throws: `.notFound` if a name does not lead to the file any more.
+    /// - Throws: `.notFound` if a name no longer leads to the file.
     package func replaceContent(
         of number: Int64, names: [Name], with bytes: RawSpan, modified: Int64
     ) throws(FileSystemError) -> Int64 {

@@ -2,7 +2,7 @@ package import CofferFacts
 internal import CofferFormat
 internal import CofferTestSupport
 
-/// Why a history is not as it should be.
+/// A rule that a history breaks.
 package struct Flaw: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,16 +11,16 @@ package struct Flaw: Error, CustomStringConvertible {
     }
 }
 
-/// Devices that do this and that, hear of each other late and in any order, and must agree in the end.
+/// Devices that make random changes, learn of each other's late and in any order, and must agree in the end.
 package struct FactHistory<Store: TestedFactStore> {
     var random: SplitMix64
     package var replicas: [FactReplica<Store>]
-    /// What was done, to be printed when something is wrong.
+    /// The steps so far, to print on a failure.
     package var script: [String] = []
     private var clocks: [UInt64]
     private var nextID: UInt64 = 1000
     private let checksEveryStep: Bool
-    /// The commits of somebody who says anything; nobody's local changes are compared then.
+    /// The commits of a hostile author; if there are any, local changes are not compared.
     package let hostile: [FactCommit]
 
     package init(seed: UInt64, hostileCommits: Int = 0, checksEveryStep: Bool = true) throws {
@@ -39,7 +39,7 @@ package struct FactHistory<Store: TestedFactStore> {
 
     private mutating func newID() -> UInt64 {
         nextID += 1
-        // Mixed, so that ids are in no order of time.
+        // Shuffled, so that ids are in no order of time.
         var mixer = SplitMix64(seed: nextID)
         return mixer.next()
     }
@@ -57,7 +57,7 @@ package struct FactHistory<Store: TestedFactStore> {
         }
     }
 
-    /// Everybody gets everything; then all must show the same.
+    /// Delivers everything to every device; then all must show the same.
     package mutating func finish() throws {
         for device in replicas.indices { try replicas[device].commit() }
         var isQuiet = false
@@ -143,7 +143,7 @@ package struct FactHistory<Store: TestedFactStore> {
         }
     }
 
-    /// A change that makes sense in a tree; nil if none came to mind.
+    /// A change that makes sense in a tree; nil if none was found.
     private mutating func change(_ tree: ShownTree) -> LocalChange? {
         let entries = tree.entries.sorted { $0.key < $1.key }
         let directories =
@@ -202,7 +202,7 @@ package struct FactHistory<Store: TestedFactStore> {
         }
     }
 
-    /// Each content is there that nobody replaced or removed who had seen it.
+    /// Checks that all content exists that no author replaced or removed after seeing it.
     private func expectNothingLost(_ tree: ShownTree) throws {
         let facts = replicas.flatMap(\.commits).flatMap { commit in
             commit.facts.map { (commit.stamp.dot, $0) }
@@ -230,7 +230,7 @@ package struct FactHistory<Store: TestedFactStore> {
     }
 }
 
-/// What things are called in histories.
+/// The names in histories.
 enum HistoryNames {
     static let names = ["a", "b", "c.txt", "d"].compactMap { EntryName($0.utf8) }
 
@@ -277,7 +277,7 @@ extension ShownTree {
         if !entries.values.contains(where: { $0.item == item }) { items[item] = nil }
     }
 
-    /// Whether a user sees no difference; copies by rule and copies that facts state look alike.
+    /// Whether users see no difference; copies by rule and copies stated by facts look alike.
     func isSame(as other: ShownTree) -> Bool {
         var (one, other) = (self, other)
         for id in one.items.keys { one.items[id]?.otherContents = [] }
@@ -289,7 +289,7 @@ extension ShownTree {
 extension FactHistory {
     /// Runs the history of a seed.
     ///
-    /// - Returns: What goes wrong, with the shortest beginning of the history in which it does; nil if nothing
+    /// - Returns: The broken rule, with the shortest prefix of the history that breaks it; nil if none
     ///   does.
     package static func flaw(seed: UInt64, steps: Int, hostileCommits: Int = 0) throws -> Flaw? {
         guard try run(seed, steps, hostileCommits) != nil else { return nil }

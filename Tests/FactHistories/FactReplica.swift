@@ -2,20 +2,20 @@ internal import CofferCrypto
 package import CofferFacts
 package import CofferFormat
 
-/// The root directory of every vault here.
+/// The root directory of every vault in these histories.
 package let rootID = ItemID(low: 0xF0, high: 0xF0)
 
-/// One key for all, as members have.
+/// One key for all devices, as members share it.
 package let hashKey = StateHashKey(SymmetricKey<StateHashRole>.zero())
 
-/// A device: its tree, and what it wrote and nobody fetched.
+/// A device: its tree, and its commits.
 package struct FactReplica<Store: TestedFactStore> {
     package let log: LogID
     package let label: String
     package var tree: FactTree<Store>
     /// The commits of the log.
     package var commits: [FactCommit] = []
-    /// The entries as a caller knows them who takes all changes.
+    /// The entries as a caller that takes all changes knows them.
     package var mirror: [EntryID: Showing] = [:]
     private var isOpen = false
 
@@ -25,14 +25,14 @@ package struct FactReplica<Store: TestedFactStore> {
         tree = FactTree(store: store, root: rootID, hashKey: hashKey)
     }
 
-    /// Makes a change in the commit that is open, or in a new one.
+    /// Makes a change in the open commit, or in a new one.
     package mutating func perform(_ change: LocalChange, milliseconds: UInt64) throws {
         if !isOpen { try tree.beginCommit(log: log, milliseconds: milliseconds, label: label) }
         isOpen = true
         try tree.perform(change)
     }
 
-    /// Ends the commit that is open.
+    /// Ends the open commit.
     package mutating func commit() throws(Store.Failure) {
         guard isOpen else { return }
         isOpen = false
@@ -45,7 +45,7 @@ package struct FactReplica<Store: TestedFactStore> {
         return try tree.apply(commit)
     }
 
-    /// Takes what changed, in batches.
+    /// Takes all changes, in batches.
     package mutating func take(limit: Int) throws(Store.Failure) -> [EntryChange] {
         var all: [EntryChange] = []
         while true {
@@ -56,10 +56,10 @@ package struct FactReplica<Store: TestedFactStore> {
         }
     }
 
-    /// The tree as the store has it.
+    /// The tree in the store.
     package func shownTree() throws(Store.Failure) -> ShownTree { try tree.shownTree() }
 
-    /// The tree as the full evaluation finds it.
+    /// The tree according to the full evaluation.
     package func evaluatedTree() -> ShownTree {
         var evaluation = FullEvaluation(
             values: tree.store.allValues, labels: tree.store.allLabels, root: rootID)
@@ -68,7 +68,7 @@ package struct FactReplica<Store: TestedFactStore> {
 }
 
 extension FactTree {
-    /// The tree as the store has it, read from the root downwards.
+    /// The tree in the store, read from the root downwards.
     package func shownTree() throws(Store.Failure) -> ShownTree {
         var shown = ShownTree()
         var directories = [rootID]
@@ -100,7 +100,7 @@ extension ShownTree {
         }.joined(separator: "\n")
     }
 
-    /// What breaks the rules that hold for every tree; nil if nothing does.
+    /// A violation of the rules for every tree; nil if there is none.
     package var flaw: String? {
         if Set(entries.values.map(\.place)).count != entries.count { return "two entries of one name" }
         var parents: [ItemID: ItemID] = [:]
@@ -125,6 +125,6 @@ extension ShownTree {
 }
 
 extension Identifier {
-    /// Enough of it for tests.
+    /// As many bits as tests need.
     package var short: String { String(low, radix: 36).suffix(5).description }
 }

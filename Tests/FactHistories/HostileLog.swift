@@ -2,11 +2,11 @@ package import CofferFacts
 package import CofferFormat
 package import CofferTestSupport
 
-/// Commits that no device of ours would make, though they can be decoded and are not refused.
+/// Commits that no correct device makes, although they can be decoded and are not refused.
 package enum HostileLog {
     package static let log = LogID(low: 99, high: 7)
 
-    /// Facts about few things, so that they meet: a place in a file, kinds that change, cycles, two entries.
+    /// Facts about few objects, so that they collide: a place in a file, kinds that change, cycles, two entries.
     package static func commits(_ count: Int, devices: Int, _ random: inout SplitMix64) -> [FactCommit] {
         var commits: [FactCommit] = []
         while commits.count < count {

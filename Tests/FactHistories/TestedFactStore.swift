@@ -5,13 +5,13 @@ package import CofferFormat
 package protocol TestedFactStore: FactStore {
     /// An empty store.
     ///
-    /// - Parameter seed: What to choose by, if there is anything to choose.
+    /// - Parameter seed: Determines all random choices.
     init(seed: UInt64) throws
-    /// All values of all registers, as the full evaluation wants them.
+    /// All values of all registers, in the form that the full evaluation takes.
     var allValues: [Register: [RegisterValue]] { get }
     /// The labels of all logs.
     var allLabels: [LogID: String] { get }
-    /// Is called between two steps: whatever happens to a store in the meantime may happen now.
+    /// Called between two steps: a store may do anything here that can happen to it in between.
     func rest() throws(Failure)
 }
 

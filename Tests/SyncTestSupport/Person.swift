@@ -4,7 +4,7 @@ package import CofferSync
 internal import CofferTestSupport
 package import CofferTrust
 
-/// A person with keys that come out of a number.
+/// A person whose keys are derived from a number.
 package final class Person: Sendable {
     package let name: String
     package let user: UserID
