@@ -45,14 +45,14 @@ import Testing
         #expect(list.entries.map(\.permissions) == [1, 2, 3])
     }
 
-    @Test func inheritingTakesAwayWhatTheCreatorDoesNotAllow() throws {
+    @Test func inheritanceIsLimitedByTheCreatorsMode() throws {
         var list = try #require(AccessList(Self.full))
         list.restrict(to: 0o600)
         #expect(list.mode == 0o600)
         #expect(list.entries.map(\.permissions) == [6, 6, 5, 0, 0])
     }
 
-    /// Where there is no room for the list, the permissions stay too.
+    /// If there is no room for the list, the permissions stay unchanged, too.
     @Test func aListThatCannotBeSetChangesNothing() throws {
         let vault = try TestVault.create().open()
         let number = try vault.makeFile("a")

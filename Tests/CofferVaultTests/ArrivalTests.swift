@@ -19,7 +19,7 @@ import Testing
         devices.b.remoteReads.arrivals.wait(nanoseconds: 3_600_000_000_000)
     }
 
-    /// Takes the packs away, and gives them back after `body`.
+    /// Removes the packs during `body`.
     private func withoutPacks(_ body: () throws -> Void) rethrows {
         let packs = devices.remote.state.withLock { $0.packs }
         devices.remote.change { $0 = [:] }
@@ -36,7 +36,7 @@ import Testing
         return request
     }
 
-    /// Returns once somebody has asked the remote in vain.
+    /// Returns once a reader has asked the remote in vain.
     private func waitForFetch() { _ = devices.remote.state.wait { $0.fetches.isEmpty ? nil : true } }
 
     // MARK: Reading
@@ -53,8 +53,8 @@ import Testing
         try devices.b.close()
     }
 
-    /// Many more reads wait than there are threads; another one is answered meanwhile.
-    @Test func whatHasNotArrivedKeepsNoOthersWaiting() throws {
+    /// Many more reads than threads wait; another read is answered meanwhile.
+    @Test func missingPacksDelayNoOtherReads() throws {
         let files = try (0..<40).map { try devices.file(Pattern.make(100, seed: $0), named: "\($0)").b }
         let known = Set(devices.remote.state.withLock { $0.packs.keys })
         let here = Pattern.make(1 << 20, seed: 100)
@@ -71,7 +71,7 @@ import Testing
         try devices.b.close()
     }
 
-    /// The kernel has so many reads under way only: others must find room.
+    /// The kernel has a limited number of reads in flight: waiting reads must leave room for others.
     @Test func notAllReadsWait() throws {
         try withoutPacks {
             let requests = try (0..<200).map { _ in try begin() }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func whoGetsASignalWaitsNoLonger() throws {
+    @Test func aSignalEndsTheWait() throws {
         try withoutPacks {
             devices.remote.forgetFetches()
             let request = try begin()
@@ -95,8 +95,8 @@ import Testing
         try devices.b.close()
     }
 
-    /// Whoever reads very many files does not wait ten seconds for each.
-    @Test func oneWaitsInVainForFewPacksOnly() throws {
+    /// A program that reads very many files does not wait ten seconds for each.
+    @Test func readsWaitInVainForFewPacksOnly() throws {
         let arrivals = Arrivals()
         func waits(for pack: UInt64, since begin: Int64) -> Bool {
             arrivals.isWaiting(2, since: begin, after: .notArrived(PackID(low: pack, high: 0)))
@@ -113,7 +113,7 @@ import Testing
         #expect(waits(for: 5, since: halfAnHourAgo))
     }
 
-    @Test func whoWaitsHearsOfTheEnd() throws {
+    @Test func theEndOfTheVaultEndsTheWait() throws {
         try withoutPacks {
             devices.remote.forgetFetches()
             let request = try begin()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func whoWaitsHearsThatTheRemoteFallsSilent() throws {
+    @Test func aSilentRemoteEndsTheWait() throws {
         try withoutPacks {
             devices.remote.forgetFetches()
             let request = try begin()
@@ -135,8 +135,8 @@ import Testing
         try devices.b.close()
     }
 
-    /// Nobody reads it again, and the line goes all the same.
-    @Test func whatIsSaidEndsOnceItHasArrived() throws {
+    /// No program reads it again, and the line disappears all the same.
+    @Test func messagesEndOnceThePackArrives() throws {
         withoutPacks {
             #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
             #expect(fails("notArrived") { _ = try devices.b.get(b, at: 2 << 20, count: 10) })
@@ -150,7 +150,7 @@ import Testing
         try devices.b.close()
     }
 
-    @Test func manyAreRememberedAndNotMore() throws {
+    @Test func aBoundedNumberIsRemembered() throws {
         let files = try (0..<101).map { try devices.file(Pattern.make(100, seed: $0), named: "\($0)").b }
         withoutPacks {
             for file in files { #expect(fails("notArrived") { _ = try devices.b.get(file, count: 10) }) }
@@ -164,8 +164,8 @@ import Testing
         try devices.b.close()
     }
 
-    /// Of a file with many such ranges nothing is forgotten before all of it can be read.
-    @Test func aLineStaysUntilAllCanBeRead() throws {
+    /// The line about a file with many such ranges stays until all of it can be read.
+    @Test func theLineStaysUntilEverythingCanBeRead() throws {
         let arrivals = devices.b.remoteReads.arrivals
         withoutPacks {
             for index in 0..<12 {
@@ -175,7 +175,7 @@ import Testing
             #expect(devices.problems.all.count == 1)
             arrivals.forget(b, 1_000_000..<2_200_000, in: devices.b)
             #expect(devices.problems.all.count == 1)
-            // Behind the end there is nothing.
+            // There is nothing past the end.
             arrivals.forget(b, 2_200_000..<Int64.max, in: devices.b)
             #expect(devices.problems.all == [])
             #expect(arrivals.items == [])
@@ -185,8 +185,8 @@ import Testing
 
     // MARK: Damage
 
-    /// What is there and wrong is not waited for, and is looked at again if there is reason to.
-    @Test("Damage is not looked at again without need", arguments: [false, true])
+    /// A read does not wait for wrong content, which is checked again only for a reason.
+    @Test("Damage is not checked again without need", arguments: [false, true])
     func damageIsNotWaitedFor(isResized: Bool) throws {
         let whole = devices.remote.state.withLock { $0.packs }
         devices.remote.change { packs in for id in packs.keys { packs[id]?[100_000] ^= 1 } }
@@ -206,7 +206,7 @@ import Testing
         try devices.b.close()
     }
 
-    @Test func damageThatStaysGoesOnBeingNamed() throws {
+    @Test func lastingDamageIsReportedAgain() throws {
         devices.remote.change { packs in for id in packs.keys { packs[id]?[100_000] ^= 1 } }
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
         _ = try devices.b.check { _, _ in }
@@ -218,7 +218,7 @@ import Testing
 
     // MARK: The last copy
 
-    @Test("What the remote has lost is not given up here", arguments: [false, true])
+    @Test("Content that the remote has lost is not evicted", arguments: [false, true])
     func theLastCopyStays(isCut: Bool) throws {
         _ = try devices.b.content(of: b)
         try devices.b.commit()
@@ -238,7 +238,7 @@ import Testing
         try devices.b.close()
     }
 
-    @Test func nothingIsGivenUpWhileTheRemoteIsSilent() throws {
+    @Test func nothingIsEvictedWhileTheRemoteIsSilent() throws {
         _ = try devices.b.content(of: b)
         try devices.b.commit()
         devices.remote.fail(.timedOut)
@@ -252,7 +252,7 @@ import Testing
             let damage = try devices.b.check { _, _ in }.damage
             #expect(Set(damage.map(\.path)) == ["file"])
             #expect(damage.allSatisfy { $0.text.contains("has not arrived at the remote or is lost there") })
-            // Who is offline learns nothing by a check.
+            // An offline device learns nothing from a check.
             devices.remote.fail(.timedOut)
             #expect(try devices.b.damage() == [])
             devices.remote.fail(nil)

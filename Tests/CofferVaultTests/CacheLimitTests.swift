@@ -5,7 +5,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// A bound for what is kept here although it is on a remote.
+/// A limit for local content that is also on a remote.
 @Suite struct CacheLimitTests {
     private func cachedByteCount(_ vault: Vault, _ numbers: [Int64]) throws -> Int {
         try numbers.reduce(0) { count, number in
@@ -36,10 +36,10 @@ import Testing
             #expect(isSame)
             if offset % (1 << 20) == 0 { most = max(most, try cachedByteCount(devices.b, [b])) }
         }
-        // A quarter more, and what the threads that fetch ahead bring at a time.
+        // A quarter more, plus what the prefetching threads bring at a time.
         #expect(most <= Int(limit) * 5 / 4 + (16 << 20))
         let fetched = devices.remote.state.withLock { $0.fetches.reduce(0) { $0 + $1.range.count } }
-        // What was fetched ahead was not given up before it was read.
+        // Prefetched content was not evicted before it was read.
         #expect(fetched < content.count * 5 / 4)
         devices.b.remoteReads.stop()
         try devices.b.evictIfDue()
@@ -50,7 +50,7 @@ import Testing
         try devices.b.close()
     }
 
-    @Test func whatWasSentCountsToo() throws {
+    @Test func sentChangesCountToo() throws {
         let devices = try TwoDevices()
         devices.a.setCacheLimit(4 << 20)
         try devices.a.evictIfDue()
@@ -68,7 +68,7 @@ import Testing
             let isSame = try devices.a.content(of: number) == Pattern.make(3 << 20, seed: UInt64(seed))
             #expect(isSame)
         }
-        // Without a limit nothing is given up any more.
+        // Without a limit, nothing is evicted any more.
         devices.a.setCacheLimit(nil)
         for number in numbers { _ = try devices.a.content(of: number) }
         try devices.a.evictIfDue()

@@ -4,7 +4,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// More items than are kept in memory: an operation on several of them loses none of its changes.
+/// More items than memory keeps: an operation on several of them loses none of its changes.
 @Suite struct CachedItemsTests {
     /// More than the 16,384 clean items that are kept.
     private static let count = 17_000
@@ -75,7 +75,7 @@ import Testing
         #expect(try again.attributes(of: old).links == 4)
     }
 
-    @Test func aDirectoryThatGoesIsCounted() throws {
+    @Test func aRemovedDirectoryIsCounted() throws {
         _ = try vault.makeFile("in memory from here on", in: old)
         try vault.commit()
         _ = try fill()

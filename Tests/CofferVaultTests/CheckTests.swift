@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// What a check says of damage: the path, and the bytes of the file that are lost.
+/// A check reports damage with the path and the lost bytes of the file.
 @Suite struct CheckTests {
     private let test: TestVault
     private let content = Pattern.make(200_000)
@@ -34,7 +34,7 @@ import Testing
         try vault.number(of: "large", in: try vault.number(of: "folder"))
     }
 
-    @Test func aSoundVaultHasNoDamageAndIsReadWhole() throws {
+    @Test func aCheckOfASoundVaultReadsEverything() throws {
         let vault = try open()
         let progress = Condition([Int]())
         let result = try vault.check { done, total in progress.withLock { $0 += [done, total] } }
@@ -70,7 +70,7 @@ import Testing
         #expect(try open().damage().map(\.range) == expected)
     }
 
-    @Test func aPackThatIsCutIsNamedFromTheCutOn() throws {
+    @Test func aTruncatedPackIsReportedFromTheCutOn() throws {
         test.directory.cut(try pack, to: 4096 + ExtentLayout.sealedOffset(ofBlock: 6) + 1)
         let damage = try open().damage()
         #expect(damage.map(\.path) == ["folder/large"])

@@ -18,7 +18,7 @@ import Testing
         try vault.state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max) }
     }
 
-    /// Makes a file look as if nobody had written to it for long.
+    /// Makes a file look as if it had not been written to for long.
     private func rest(_ number: Int64) throws {
         var changes = AttributeChanges()
         changes.modified = .at(1)
@@ -52,7 +52,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    @Test func aFileThatWasJustWrittenIsLeftAloneForNow() throws {
+    @Test func aRecentlyWrittenFileIsLeftAlone() throws {
         let (number, _) = try makeFragments("a", count: 200, seed: 1)
         try vault.put([1], to: number, at: 100)
         #expect(try vault.compact())
@@ -72,7 +72,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    /// Two files written in turn; one goes, and the packs that it filled go with it.
+    /// Two files written in turn; one is removed, and the packs that it filled go with it.
     private func makeSparsePacks() throws -> (number: Int64, content: [UInt8]) {
         let (kept, gone) = (try vault.makeFile("kept"), try vault.makeFile("gone"))
         let content = Pattern.make(10 << 20, seed: 3)
@@ -87,7 +87,7 @@ import Testing
         return (kept, content)
     }
 
-    /// Bytes that all packs waste, of those that are live.
+    /// The number of wasted bytes of all packs, and of live ones.
     private func wasted() throws -> (waste: Int, live: Int) {
         try vault.state.withLock { state in
             let rows = state.packs.rows.filter { $0.live > 0 }
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// No pack is mostly dead, but together they waste too much.
-    @Test func aFifthIsWastedAtMost() throws {
+    @Test func atMostAFifthIsWasted() throws {
         let number = try vault.makeFile("a")
         var content = Pattern.make(40 << 20, seed: 5)
         for piece in 0..<40 {
@@ -121,7 +121,7 @@ import Testing
         let isSame = try vault.content(of: number) == content
         #expect(isSame)
         #expect(try vault.damage() == [])
-        // Nothing more comes of it.
+        // Nothing more changes.
         let packs = vault.state.withLock { Set($0.packs.rows.map(\.number)) }
         _ = try vault.compact()
         #expect(vault.state.withLock { Set($0.packs.rows.map(\.number)) } == packs)
@@ -144,9 +144,9 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// Whatever call fails meanwhile: no byte is lost, and the accounts are right.
+    /// Whatever call fails meanwhile, no byte is lost, and the accounting is right.
     @Test(arguments: [ErrorNumber.noSpace, ErrorNumber.inputOutput], [0, 1, 3, 6])
-    func compactionThatFailsHurtsNothing(code: Int32, skip: Int) throws {
+    func failedCompactionDamagesNothing(code: Int32, skip: Int) throws {
         let (number, content) = try makeSparsePacks()
         test.directory.fail(StorageFault([.write], path: "packs/", skip: skip, code: code))
         var hasFailed = false
@@ -156,7 +156,7 @@ import Testing
         } catch {
             hasFailed = true
         }
-        // For want of space a write is tried again, which here is enough.
+        // Without space, a write is retried, which suffices here.
         #expect(hasFailed == (code == ErrorNumber.inputOutput))
         #expect((vault.stoppedReason != nil) == hasFailed)
         test.directory.heal()
@@ -171,8 +171,8 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// One thread compacts and commits all the time, another writes; nothing that was written is lost.
-    @Test func compactionAndWritesGoOnSideBySide() throws {
+    /// One thread compacts and commits all the time while another writes; no write is lost.
+    @Test func compactionRunsBesideWrites() throws {
         let number = try makeFragments("a", count: 300, seed: 5).number
         let isDone = Condition(false)
         let failures = Condition([String]())

@@ -8,10 +8,10 @@ import CofferVault
 import FactHistories
 import Testing
 
-/// The facts of a vault in an index, which must answer each question as a store in memory does.
+/// The facts of a vault in an index, which must give the same answers as a store in memory.
 ///
-/// Between steps the index is now and then committed, closed and opened again, or left by a store that had all in
-/// memory for one that has nothing there.
+/// Between steps, the index is sometimes committed, closed and reopened, or passed from a store with a full cache
+/// to one with an empty cache.
 final class ComparedFactStore: TestedFactStore {
     typealias Failure = any Error
 
@@ -19,7 +19,7 @@ final class ComparedFactStore: TestedFactStore {
     private let vault = VaultID(low: Random.number(), high: Random.number())
     private let key = SymmetricKey<StoreRole>.zero()
     private var memory = MemoryFactStore()
-    /// None while the index is opened again: two at a time would meet in SQLite.
+    /// Nil while the index is reopened: SQLite would see two at a time.
     private var opened: (index: Index, store: IndexFactStore)?
     private var random: SplitMix64
 
@@ -183,7 +183,7 @@ final class ComparedFactStore: TestedFactStore {
         }
     }
 
-    /// Any that are changed will do, as long as all come.
+    /// Any changed ones will do, as long as all of them come.
     func changedEntries(limit: Int) throws -> [EntryID] {
         let found = try store.changedEntries(limit: limit)
         let expected = memory.changedEntries(limit: .max)

@@ -9,9 +9,9 @@ import Testing
 @Suite struct ConcurrencyTests {
     private static let threadCount = 4
 
-    /// Each thread has files of its own; directory, packs and commits are everybody's.
+    /// Each thread has its own files; all share the directory, packs and commits.
     @Test(arguments: [UInt64(1), 2])
-    func threadsDoNotGetInEachOthersWay(seed: UInt64) throws {
+    func threadsDoNotDisturbEachOther(seed: UInt64) throws {
         let test = try TestVault.create()
         let vault = try test.open()
         try vault.start()
@@ -70,8 +70,8 @@ import Testing
         return files
     }
 
-    /// A check reads everything while others change everything; it finds no damage that is not there.
-    @Test func aCheckBesideChangesFindsNothing() throws {
+    /// A check reads everything while other threads change everything; it reports no false damage.
+    @Test func aCheckDuringChangesFindsNothing() throws {
         let vault = try TestVault.create().open()
         try vault.start()
         for number in 0..<10 { _ = try vault.makeFile("file \(number)", Pattern.make(100_000)) }
@@ -101,8 +101,8 @@ import Testing
         try vault.close()
     }
 
-    /// Threads append and commit, each its own file; power cuts at any moment leave all that was promised.
-    @Test func whatOneThreadWasPromisedNoOtherTakesAway() throws {
+    /// Threads append and commit, each to its own file; power cuts at any moment leave everything promised.
+    @Test func promisedAppendsSurviveOtherThreads() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let files = try (0..<Self.threadCount).map { try vault.makeFile("\($0)") }

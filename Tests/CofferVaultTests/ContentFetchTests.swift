@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Reading what is on a remote only.
+/// Reads of content that is only on a remote.
 @Suite struct ContentFetchTests {
     @Test func aReadIsAnsweredLaterByAnotherThread() throws {
         let devices = try TwoDevices()
@@ -19,7 +19,7 @@ import Testing
         #expect(count == nil)
         devices.remote.waitForHeld(1)
         #expect(!request.isAnswered)
-        // Others are not kept waiting: no lock is held.
+        // Other readers do not wait: no lock is held.
         _ = try devices.b.makeFile("other", [1, 2, 3])
         try devices.b.commit()
         devices.remote.hold(false)
@@ -52,7 +52,7 @@ import Testing
         #expect(devices.remote.fetchCount == 1)
     }
 
-    @Test func aReaderInOrderIsWorkedAheadOf() throws {
+    @Test func aSequentialReaderGetsReadAhead() throws {
         let devices = try TwoDevices()
         let content = Pattern.make(24 << 20)
         let (_, b) = try devices.file(content)
@@ -75,7 +75,7 @@ import Testing
         #expect(fetched < content.count + (1 << 20))
     }
 
-    @Test func whatIsWrongOnTheRemoteIsTold() throws {
+    @Test func wrongRemoteContentIsReported() throws {
         let devices = try TwoDevices()
         let content = Pattern.make(3 << 20)
         let (_, b) = try devices.file(content)
@@ -86,7 +86,7 @@ import Testing
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
         #expect(devices.problems.all.last?.text.contains("file: bytes 0 to 9 cannot be read") == true)
         #expect(devices.problems.all.last?.text.contains("remote pack") == true)
-        // What is not hurt can be read, and nothing hurt is kept.
+        // Undamaged content can be read, and nothing damaged is kept.
         let isSame =
             try devices.b.get(b, at: 2 << 20, count: 1000) == Array(content[(2 << 20)..<(2 << 20) + 1000])
         #expect(isSame)
@@ -97,7 +97,7 @@ import Testing
         #expect(isWhole)
     }
 
-    @Test func errorsOfTheRemoteAreTold() throws {
+    @Test func errorsOfTheRemoteAreReported() throws {
         let devices = try TwoDevices()
         let (_, b) = try devices.file(Pattern.make(3 << 20))
         devices.remote.fail(.timedOut)
@@ -111,7 +111,7 @@ import Testing
         devices.b.attach(devices.remote)
         devices.remote.change { $0 = [:] }
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
-        // Nobody waits for it.
+        // No read waits for it.
         devices.b.remoteReads.arrivals.stop()
         let request = WaitingRequest()
         let buffer = AlignedBuffer(count: 10)
@@ -136,7 +136,7 @@ import Testing
         #expect(try devices.b.damage() == [])
     }
 
-    @Test func aCheckTellsWhatIsNotHere() throws {
+    @Test func aCheckReportsContentThatIsNotLocal() throws {
         let devices = try TwoDevices()
         let (_, b) = try devices.file(Pattern.make(3 << 20))
         _ = try devices.b.get(b, at: 1 << 20, count: 10)
@@ -173,7 +173,7 @@ import Testing
             let isSame = try devices.b.content(of: number) == content
             #expect(isSame)
         }
-        // What has changes that were not sent stays.
+        // Content with unsent changes stays.
         for number in files { try devices.b.put([1], to: number) }
         #expect(try devices.b.evict(to: 0) == 0)
         #expect(try devices.b.missingByteCount(of: files[1]) == 0)
@@ -218,7 +218,7 @@ import Testing
         #expect(isSame, "seed \(seed)")
     }
 
-    /// Values that somebody with the keys made up: whatever they say, the vault stays whole.
+    /// Values that an attacker with the keys made up: whatever they say, the vault stays whole.
     @Test(arguments: [UInt64](0..<30))
     func hostileValuesDoNoHarm(seed: UInt64) throws {
         let devices = try TwoDevices()
@@ -243,8 +243,8 @@ import Testing
         try devices.b.close()
     }
 
-    /// Trees that are sealed as they should be, and are not what a device makes.
-    @Test func treesAreOfOneForm() throws {
+    /// Correctly sealed trees that no device makes.
+    @Test func treesHaveOneForm() throws {
         let devices = try TwoDevices()
         let entries = (0..<40).map { index in
             ContentEntry(
@@ -297,8 +297,8 @@ import Testing
         #expect(try devices.b.fetchExtents(of: right, for: nil).entries == few)
     }
 
-    /// A page that is here already, in a smaller content than it was made for.
-    @Test func aKnownPageThatReachesBehindTheEndIsRefused() throws {
+    /// A page that is local already, in smaller content than it was made for.
+    @Test func aKnownPageBeyondTheEndIsRefused() throws {
         let devices = try TwoDevices()
         let number = try devices.b.makeFile("file")
         let item = try devices.b.state.withLock { try $0.tree.item(number).row.id }
@@ -329,7 +329,7 @@ import Testing
             let root = try put(.inner(children), top)
             return ContentValue(size: size, origin: item, extents: .tree(root: root, count: 40)).bytes
         }
-        // The last extent of the left page reaches into the range of the right one.
+        // The last extent of the left page extends into the range of the right one.
         let known = try put(.leaf(entries(from: 300, last: 110)), left)
         try devices.b.receive(
             try value(1000, [known, try put(.leaf(entries(from: 600, last: 10)), right)]), as: number)
@@ -340,7 +340,7 @@ import Testing
 
     // MARK: Crashes
 
-    /// After a power cut a content is the old one or the new one, whether it was fetched or not.
+    /// After a power cut, content is old or new, whether it was fetched or not.
     @Test(arguments: Seeds.first(16))
     func aCrashLeavesAWholeContent(seed: UInt64) throws {
         let devices = try TwoDevices()

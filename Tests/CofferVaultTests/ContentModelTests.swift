@@ -5,7 +5,7 @@ import Testing
 
 /// Random changes of content, compared with arrays of bytes.
 @Suite struct ContentModelTests {
-    /// Two files and what they should hold.
+    /// Two files and their expected content.
     private struct Files {
         let vault: Vault
         var random: SplitMix64
@@ -84,7 +84,7 @@ import Testing
             contents[1 - file].replaceSubrange(target..<target + count, with: bytes)
         }
 
-        /// Compares sizes and contents, in pieces that do not match how it was written.
+        /// Compares sizes and contents, in other pieces than those that were written.
         mutating func compare(_ comment: Comment) throws {
             for (number, content) in zip(numbers, contents) {
                 #expect(try vault.attributes(of: number).size == Int64(content.count), comment)

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Contents that go from one device to another by way of a remote.
+/// Content that travels between devices through a remote.
 @Suite struct ContentSendingTests {
     /// A file of A that is changed at random, and what it should hold.
     private struct File {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64](0..<10))
-    func whatIsSentIsReadElsewhere(seed: UInt64) throws {
+    func sentContentIsReadElsewhere(seed: UInt64) throws {
         let devices = try TwoDevices()
         var random = SplitMix64(seed: seed)
         var file = File(number: try devices.a.makeFile("file"))
@@ -69,7 +69,7 @@ import Testing
             if random.oneIn(3) { _ = try devices.b.compact() }
             #expect(try devices.a.indexProblems() == [], comment)
             #expect(try devices.b.indexProblems() == [], comment)
-            // The other device makes the same of it.
+            // The other device arrives at the same content.
             #expect(try devices.b.send(copy, to: devices.remote) == value, comment)
         }
         #expect(try devices.a.damage() == [])
@@ -81,8 +81,8 @@ import Testing
         #expect(isSame, "seed \(seed)")
     }
 
-    /// What the remote has is not sent again, and what this device has is not fetched.
-    @Test func onlyWhatIsNewIsSentAndFetched() throws {
+    /// Content that the remote has is not sent again, and content that this device has is not fetched.
+    @Test func onlyNewContentIsSentAndFetched() throws {
         let devices = try TwoDevices()
         var content = Pattern.make(20 << 20)
         let (a, b) = try devices.file(content)
@@ -132,8 +132,8 @@ import Testing
         #expect(packs.count { $0.count < RemotePackBuilder.packByteCountMin } <= 2)
     }
 
-    /// What changes while a content is gathered is not in it.
-    @Test func aValueIsOfOneMoment() throws {
+    /// Changes while content is collected are not in it.
+    @Test func aValueDescribesOneMoment() throws {
         let devices = try TwoDevices()
         let old = Pattern.make(30 << 20)
         let (number, copy) = (try devices.a.makeFile("file", old), try devices.b.makeFile("file"))
@@ -151,7 +151,7 @@ import Testing
         #expect(try a.indexProblems() == [])
     }
 
-    @Test func whatIsGoneIsStale() throws {
+    @Test func removedContentIsStale() throws {
         let devices = try TwoDevices()
         let number = try devices.a.makeFile("file", Pattern.make(3 << 20))
         let sending = try devices.a.beginSending { _ throws(TransferError) in }
@@ -175,7 +175,7 @@ import Testing
         #expect(problems.all.contains { $0.text.contains("file: bytes") })
     }
 
-    @Test func aPackThatIsNotDeliveredIsSentAgain() throws {
+    @Test func anUndeliveredPackIsSentAgain() throws {
         let devices = try TwoDevices()
         let content = Pattern.make(20 << 20)
         let number = try devices.a.makeFile("file", content)
@@ -196,7 +196,7 @@ import Testing
         #expect(isSame)
     }
 
-    /// Appending to a large file costs what is appended, and a few pages.
+    /// Appending to a large file costs the appended bytes, and a few pages.
     @Test func appendingToALargeFileSendsLittle() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -230,7 +230,7 @@ import Testing
         #expect(try vault.indexProblems() == [])
     }
 
-    @Test func theStateTellsWhereTheContentIs() throws {
+    @Test func theStateShowsWhereTheContentIs() throws {
         let devices = try TwoDevices()
         let number = try devices.a.makeFile("file", Pattern.make(100_000))
         #expect(try devices.a.contentState(of: number) == .local)
@@ -246,7 +246,7 @@ import Testing
         #expect(try devices.b.contentState(of: copy) == .local)
     }
 
-    @Test func whatIsGoneWhenItIsToBeMovedIsNoDamage() throws {
+    @Test func itemsRemovedBeforeTheirMoveAreNoDamage() throws {
         let devices = try TwoDevices()
         let (_, number) = try devices.file(Pattern.make(3 << 20))
         _ = try devices.b.content(of: number)
@@ -260,7 +260,7 @@ import Testing
         #expect(try devices.b.damage() == [])
     }
 
-    @Test func whatTwoFilesShareIsFetchedForBoth() throws {
+    @Test func sharedContentIsFetchedForBothFiles() throws {
         let devices = try TwoDevices()
         let bytes = Pattern.make(3 << 20)
         let (a, number) = try devices.file(bytes)

@@ -7,7 +7,7 @@ import Testing
 
 /// Reading a directory in pieces while it changes, as POSIX's readdir(3) demands.
 @Suite struct DirectoryReadingTests {
-    /// One name that leads nowhere hides none of the others.
+    /// A name that leads nowhere hides no other names.
     @Test func aNameThatLeadsNowhere() throws {
         let vault = try TestVault.create().open()
         for name in ["a", "b", "c"] { _ = try vault.makeFile(name) }
@@ -35,7 +35,7 @@ import Testing
 
     private func name(_ entry: Vault.Entry) -> String { String(decoding: entry.name, as: UTF8.self) }
 
-    /// A name that is moved within the directory stays at its place: who renames what is read comes to an end.
+    /// A name that is renamed within the directory keeps its place, so renaming all entries comes to an end.
     @Test func renamesWhileReading() throws {
         let names = try readAll {
             for name in try read(after: 2, limit: 100).map(name) where name.hasPrefix("file") {
@@ -47,7 +47,7 @@ import Testing
         #expect(Set(names).count == 22)
     }
 
-    /// A name that is replaced is there all the time.
+    /// A replaced name never disappears.
     @Test func aNameThatIsReplaced() throws {
         var index = 19
         let names = try readAll {
@@ -58,7 +58,7 @@ import Testing
         #expect(names.filter { $0 == "file 5" }.count == 1)
     }
 
-    /// Names that are exchanged are there all the time, both.
+    /// Exchanged names never disappear.
     @Test func namesThatAreExchanged() throws {
         let names = try readAll {
             try vault.rename(
@@ -68,7 +68,7 @@ import Testing
         #expect(Set(names).count == 22)
     }
 
-    /// Reads from behind a cookie to the end, running `change` after each piece.
+    /// Reads from after a cookie to the end, and runs `change` after each piece.
     private func readAll(change: () throws -> Void = {}) throws -> [String] {
         var names: [String] = []
         var cookie: Int64 = 0
@@ -91,7 +91,7 @@ import Testing
         #expect(try read(after: 1).first.map(name) == "..")
     }
 
-    @Test func namesThatStayAreReadOnceWhileOthersComeAndGo() throws {
+    @Test func stableNamesAreReadOnceDuringChanges() throws {
         var step = 0
         let names = try readAll {
             if step < 6 {
@@ -105,7 +105,7 @@ import Testing
         for number in 0..<6 { #expect(names.contains("new \(number)")) }
     }
 
-    @Test func removingWhatWasReadEmptiesTheDirectory() throws {
+    @Test func removingEachReadNameEmptiesTheDirectory() throws {
         var cookie: Int64 = 2
         while true {
             let entries = try read(after: cookie, limit: 4)
@@ -117,7 +117,7 @@ import Testing
         try vault.removeDirectory(Array("directory".utf8), in: Vault.rootNumber)
     }
 
-    /// Whoever renames what is read must not find it again.
+    /// A program that renames each entry it reads must not find it again.
     @Test func aRenamedNameStaysAtItsPlace() throws {
         let names = try vault.names(in: directory)
         _ = try vault.move("file 3", in: directory, to: "moved", into: directory)
@@ -130,13 +130,13 @@ import Testing
         #expect(try vault.names(in: directory).last == "moved")
     }
 
-    @Test func aCookieWhoseNameIsGoneStillWorks() throws {
+    @Test func theCookieOfARemovedNameStillWorks() throws {
         let third = try #require(try read(after: 2, limit: 3).last)
         try vault.remove(name(third), in: directory)
         #expect(try read(after: third.cookie).first.map(name) == "file 3")
     }
 
-    @Test func attributesComeWhenAskedFor() throws {
+    @Test func attributesAreReturnedOnRequest() throws {
         let entries = try vault.readDirectory(directory, after: 2, limit: 5, attributes: true)
         #expect(entries.allSatisfy { $0.attributes?.number == $0.item })
         #expect(

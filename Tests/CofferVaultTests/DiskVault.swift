@@ -5,12 +5,12 @@ import Foundation
 
 @testable import CofferVault
 
-/// A vault on a real disk, of which the test reads as a mount does.
+/// A vault on a real disk, from which the test reads as a mount does.
 final class DiskVault {
     let vault: Vault
     let directory: HurtDirectory
     let flights = ReadsInFlight()
-    /// Where the packs are.
+    /// The directory of the packs.
     let packs: String
     private let path: String
     private let buffer = AlignedBuffer(count: 1 << 20)
@@ -28,22 +28,22 @@ final class DiskVault {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// What became of a read.
+    /// The outcome of a read.
     enum Answer: Equatable {
         case bytes([UInt8])
         case failure(String)
     }
 
-    /// A read of one page, and how many of its kind were in flight when it had begun.
+    /// A read of one page, and whether it is in flight.
     struct Asked {
         let page: Int
         fileprivate let atOnce: [UInt8]?
         fileprivate let request: AwaitedRead?
-        /// Whether the disk works on it.
+        /// Whether the read is in flight.
         let isInFlight: Bool
     }
 
-    /// Begins to read pages, as scattered reads.
+    /// Starts scattered reads of pages.
     func ask(_ number: Int64, pages: [Int]) throws -> [Asked] {
         try pages.map { page in
             var request: AwaitedRead?
@@ -61,7 +61,7 @@ final class DiskVault {
         }
     }
 
-    /// Ends all reads, and tells what each got.
+    /// Ends all reads, and returns the answer of each.
     func answers(_ asked: [Asked]) throws -> [Answer] {
         while flights.endNext(waits: true) {}
         return try asked.map { asked in
@@ -94,7 +94,7 @@ final class Hurts: Sendable {
         }
     }
 
-    /// Whether the page cache lacks everything, and each read takes some milliseconds.
+    /// Whether nothing is cached, and each read takes some milliseconds.
     var isSlow: Bool {
         get { state.withLock { $0.isSlow } }
         set { state.withLock { $0.isSlow = newValue } }

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 
 extension TestVault {
-    /// Keys of an epoch, which nobody else has.
+    /// The keys of an epoch that no other device has.
     func freshKeys(_ epoch: UInt32) throws -> ContentKeys {
         try #require(
             ContentKeys(vault: id, [EpochKey(vault: id, epoch: Epoch(epoch), key: .random())]))
@@ -23,7 +23,7 @@ extension Vault {
 
 /// Epochs that begin while a vault is open.
 @Suite struct EpochTests {
-    @Test func whatIsWrittenAfterwardsIsOfTheNewEpoch() throws {
+    @Test func laterWritesUseTheNewEpoch() throws {
         let devices = try TwoDevices()
         let old = Pattern.make(1_200_000)
         let (a, b) = try devices.file(old)
@@ -39,7 +39,7 @@ extension Vault {
         try devices.a.commit()
         #expect(try devices.a.epochUsage() == [.first: 900_000, Epoch(2): 300_000])
 
-        // The other device has heard of the content, but not of the keys.
+        // The other device has received the content, but not the keys.
         try devices.b.receive(try devices.a.send(a, to: devices.remote), as: b)
         #expect(try devices.b.get(b, count: 1000) == Array(content[..<1000]))
         #expect(fails("keyMissing") { _ = try devices.b.get(b, at: 100_000, count: 1000) })
@@ -51,8 +51,8 @@ extension Vault {
         #expect(try devices.b.damage() == [])
     }
 
-    /// Two admins began an epoch of the same number, and the other side of the fork counts.
-    @Test func anotherKeyInThePlaceOfOne() throws {
+    /// Two admins started an epoch of the same number, and the other side of the fork wins.
+    @Test func aKeyReplacedByAnother() throws {
         let devices = try TwoDevices()
         let (lost, next) = (try devices.testA.freshKeys(2), try devices.testA.freshKeys(2))
         try devices.a.adopt(lost)
@@ -61,7 +61,7 @@ extension Vault {
             let content = Pattern.make([700, 40_000, 2_500_000][index], seed: UInt64(index))
             files[try devices.a.makeFile("file \(index)", content)] = content
         }
-        // Many ranges, so that there are pages; and all of it was sent once.
+        // Many ranges, so that there are pages; all of it was sent once.
         let pieces = try devices.a.makeFile("pieces")
         for index in 0..<50 {
             try devices.a.put([UInt8](repeating: 1, count: 100), to: pieces, at: index * 5000)
@@ -69,13 +69,13 @@ extension Vault {
         files[pieces] = try devices.a.content(of: pieces)
         _ = try devices.a.send(pieces, to: devices.remote)
         try devices.a.commit()
-        // This is the key from now on, also after a restart, and what is here can be read.
+        // This is the key from now on, even after a restart, and local content can be read.
         try devices.a.adopt(next)
         try devices.b.adopt(next)
         let fresh = try devices.a.makeFile("fresh", [1, 2, 3])
         for (number, content) in files { #expect(try devices.a.content(of: number) == content) }
         #expect(try devices.a.damage() == [])
-        // Others read all that is sent, as they have the one key only.
+        // Others can read everything that is sent, although they have only the one key.
         files[fresh] = [1, 2, 3]
         for (number, content) in files {
             try devices.a.sealAnew(number, isFetching: true)
@@ -88,7 +88,7 @@ extension Vault {
         #expect(try devices.b.damage() == [])
     }
 
-    /// What is sent is sealed with the key that all have, whoever asks for it to be sent.
+    /// Sent content is sealed with the common key, whatever triggers the sending.
     @Test func sendingSealsAnew() throws {
         let devices = try TwoDevices()
         let (lost, next) = (try devices.testA.freshKeys(2), try devices.testA.freshKeys(2))
@@ -104,7 +104,7 @@ extension Vault {
         let b = try devices.b.makeFile("file")
         try devices.b.receive(value.bytes, as: b)
         #expect(try devices.b.content(of: b) == content)
-        // It is not done again, nor is what others have sealed.
+        // It is not done again, nor for content that others have sealed.
         let epochs = try devices.a.rows(of: a)
         try devices.a.sealAnew(a, isFetching: true)
         #expect(try devices.a.rows(of: a) == epochs)
@@ -148,7 +148,7 @@ extension Vault {
         #expect(vault.epoch == .first)
     }
 
-    @Test func anEpochThatIsNotKnownAtMountIsNoDamageToTheRest() throws {
+    @Test func anUnknownEpochAtMountIsNoDamage() throws {
         let test = try TestVault.create()
         let next = try test.freshKeys(2)
         var numbers: [Int64] = []
@@ -168,7 +168,7 @@ extension Vault {
         try vault.close()
     }
 
-    /// Rows say what was sealed with, whoever writes while an epoch begins.
+    /// Rows name the epoch of their keys, even if writes overlap the start of an epoch.
     @Test func writersDoNotMixEpochs() throws {
         let test = try TestVault.create()
         let vault = try test.open()

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// A disk that fails: after that nothing is written, and what can be read is read.
+/// A failing disk: nothing is written afterwards, and readable content is read.
 @Suite struct FailedDiskTests {
     private let test: TestVault
     private let vault: Vault
@@ -31,7 +31,7 @@ import Testing
         #expect(try vault.content(of: number).count == old.count, sourceLocation: sourceLocation)
     }
 
-    /// What a power cut leaves is what was committed.
+    /// A power cut leaves the committed state.
     private func expectOldAfterCrash(sourceLocation: SourceLocation = #_sourceLocation) throws {
         for seed in 0..<8 {
             let left = test.directory.crash(seed: UInt64(seed))
@@ -51,7 +51,7 @@ import Testing
         try expectOldAfterCrash()
     }
 
-    /// The kernel tells of a failed flush once and drops the pages: a second flush that succeeds means nothing.
+    /// The kernel reports a failed flush once and drops the pages: a second flush that succeeds means nothing.
     @Test func aFailedFlushOfTheLogStopsWriting() throws {
         try vault.put([1, 2, 3], to: number)
         test.directory.fail(
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Nor does closing the vault move a log of which the disk may have lost a part.
+    /// Closing the vault does not move a log that the disk may have lost in part.
     @Test func aStoppedVaultIsClosedWithoutAWrite() throws {
         let test = try TestVault.create()
         do {
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// A program that does not know the format changes nothing.
-    @Test func anIndexOfANewerVersionIsLeftAsItIs() throws {
+    @Test func anIndexOfANewerVersionIsUnchanged() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         _ = try vault.makeFile("a")
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Reading what a crash left changes nothing of it.
-    @Test func aReadOnlyMountLeavesTheStoreAsItIs() throws {
+    @Test func aReadOnlyMountLeavesTheStoreUnchanged() throws {
         _ = try vault.makeFile("b", Pattern.make(2 << 20))
         try vault.commit()
         let left = test.crashed(seed: 1)
@@ -134,7 +134,7 @@ import Testing
         #expect(left.directory.paths.map { left.directory.bytes(of: $0) } == before)
     }
 
-    /// A check that is not done yet keeps the log where it is, and nothing is lost.
+    /// An unfinished check keeps the log in place, and nothing is lost.
     @Test func closingDuringACheckIsNoError() throws {
         let test = try TestVault.create()
         do {
@@ -152,7 +152,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// What is shown afterwards is the last commit, not a mixture with what was never kept.
+    /// Afterwards the vault shows the last commit, not a mixture with lost changes.
     @Test func aFailedWriteOfTheLogStopsWriting() throws {
         try vault.put([1, 2, 3], to: number, at: old.count)
         _ = try vault.makeFile("never kept")
@@ -166,8 +166,8 @@ import Testing
         try expectOldAfterCrash()
     }
 
-    /// More is written while a commit flushes; the flush of that, under the vault's lock, fails.
-    @Test func aFailedFlushOfWhatCameDuringACommitStopsWriting() throws {
+    /// Writes arrive while a commit flushes; their own flush, under the vault's lock, fails.
+    @Test func aFailedFlushOfWritesDuringACommitStopsWriting() throws {
         try vault.put(Pattern.make(2 << 20, seed: 2), to: number)
         let turns = Condition(0)
         test.directory.observe { [vault, number, directory = test.directory] call, path in
@@ -188,8 +188,8 @@ import Testing
         try expectOldAfterCrash()
     }
 
-    /// What lies in the database is not hurt by a full disk while the log is moved, and writing goes on.
-    @Test func aLogThatFindsNoRoomInTheDatabaseStaysWhole() throws {
+    /// A full disk during a move of the log does not damage the database, and writing continues.
+    @Test func aLogWithoutRoomInTheDatabaseStaysWhole() throws {
         for name in 0..<200 { _ = try vault.makeFile("file \(name)", Pattern.make(500)) }
         vault.state.withLock { $0.logIsNearlyMoved = true }
         test.directory.observe { [directory = test.directory] call, path in
@@ -216,7 +216,7 @@ import Testing
         #expect(try vault.damage() == [], comment)
     }
 
-    /// SQLite rolls back what is open when it cannot read a page; nothing may be built on that.
+    /// SQLite rolls back the open transaction when it cannot read a page; nothing may be built on that.
     @Test func aFailedReadOfTheIndexStopsWritingAndKeepsTheLastCommit() throws {
         try vault.close()
         let copy = test.on(test.directory.copy())
@@ -241,8 +241,8 @@ import Testing
         #expect(try last.names() == ["a"])
     }
 
-    /// A read that fails once is an error once.
-    @Test func aFailedReadIsAnErrorAndNothingMore() throws {
+    /// A read that fails once causes one error.
+    @Test func aFailedReadIsOnlyAnError() throws {
         test.directory.fail(StorageFault([.read], path: "packs/", code: ErrorNumber.inputOutput))
         #expect(fails("store") { _ = try vault.content(of: number) })
         #expect(try vault.content(of: number) == old)

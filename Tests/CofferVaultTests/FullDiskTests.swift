@@ -6,9 +6,9 @@ import Testing
 
 @testable import CofferStore
 
-/// A disk without room: errors in time, nothing torn, and a way out.
+/// A full disk: timely errors, nothing torn, and a way out.
 @Suite struct FullDiskTests {
-    /// Fills a vault until it has no room; the names of the files that were made whole.
+    /// Fills a vault until it has no room; returns the names of the whole files.
     private func fill(_ vault: Vault) throws -> [String] {
         var names: [String] = []
         while names.count < 1000 {
@@ -45,7 +45,7 @@ import Testing
         #expect(vault.stoppedReason == nil)
     }
 
-    /// What waits for room does not keep the rest from being checked.
+    /// Content that waits for room does not prevent a check of the rest.
     @Test func aFullDiskIsChecked() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -62,7 +62,7 @@ import Testing
         #expect(again.items == 3 && again.damage.isEmpty && again.unchecked.isEmpty)
     }
 
-    /// The disk fills up in the middle of a large write: what was there is there, each extent old or new.
+    /// The disk fills up during a large write: the file stays, and each extent is old or new.
     @Test(arguments: 0..<6)
     func aLargeWriteThatFailsTearsNoExtent(skip: Int) throws {
         let test = try TestVault.create()
@@ -90,8 +90,8 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// A small file that was written over before it found no room does not keep the rest from being removed.
-    @Test func whatDiedBeforeItWasWrittenNeedsNoRoom() throws {
+    /// A small file that was overwritten before it found no room does not prevent removals.
+    @Test func deadContentNeedsNoRoom() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let kept = try vault.makeFile("kept", Pattern.make(1000, seed: 1))
@@ -110,8 +110,8 @@ import Testing
         #expect(try test.on(test.directory.crash(seed: 1)).open().names() == ["kept"])
     }
 
-    /// What does not fit can be removed again, and then the vault goes on.
-    @Test func removingWhatDoesNotFitHelps() throws {
+    /// Content that does not fit can be removed again, and then the vault continues.
+    @Test func removingOversizedContentHelps() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let kept = try vault.makeFile("kept", Pattern.make(1 << 20, seed: 1))
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// Not a byte is free, not even for the log: removing works, and lasts once there is room.
+    /// No byte is free, not even for the log: removing works, and is durable once there is room.
     @Test func removingWorksWithoutAnyRoom() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -158,7 +158,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// What a commit without room for the log set free is given back by the next one.
+    /// The next commit returns the space that a commit without room for the log freed.
     @Test func spaceIsGivenBackAfterACommitWithoutRoom() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -176,7 +176,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    /// Counts who wants it, and has nothing to give.
+    /// Counts its callers, and has nothing to give.
     private final class WantedReserve: DiskReserve {
         let count = Condition(0)
 
@@ -192,7 +192,7 @@ import Testing
         case append, truncate, punch, remove
     }
 
-    /// The reserve is for what makes room, and not for what somebody adds to the last page of a file.
+    /// The reserve is for changes that make room, not for additions to the last page of a file.
     @Test(arguments: Change.allCases) func theReserveIsForRemovals(change: Change) throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -200,7 +200,7 @@ import Testing
         vault.setReserve(reserve)
         let number = try vault.makeFile("a", Pattern.make(10_000, seed: 1))
         try vault.commit()
-        // What is new takes a commit of the index.
+        // A new file needs a commit of the index.
         _ = try vault.makeFile("b", Pattern.make(100, seed: 2))
         test.directory.fail(
             StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.noSpace, lasts: true))
@@ -221,8 +221,8 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    /// Small writes that wait in memory are neither lost nor half-done by a commit that finds no room.
-    @Test func aCommitWithoutRoomKeepsWhatWaits() throws {
+    /// A commit that finds no room neither loses nor half applies small writes that wait in memory.
+    @Test func aCommitWithoutRoomKeepsWaitingWrites() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let number = try vault.makeFile("a", Pattern.make(300_000, seed: 1))

@@ -8,7 +8,7 @@ import CofferVault
 import FactHistories
 import Testing
 
-/// Power cuts while commits are applied: what is left is the tree of some of them, and of all that were synced.
+/// Power cuts while commits are applied leave the tree of some of them, including all synced ones.
 @Suite struct IndexFactStoreCrashTests {
     /// The commits of a random history, in an order in which they can be applied.
     private static func commits(seed: UInt64) throws -> [FactCommit] {
@@ -43,7 +43,7 @@ import Testing
             tree = FactTree(store: store, root: rootID, hashKey: hashKey)
         }
 
-        /// What would be there after a power cut right after a commit of the index.
+        /// The state after a power cut directly after a commit of the index.
         var count: UInt64 { store.versions().sequences.values.reduce(0, +) }
     }
 
@@ -77,7 +77,7 @@ import Testing
         #expect(device.count >= synced, "seed \(seed)")
         try expectTree(of: device, commits, seed)
         #expect(try device.index.makeReader().problems() == [], "seed \(seed)")
-        // It goes on as if nothing had happened.
+        // It continues as if nothing had happened.
         for commit in commits { _ = try device.tree.apply(commit) }
         #expect(device.count == UInt64(commits.count), "seed \(seed)")
         try expectTree(of: device, commits, seed)
@@ -87,7 +87,7 @@ import Testing
         #expect(try device.index.makeReader().problems() == [], "seed \(seed)")
     }
 
-    /// The tree is that of the commits which the device says that it has.
+    /// The tree matches the commits that the device says it has.
     private func expectTree(of device: Device, _ commits: [FactCommit], _ seed: UInt64) throws {
         var memory = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
         for commit in commits where device.store.versions().contains(commit.stamp.dot) {

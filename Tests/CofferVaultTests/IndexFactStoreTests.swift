@@ -17,7 +17,7 @@ import Testing
         _ = try holds(part, steps: 90)
     }
 
-    @Test("Somebody says anything", arguments: parts)
+    @Test("Hostile commits", arguments: parts)
     func hostile(part: UInt64) throws {
         for seed in part * 12..<(part + 1) * 12 where !(try holds(seed, steps: 10, hostileCommits: 6)) {
             return

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// What a crash left in the intent log: taken up once, whole, in its place only.
+/// Records that a crash left in the intent log are replayed once, whole, and only in their vault.
 @Suite struct IntentReplayTests {
     private let test: TestVault
     private let vault: Vault
@@ -31,9 +31,9 @@ import Testing
         return try again.content(of: number)
     }
 
-    /// A power cut at any call while the records are taken up.
+    /// A power cut at any call of the replay.
     @Test(arguments: [UInt64](0..<5))
-    func aCrashWhileTheyAreTakenUpChangesNothing(seed: UInt64) throws {
+    func aCrashDuringTheReplayChangesNothing(seed: UInt64) throws {
         for byte in 1...4 { try append(UInt8(byte)) }
         let left = test.crashed(seed: seed)
         let cuts = Condition([SimulatedStorageDirectory]())
@@ -50,9 +50,9 @@ import Testing
         }
     }
 
-    /// Each call of taking up fails once: the vault does not open, or only reads, or has everything.
+    /// Each call of the replay fails once: the vault does not open, or is read-only, or has everything.
     @Test(arguments: [ErrorNumber.inputOutput, ErrorNumber.noSpace])
-    func aFailureWhileTheyAreTakenUpLosesNothing(code: Int32) throws {
+    func aFailureDuringTheReplayLosesNothing(code: Int32) throws {
         for byte in 1...4 { try append(UInt8(byte)) }
         let left = test.crashed(seed: 1)
         for call in 0..<1000 {
@@ -89,7 +89,7 @@ import Testing
         for cut in all { #expect(try content(test.on(cut)) == [0, 1, 2, 3]) }
     }
 
-    /// A process that dies has its commit in the kernel's memory only, and records may not be built on it.
+    /// The last commit of a dead process may be only in the kernel's memory, so records may not be built on it.
     @Test func aCommitThatIsNotOnDiskIsNotBuiltOn() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
         test.directory.fail(
@@ -108,8 +108,8 @@ import Testing
         #expect(try content(test.crashed(seed: 1)) == [0, 1, 2, 3, 4, 5])
     }
 
-    /// The file as it was before a commit is put back: what it says is in the index already.
-    @Test func olderRecordsAreNotTakenUp() throws {
+    /// The intent log from before a commit is put back: the index already has its records.
+    @Test func olderRecordsAreNotReplayed() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
         let older = test.directory.bytes(of: "intents")
         try vault.put([9, 9, 9], to: number)
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// Two histories from one copy have commits of the same number.
-    @Test func recordsOfAnotherHistoryAreNotTakenUp() throws {
+    @Test func recordsOfAnotherHistoryAreNotReplayed() throws {
         let copy = test.on(test.directory.copy())
         let other = try copy.open()
         for (vault, byte) in [(vault, UInt8(1)), (other, 2)] {
@@ -143,7 +143,7 @@ import Testing
         #expect(try content(left) == [0])
     }
 
-    @Test func recordsOfAnotherVaultAreNotTakenUp() throws {
+    @Test func recordsOfAnotherVaultAreNotReplayed() throws {
         try append(1)
         let other = try TestVault.create()
         let second = try other.open()
@@ -168,8 +168,8 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// A vault in which taking up failed half-way commits nothing of it: the next mount tries again.
-    @Test func whatFailedHalfWayIsTriedAgain() throws {
+    /// A vault whose replay failed half-way commits nothing of it: the next mount tries again.
+    @Test func aReplayThatFailedHalfWayIsRetried() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
         let left = test.crashed(seed: 1)
         let again = try left.open()
@@ -181,7 +181,7 @@ import Testing
         #expect(fails("store") { try again.commit() })
     }
 
-    /// A read-only mount shows what is there, and leaves everything as it is.
+    /// A read-only mount shows the records, and changes nothing.
     @Test func aReadOnlyMountShowsThemAndWritesNothing() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
         let left = test.crashed(seed: 1)
@@ -196,8 +196,8 @@ import Testing
         #expect(try content(left) == [0, 1, 2, 3])
     }
 
-    /// Not a byte is free for the intent log: the commit of the index does, as long as it has room.
-    @Test func aFullDiskMakesItACommitOfTheIndex() throws {
+    /// No byte is free for the intent log: a commit of the index replaces it while there is room.
+    @Test func aFullDiskCausesACommitOfTheIndex() throws {
         test.directory.fail(StorageFault([.write], path: "intents", code: ErrorNumber.noSpace, lasts: true))
         for byte in 1...5 { try append(UInt8(byte)) }
         #expect(vault.intents.recordCount == 0)
@@ -207,7 +207,7 @@ import Testing
         #expect(try content(left) == [0, 1, 2, 3, 4, 5])
     }
 
-    /// Taking up without room: shown, kept, and committed once there is room.
+    /// Replay without room: the records are shown, kept, and committed once there is room.
     @Test func aFullDiskKeepsTheRecords() throws {
         for byte in 1...3 { try append(UInt8(byte)) }
         let left = test.crashed(seed: 1)
@@ -223,7 +223,7 @@ import Testing
 
     /// Records that only a holder of the keys could have made: none of them is applied, nothing traps.
     @Test(arguments: 0..<14)
-    func recordsThatDoNotFitAreNotTakenUp(kind: Int) throws {
+    func inconsistentRecordsAreNotReplayed(kind: Int) throws {
         try append(1)
         let directory = try vault.makeDirectory("d")
         try vault.commitIndex()

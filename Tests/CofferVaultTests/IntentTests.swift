@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Which changes go into the intent log, and that they are there after a crash.
+/// Which changes go into the intent log, and that they survive a crash.
 @Suite struct IntentTests {
     private let test: TestVault
     private let vault: Vault
@@ -21,7 +21,7 @@ import Testing
         try vault.commit()
     }
 
-    /// Commits, and says whether that took a record of the intent log only.
+    /// Commits, and returns whether that took only a record of the intent log.
     private func commitsByRecord() throws -> Bool {
         let (records, commits) = (vault.intents.recordCount, base.commits)
         try vault.commit()
@@ -32,7 +32,7 @@ import Testing
 
     private var base: IndexBase { vault.state.withLock { $0.index.base } }
 
-    /// What is there now is there after every power cut, and is whole.
+    /// Checks that the present content survives every power cut, whole.
     private func expectAfterCrash(_ comment: Comment? = nil) throws {
         let files = try vault.files()
         let attributes = try vault.attributes(of: number)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func appendsAndOverwritesOfFilesThatAreThereAreLogged() throws {
+    @Test func appendsAndOverwritesOfExistingFilesAreLogged() throws {
         for (offset, count) in [(50_000, 4096), (54_096, 1), (10, 20_000), (0, 100), (54_000, 60_000)] {
             try vault.put(Pattern.make(count, seed: 2), to: number, at: offset)
             #expect(try commitsByRecord(), "\(count) bytes at \(offset)")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func severalWritesOfSeveralFilesAreOneRecord() throws {
+    @Test func writesToSeveralFilesAreOneRecord() throws {
         let other = try vault.number(of: "b")
         for piece in 0..<10 {
             try vault.put(Pattern.make(700, seed: UInt64(piece)), to: number, at: 49_000 + piece * 500)
@@ -76,7 +76,7 @@ import Testing
         #expect(try commitsByRecord())
         try vault.allocate(.reserve(keepsSize: false), of: number, 0..<100_000, by: TestVault.owner)
         #expect(try commitsByRecord())
-        // Down again over the hole: no content goes.
+        // Down again over the hole: no content is lost.
         try vault.truncate(number, to: 60_000)
         try vault.put([1], to: number, at: 59_000)
         #expect(try commitsByRecord())
@@ -86,7 +86,7 @@ import Testing
     /// Each of these needs a commit of the index, also together with a small write; the next small write
     /// does not.
     @Test(arguments: 0..<12)
-    func allElseCommitsTheIndex(change: Int) throws {
+    func otherChangesCommitTheIndex(change: Int) throws {
         try vault.put([1], to: number)
         #expect(try commitsByRecord())
         try vault.put([2], to: number)
@@ -125,7 +125,7 @@ import Testing
         try expectAfterCrash()
     }
 
-    /// A file that was made and is not in the index yet is not what a record can be about.
+    /// A record cannot be about a new file that is not in the index yet.
     @Test func theFirstCommitOfAFileIsOneOfTheIndex() throws {
         let new = try vault.makeFile("new", [1, 2, 3])
         #expect(try !commitsByRecord())
@@ -134,7 +134,7 @@ import Testing
         try expectAfterCrash()
     }
 
-    /// Until a commit was synced it is not known that what the index was opened with is on disk.
+    /// Until a commit was synced, it is unknown whether the opened state of the index is on disk.
     @Test func theFirstCommitAfterOpeningIsOneOfTheIndex() throws {
         try vault.close()
         let again = try test.open()
@@ -146,7 +146,7 @@ import Testing
         #expect(again.intents.recordCount == 1)
     }
 
-    /// Thousands of appends, each durable, with commits of the index only now and then.
+    /// Thousands of durable appends, with only occasional commits of the index.
     @Test func aLongRowOfAppendsIsDurableAtAnyTime() throws {
         var content = old
         var random = SplitMix64(seed: 1)
@@ -167,8 +167,8 @@ import Testing
         #expect(test.directory.bytes(of: "intents").count <= IntentLog.byteCountMax)
     }
 
-    /// What compaction moves is not what a record may be built on.
-    @Test func compactionAndRecordsGetAlong() throws {
+    /// A record may not be built on content that compaction moves.
+    @Test func compactionAndRecordsDoNotConflict() throws {
         var changes = AttributeChanges()
         for round in 0..<120 {
             try vault.put(Pattern.make(500, seed: UInt64(round)), to: number, at: 50_000 + 500 * round)
@@ -183,8 +183,8 @@ import Testing
         try expectAfterCrash()
     }
 
-    /// The timer, an unmount and a check mean the index.
-    @Test func theIndexIsCommittedByItsOwnersAndTheFileGoes() throws {
+    /// The timer, an unmount and a check commit the index.
+    @Test func theOwnersOfTheIndexCommitItAndRemoveTheIntentLog() throws {
         try vault.put([1], to: number)
         #expect(try commitsByRecord())
         let commits = base.commits

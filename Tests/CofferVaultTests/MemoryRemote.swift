@@ -5,14 +5,14 @@ import CofferTestSupport
 @testable import CofferStore
 @testable import CofferVault
 
-/// A remote in memory, whose packs tests can take away, change, and keep from being fetched.
+/// A remote in memory whose packs tests can remove, change, and block.
 final class MemoryRemote: ContentSource {
     struct State {
         var packs: [PackID: [UInt8]] = [:]
         var fetches: [(pack: PackID, range: Range<Int>)] = []
         var failure: TransferError?
         var isHeld = false
-        /// Fetches that wait.
+        /// The number of waiting fetches.
         var held = 0
     }
 
@@ -61,14 +61,14 @@ final class MemoryRemote: ContentSource {
     func change(_ body: (inout [PackID: [UInt8]]) -> Void) { state.withLock { body(&$0.packs) } }
     func forgetFetches() { state.withLock { $0.fetches = [] } }
 
-    /// Returns once so many fetches wait.
+    /// Returns once the given number of fetches wait.
     func waitForHeld(_ count: Int) {
         _ = state.wait { $0.held >= count ? true : nil }
     }
 }
 
 extension Vault {
-    /// Begins to send, with one pack on its way at a time.
+    /// Starts sending, one pack at a time.
     ///
     /// - Parameter deliver: Returns when the pack is there.
     func beginSending(
@@ -84,7 +84,7 @@ extension Vault {
         })
     }
 
-    /// Puts a content in the place of a file's own.
+    /// Replaces the content of a file.
     func setContent(
         of number: Int64, to content: FetchedContent, like other: Int64? = nil
     ) throws(FileSystemError) {
@@ -93,7 +93,7 @@ extension Vault {
         }
     }
 
-    /// Sends the content of a file; gives its value.
+    /// Sends the content of a file; returns its value.
     func send(_ number: Int64, to remote: MemoryRemote) throws -> [UInt8] {
         let sending = try beginSending { pack throws(TransferError) in remote.store(pack) }
         try sending.add(number)
@@ -108,7 +108,7 @@ extension Vault {
         return value
     }
 
-    /// Puts a content that was sent in the place of a file's.
+    /// Replaces the content of a file by sent content.
     func receive(_ bytes: [UInt8], as number: Int64, like other: Int64? = nil) throws {
         let value = try ContentValue(bytes.span.bytes)
         let content = try fetchExtents(of: value, for: number)
@@ -124,12 +124,12 @@ extension Vault {
         try state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max) }
     }
 
-    /// Bytes of a file that are on the remote only.
+    /// The number of bytes of a file that are only on the remote.
     func missingByteCount(of number: Int64) throws -> Int {
         try rows(of: number).filter { $0.place == .remote }.reduce(0) { $0 + Int($1.length) }
     }
 
-    /// What a check by rows, pages and digests finds, without the contents.
+    /// The findings of a check of rows, pages and digests, without reading content.
     func indexProblems() throws -> [String] {
         try commitIndex()
         return try state.withLock { try $0.index.makeReader() }.problems()
@@ -152,7 +152,7 @@ struct TwoDevices {
         b.attach(remote)
     }
 
-    /// A file that A has, and of which B was told.
+    /// A file on A that B has received.
     func file(_ bytes: [UInt8], named name: String = "file") throws -> (a: Int64, b: Int64) {
         let numbers = (try a.makeFile(name, bytes), try b.makeFile(name))
         try b.receive(try a.send(numbers.0, to: remote), as: numbers.1)
@@ -171,7 +171,7 @@ final class WaitingRequest: ReadRequest {
 
     func fail(_ error: FileSystemError) { answered.update { $0 = .failure(error) } }
 
-    /// As a signal for whoever reads.
+    /// Acts like a signal to the reader.
     func interrupt() { interrupted.withLock { $0 = true } }
     var isInterrupted: Bool { interrupted.withLock { $0 } }
     private let interrupted = Condition(false)

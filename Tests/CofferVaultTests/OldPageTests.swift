@@ -6,8 +6,8 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Rows that contradict each other, as when an older page of the index was put back: damage that is told,
-/// never a trap, a walk without end, or another item's loss.
+/// Rows that contradict each other, as after an older page of the index was put back: the damage is reported,
+/// and never causes a trap, an endless walk, or the loss of another item.
 @Suite struct OldPageTests {
     private let test: TestVault
     private let vault: Vault
@@ -75,8 +75,8 @@ import Testing
         #expect(try !vault.damage().isEmpty)
     }
 
-    /// A counter that was set back gives a number that is taken: the other item stays.
-    @Test func aNumberThatIsTaken() throws {
+    /// A counter that was set back yields a number in use: the other item stays.
+    @Test func aNumberInUse() throws {
         let number = try vault.makeFile("a", [1, 2, 3])
         try vault.commit()
         vault.state.withLock { $0.index.counters.item = number }
@@ -87,7 +87,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// What is found at once when the index is opened.
+    /// Damage that is found when the index is opened.
     @Test func aCounterThatWasSetBack() throws {
         for column in ["next_item", "next_pack"] {
             let test = try TestVault.create()

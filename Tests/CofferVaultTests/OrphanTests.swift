@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Items without a name: there as long as somebody uses them, gone afterwards, even after a crash.
+/// Items without a name exist as long as they are in use, and are gone afterwards, even after a crash.
 @Suite struct OrphanTests {
     @Test func anOpenFileWithoutANameReadsAndWrites() throws {
         let vault = try TestVault.create().open()
@@ -22,7 +22,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    @Test func theyAreErasedAtReopening() throws {
+    @Test func orphansAreErasedAtReopening() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let large = try vault.makeFile("large", Pattern.make(3 << 20))
@@ -48,7 +48,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    @Test func aLargeOneIsTakenApartInSlices() throws {
+    @Test func aLargeOrphanIsErasedInSlices() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let number = try vault.makeFile("large")
@@ -60,8 +60,8 @@ import Testing
         #expect(try test.on(test.directory.crash(seed: 3)).open().damage() == [])
     }
 
-    /// What counts is what a file holds, not how large it says it is.
-    @Test func aSparseOneTakesFewCommits() throws {
+    /// The content of a file counts, not its nominal size.
+    @Test func aSparseOrphanTakesFewCommits() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let number = try vault.makeFile("sparse")
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// An unmount does not wait for it; the next mount goes on.
-    @Test func aLargeOneWaitsForTheNextMount() throws {
+    @Test func aLargeOrphanWaitsForTheNextMount() throws {
         let test = try TestVault.create()
         let number: Int64
         do {
@@ -118,8 +118,8 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    /// A vault that has stopped is not changed any more.
-    @Test func nothingIsTakenApartOnceWritingHasStopped() throws {
+    /// A stopped vault does not change any more.
+    @Test func nothingIsErasedOnceWritingHasStopped() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let number = try vault.makeFile("large")

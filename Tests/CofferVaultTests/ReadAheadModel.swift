@@ -7,9 +7,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Drives a `ReadAheadState` as threads would, in any order, and looks after each step whether all is right.
+/// Drives a `ReadAheadState` as threads would, in any order, and checks it after each step.
 ///
-/// Memory is modelled by who wrote to a slot last: a slot that was given to another too early shows.
+/// Memory is modelled by the last writer of each slot, which reveals a slot that was reused too early.
 final class ReadAheadModel {
     private final class Request: ReadRequest {
         func answer(_ parts: [ReadPart]) {}
@@ -30,7 +30,7 @@ final class ReadAheadModel {
     private(set) var answerCount = 0, refusedCount = 0, aheadCount = 0
     private var pieceSlots: [Int: ObjectIdentifier] = [:]
     private var fetchSlots: [Int: ObjectIdentifier] = [:]
-    /// Every object stays: what is compared is who it is.
+    /// Keeps every object, because comparisons are by identity.
     private var kept: [AnyObject] = []
     private(set) var failures: [String] = []
 
@@ -49,7 +49,7 @@ final class ReadAheadModel {
 
     // MARK: Items
 
-    /// The size of an item, of extents of all kinds, and holes.
+    /// The size of an item with extents of all kinds, and holes.
     func size(of item: Int64) -> Int64 { content(of: item).size }
 
     private func content(of item: Int64) -> (size: Int64, extents: [SealedExtent]) {
@@ -82,7 +82,7 @@ final class ReadAheadModel {
 
     // MARK: Steps
 
-    /// As a handler that is asked for a range; true if the stream answers it.
+    /// Requests a range, as a handler does; true if the stream answers it.
     @discardableResult
     func read(_ item: Int64, _ range: Range<Int64>) -> Bool {
         _ = state.note(item, range)
@@ -127,7 +127,7 @@ final class ReadAheadModel {
         for case let fetch? in planned.map(\.fetch) where fetches.last !== fetch { fetches.append(fetch) }
         state.add(planned, for: wanted.lowerBound..<end, to: stream)
         if chance(4) {
-            // Another thread was as fast, and comes too late.
+            // Another thread was equally fast, and comes too late.
             state.add(
                 ReadStream.plan(extents, from: wanted.lowerBound), for: wanted.lowerBound..<end, to: stream)
         }
@@ -206,7 +206,7 @@ final class ReadAheadModel {
         check()
     }
 
-    /// Nobody asks for more, and all threads do what there is to do.
+    /// No more requests come, and all threads finish their work.
     func drain() {
         while state.canOpen || state.canFetch || !opening.isEmpty || !fetching.isEmpty || !answered.isEmpty {
             beginPiece()

@@ -4,11 +4,11 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// What is read ahead of whom, without threads.
+/// Read-ahead for several readers, without threads.
 @Suite struct ReadAheadStateTests {
     private static let piece = Int64(ReadStream.pieceByteCount)
 
-    /// Readers that go on, jump, overtake themselves and vanish, while contents change: in any order of steps
+    /// Readers continue, jump, overtake themselves and vanish while content changes: in any order of steps
     /// no slot is lost or shared, and each request is answered once, with its range.
     @Test(arguments: Seeds.first(60))
     func anyOrderOfStepsIsRight(seed: UInt64) throws {
@@ -48,8 +48,8 @@ import Testing
         #expect(model.answerCount > 20, "seed \(seed)")
     }
 
-    /// A reader whose threads keep up is worked ahead of, to the end of the item, and all of it is opened once.
-    @Test func aReaderIsWorkedAheadOfToTheEnd() throws {
+    /// A reader gets read-ahead to the end of the item if the threads keep up, and everything is opened once.
+    @Test func readAheadReachesTheEnd() throws {
         let model = try ReadAheadModel(seed: 4)
         let size = model.size(of: 1)
         var place: Int64 = 0
@@ -71,9 +71,9 @@ import Testing
         #expect(model.failures == [])
     }
 
-    /// The readers of one item, or of as many as there may be, do not end each other's streams.
+    /// Readers of one item, or of as many items as allowed, do not end each other's streams.
     @Test(arguments: [1, 4])
-    func readersSideBySideAreAllWorkedAheadOf(itemCount: Int) throws {
+    func concurrentReadersAllGetReadAhead(itemCount: Int) throws {
         let model = try ReadAheadModel(seed: 9)
         var places = (0..<4).map { Int64($0) * (2 << 20) }
         for item in 1...5 as ClosedRange<Int64> { #expect(model.size(of: item) > 4 << 20) }
@@ -94,8 +94,8 @@ import Testing
         #expect(model.failures == [])
     }
 
-    /// A fifth reader is not worked ahead of while four are; it is when one of them has left.
-    @Test func oneReaderTooManyIsAnsweredPlainly() throws {
+    /// A fifth reader gets no read-ahead while four have it, and gets it when one of them has left.
+    @Test func excessReadersAreAnsweredWithoutReadAhead() throws {
         let model = try ReadAheadModel(seed: 11)
         // The first ones had all the memory; it takes some reads until each has its share.
         for step in 0..<12 as Range<Int64> {
@@ -111,8 +111,8 @@ import Testing
         #expect(model.failures == [])
     }
 
-    /// Pieces that the reader jumped over do not fill the memory.
-    @Test func aReaderThatSkipsPartsGoesOnInItsStream() throws {
+    /// Pieces that the reader skipped do not fill the memory.
+    @Test func aReaderThatSkipsPartsStaysInItsStream() throws {
         let model = try ReadAheadModel(seed: 14)
         let size = model.size(of: 1)
         var place: Int64 = 0, asked = 0
@@ -127,7 +127,7 @@ import Testing
         #expect(model.failures == [])
     }
 
-    /// What was not answered when the content changes still is.
+    /// Requests that are open when the content changes are still answered.
     @Test func requestsOutliveTheirStream() throws {
         let model = try ReadAheadModel(seed: 3)
         #expect(model.read(1, 0..<1 << 20))

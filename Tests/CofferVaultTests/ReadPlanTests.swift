@@ -30,10 +30,10 @@ import Testing
         let plan = ReadStream.plan(
             [
                 extent(0, 200_000, at: 4096), extent(200_000, 200_000, at: 4096 + sealed + 16_384),
-                // Too far behind the one before.
+                // Too far after the previous one.
                 extent(400_000, 200_000, at: 4096 + 2 * sealed + 2 * 16_384 + 1),
                 extent(600_000, 200_000, pack: 2, at: 4096),
-                // In front of the one before.
+                // Before the previous one.
                 extent(800_000, 200_000, pack: 2, at: 0),
             ], from: 0)
         let fetches = try plan.map { try #require($0.fetch) }
@@ -43,7 +43,7 @@ import Testing
         #expect(fetches[0].rest == 400_000)
     }
 
-    @Test func whatIsSmallOrInMemoryIsNotFetched() {
+    @Test func smallOrUnwrittenContentIsNotFetched() {
         let plan = ReadStream.plan(
             [
                 extent(0, 1 << 20, at: 4096, inMemory: true), extent(1 << 20, 50_000, at: 4096),
@@ -53,9 +53,9 @@ import Testing
         #expect(plan.allSatisfy { $0.fetch == nil })
     }
 
-    /// Each extent comes once and in order, and a fetch brings all blocks that will be opened of its extents.
+    /// Each extent comes once and in order, and a fetch brings all needed blocks of its extents.
     @Test(arguments: Seeds.first(200))
-    func fetchesBringWhatTheirExtentsNeed(seed: UInt64) {
+    func fetchesBringAllBlocksOfTheirExtents(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var extents: [SealedExtent] = []
         var (offset, position) = (Int64(0), Int64(4096))

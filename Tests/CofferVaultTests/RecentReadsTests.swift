@@ -2,11 +2,11 @@ import Testing
 
 @testable import CofferVault
 
-/// Streams and scattered reads are told apart.
+/// Streams and scattered reads are distinguished.
 @Suite struct RecentReadsTests {
     private static let piece: Int64 = 128 << 10
 
-    @Test func aReaderFromFrontToBackIsSequentialOnceItHasReadSome() {
+    @Test func aSequentialReaderIsRecognizedAfterSomeReads() {
         var recent = RecentReads()
         #expect(recent.note(1, 0..<65_536) == .plain)
         #expect(recent.note(1, 65_536..<131_072) == .plain)
@@ -25,7 +25,7 @@ import Testing
         #expect(recent.note(2, 3 * Self.piece + 4096..<3 * Self.piece + 8192) == .plain)
     }
 
-    /// The kernel's requests overtake each other.
+    /// Requests of the kernel overtake each other.
     @Test func largeReadsThatOvertakeEachOtherAreOneRun() {
         var recent = RecentReads()
         var patterns: [ReadPattern] = []
@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test func readersOfOneItemAndOfOthersAreToldApart() {
+    @Test func readersOfDifferentItemsAreDistinguished() {
         var recent = RecentReads()
         for step in 0..<8 as Range<Int64> {
             for reader in 0..<4 as Range<Int64> {

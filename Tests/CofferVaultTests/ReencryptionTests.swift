@@ -6,9 +6,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Sealing what is of older epochs under the newest.
+/// Re-encryption of content of older epochs under the newest one.
 @Suite struct ReencryptionTests {
-    /// Files of all kinds, with what they hold: small, large, in pieces, with a hole.
+    /// Files of all kinds, with their content: small, large, in pieces, with a hole.
     private func files(in vault: Vault) throws -> [Int64: [UInt8]] {
         var contents = (0..<20).map { Pattern.make(10 + $0 * 3000, seed: UInt64($0)) }
         contents.append(Pattern.make(3_500_000))
@@ -28,7 +28,7 @@ import Testing
         return files
     }
 
-    /// Runs it to the end; gives the bytes that were sealed anew.
+    /// Runs it to the end; returns the number of re-encrypted bytes.
     @discardableResult
     private func reencrypt(_ vault: Vault, step: Int64 = 500_000) throws -> Int64 {
         var done: Int64 = 0
@@ -42,7 +42,7 @@ import Testing
         return done
     }
 
-    @Test func programsSeeNothingOfIt() throws {
+    @Test func programsDoNotNoticeReencryption() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let files = try files(in: vault)
@@ -70,11 +70,11 @@ import Testing
         try vault.close()
         let again = try test.open(keys: next)
         for (number, content) in files { #expect(try again.content(of: number) == content) }
-        // Nothing is read with the old keys any more.
+        // Nothing needs the old keys any more.
         #expect(again.epoch == Epoch(2))
     }
 
-    @Test func itGoesOnWhereItEnded() throws {
+    @Test func reencryptionContinuesWhereItEnded() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let files = try files(in: vault)
@@ -84,7 +84,7 @@ import Testing
         #expect(first.byteCount >= 100_000)
         try vault.commitIndex()
         let left = try #require(try vault.epochUsage()[.first])
-        // What is written meanwhile is of the new epoch by itself, and what a newer one begins is all of it.
+        // Writes in the meantime use the new epoch anyway, and a newer epoch starts everything again.
         let other = try vault.makeFile("other", [1, 2, 3])
         #expect(try reencrypt(vault) == left)
         try vault.adopt(try test.freshKeys(3))
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// From a remote, with shared extents, and back: the other device reads the same, without a conflict.
-    @Test func whatIsOnTheRemoteOnlyIsSealedAnewToo() throws {
+    @Test func remoteContentIsReencryptedToo() throws {
         let devices = try TwoDevices()
         let content = Pattern.make(5_000_000)
         let (a, b) = try devices.file(content)
@@ -126,7 +126,7 @@ import Testing
             #expect(try vault.indexProblems() == [])
             #expect(try vault.damage() == [])
         }
-        // What it was fetched for can be given up again.
+        // The content that was fetched for it can be evicted again.
         try devices.b.evict(to: 0)
         #expect(try devices.b.contentState(of: b) == .remoteOnly)
     }
@@ -162,7 +162,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    /// Power cuts in between leave every file whole, and it goes on after the next mount.
+    /// Power cuts in between leave every file whole, and the next mount continues.
     @Test(arguments: Seeds.first(8))
     func aCrashLeavesWholeFiles(seed: UInt64) throws {
         let test = try TestVault.create()
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func itFallsToOneDevice() {
+    @Test func oneDeviceReencrypts() {
         let logs = (1...4).map { LogID(low: UInt64($0), high: 0) }
         func whose(_ beginners: [LogID], _ writers: [LogID]) -> [LogID] {
             logs.filter { Reencryption.falls(to: $0, beginners: beginners, writers: writers) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferVault
 
-/// What takes long to count is not counted for each look at it.
+/// Counts that take long are not repeated for each query.
 @Suite struct RememberedCountTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -19,19 +19,19 @@ import Testing
         #expect(count.value(asOf: 7, at: .max) == 42)
     }
 
-    @Test func whatIsCheapIsCountedForEachChange() {
+    @Test func cheapCountsFollowEachChange() {
         let count = counted(42, asOf: 7, for: 1)
         #expect(count.value(asOf: 8, at: 100 + Self.second) == nil)
     }
 
-    @Test func whatIsDearRests() {
+    @Test func expensiveCountsAreCached() {
         let count = counted(42, asOf: 7, for: 3)
         let end = 100 + 3 * Self.second
         #expect(count.value(asOf: 8, at: end + 30 * Self.second - 1) == 42)
         #expect(count.value(asOf: 8, at: end + 30 * Self.second) == nil)
     }
 
-    @Test func whatWasForgottenMeanwhileDoesNotCount() {
+    @Test func forgottenReadersDoNotCount() {
         var count = counted(42, asOf: 7, for: 3)
         let generation = count.generation
         count.forget()

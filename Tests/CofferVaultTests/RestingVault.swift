@@ -5,9 +5,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// A vault on a simulated disk in which there is much to tidy up, and what its files hold.
+/// A vault on a simulated disk with much to compact, and the content of its files.
 ///
-/// Its background threads do not run; `tidy` does what they would do.
+/// Its background threads do not run; `tidy` does their work.
 struct RestingVault {
     let test: TestVault
     let files: [String: [UInt8]]
@@ -27,7 +27,7 @@ struct RestingVault {
             try vault.put(Array(fragments[piece * 1000..<(piece + 1) * 1000]), to: number, at: piece * 1000)
             if piece % 9 == 8 { try vault.commit() }
         }
-        // What does not fit into the first pack begins the second one.
+        // The rest that does not fit into the first pack begins the second one.
         let next = try vault.makeFile("next pack", Pattern.make(1 << 20, seed: 5))
         try vault.truncate(next, to: 20_000)
         try vault.commit()
@@ -40,7 +40,7 @@ struct RestingVault {
         ]
     }
 
-    /// The same vault on a disk of its own, opened, with nobody writing to its files for long.
+    /// The same vault on another disk, opened, with files that were not written to for long.
     func open() throws -> (test: TestVault, vault: Vault) {
         let copy = test.on(test.directory.copy())
         let vault = try copy.open()
@@ -67,7 +67,7 @@ struct RestingVault {
         try vault.commit()
     }
 
-    /// All that was committed is there; "more" may be.
+    /// Checks that all committed files exist; "more" may exist.
     func expectWhole(_ vault: Vault, _ comment: Comment) throws {
         var found = try vault.files()
         found["more"] = nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferVault
 
-/// Reads that the disk works on while the vault does something else.
+/// Reads that are in flight while the vault does something else.
 @Suite struct ScatteredReadTests {
     private static let pageCount = 768
     /// Pages away from each other.
@@ -38,14 +38,14 @@ import Testing
         return asked
     }
 
-    @Test func allAreAnsweredWithTheirOwnBytes() throws {
+    @Test func allReadsGetTheirOwnBytes() throws {
         let asked = try ask()
         #expect(try disk.answers(asked) == Self.pages.map { page($0, of: bytes) })
         try disk.vault.close()
     }
 
-    /// More than fit are read at once.
-    @Test func noneIsLostWhenThereAreTooMany() throws {
+    /// More reads at once than fit.
+    @Test func noReadIsLostIfThereAreTooMany() throws {
         let pages = (0..<ReadsInFlight.countMax + 20).map { 1 + $0 * 353 % 760 }
         let asked = try disk.ask(number, pages: pages)
         #expect(disk.flights.count <= ReadsInFlight.countMax)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// A pack that ends too soon: what lies behind its end fails, everything else is read.
+    /// A pack that ends too early: reads past its end fail, and everything else is read.
     @Test func aPackThatWasCut() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: disk.packs)
         #expect(names.count == 1)
@@ -130,7 +130,7 @@ import Testing
             #expect(pack.count == 1 && !left.contains(pack[0]))
             expected = { page($0, of: bytes) }
         }
-        // Gives the space of the old bytes back.
+        // Returns the space of the old bytes.
         try vault.commit()
         let after = expected == nil ? [] : try disk.ask(number, pages: Self.pages)
         for (answer, place) in zip(try disk.answers(before), Self.pages) {
@@ -145,14 +145,14 @@ import Testing
         try vault.close()
     }
 
-    /// Whoever closes a vault leaves no request without an answer.
-    @Test func aVaultThatIsClosedMeanwhile() throws {
+    /// Closing a vault leaves no request without an answer.
+    @Test func aVaultClosedDuringReads() throws {
         let asked = try ask()
         try disk.vault.close()
         #expect(try disk.answers(asked) == Self.pages.map { page($0, of: bytes) })
     }
 
-    /// Once the disk has been slow, threads wait for it: the caller does not.
+    /// Once the disk has been slow, threads wait for it, and the caller does not.
     @Test func readsOfASlowDiskAreLeftToThreads() throws {
         // Small extents do not go past the page cache.
         let names = try (0..<20).map {
@@ -180,7 +180,7 @@ import Testing
                 #expect(found == expected)
             }
         }
-        // The first one finds out that the disk is slow, and others may after a pause of this machine.
+        // The first read detects that the disk is slow; later ones may detect it again after a pause of this machine.
         #expect(requests.count < names.count)
         #expect(requests.count > names.count / 2)
         disk.directory.hurts.isSlow = false

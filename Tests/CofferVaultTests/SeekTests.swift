@@ -33,7 +33,7 @@ import Testing
         #expect(try vault.seek(first, from: 0, toData: false) == 1)
     }
 
-    /// More adjacent ranges than are looked at in one step.
+    /// More adjacent ranges than one step examines.
     @Test(arguments: [255, 256, 257, 258, 600])
     func manyRangesSideBySide(count: Int) throws {
         let vault = try TestVault.create().open()

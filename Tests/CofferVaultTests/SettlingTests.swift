@@ -7,7 +7,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Contents of very many extents that come late: in parts, so that one of them does not take all memory.
+/// Late content of very many extents: it arrives in parts, so that it does not take all memory.
 @Suite struct SettlingTests {
     private let devices: TwoDevices
     private let old = RemoteContents(partCountMax: 64) { _ in Sending.Delivery {} }
@@ -39,7 +39,7 @@ import Testing
         return (a, b, value)
     }
 
-    @Test func aContentComesInParts() throws {
+    @Test func contentArrivesInParts() throws {
         let (a, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try old.settle(in: devices.b)
@@ -48,13 +48,13 @@ import Testing
         #expect(try devices.b.rows(of: b).count == devices.a.rows(of: a).count)
         #expect(try devices.b.indexProblems() == [])
         #expect(try devices.b.damage() == [])
-        // It can be sent on as it is: its pages are known.
+        // It can be forwarded unchanged: its pages are known.
         let sent = devices.remote.byteCount
         _ = try devices.b.send(b, to: devices.remote)
         #expect(devices.remote.byteCount == sent)
     }
 
-    /// What was not fetched yet cannot be read, and is no hole; the next time it begins anew.
+    /// Content that was not fetched cannot be read, and is no hole; the next attempt starts again.
     @Test func theRemoteStopsInBetween() throws {
         let (a, b, value) = try owed(1000)
         let content = try unsafe ContentValue(value.span.bytes)
@@ -81,7 +81,7 @@ import Testing
         #expect(try devices.b.indexProblems() == [])
     }
 
-    @Test func whatNothingIsToComeForIsDamaged() throws {
+    @Test func missingContentWithoutAPendingPackIsDamage() throws {
         let (_, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try devices.b.changing { state throws(FileSystemError) in
@@ -91,7 +91,7 @@ import Testing
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
     }
 
-    // MARK: What is written meanwhile
+    // MARK: Writes in the meantime
 
     private func withoutPacks(_ body: () throws -> Void) rethrows {
         let packs = devices.remote.state.withLock { $0.packs }
@@ -102,7 +102,7 @@ import Testing
 
     private func isOwed(_ file: Int64) -> Bool { devices.b.owedContent(of: file) != nil }
 
-    @Test func whatHasNotArrivedIsTriedAgain() throws {
+    @Test func missingPacksAreRetried() throws {
         let (a, b, _) = try owed(1000)
         try withoutPacks {
             try old.settle(in: devices.b)
@@ -118,8 +118,8 @@ import Testing
         #expect(isSame)
     }
 
-    /// An older content that comes late does not take the place of a newer one.
-    @Test("A content that was written anew stays", arguments: [false, true])
+    /// Older content that arrives late does not replace newer content.
+    @Test("Rewritten content stays", arguments: [false, true])
     func aNewContentStays(isSent: Bool) throws {
         let (_, b, _) = try owed(1000)
         let new = Pattern.make(3000, seed: 5000)
@@ -142,7 +142,7 @@ import Testing
         #expect(try devices.b.indexProblems() == [])
     }
 
-    /// What was written into a content that is not known yet is sent once the rest of it is.
+    /// Writes to content that is not known yet are sent once the rest of it is.
     @Test("A part that was written stays", arguments: [64, 1 << 14])
     func aPartStays(partCountMax: Int) throws {
         let contents = RemoteContents(partCountMax: partCountMax) { _ in Sending.Delivery {} }
@@ -167,7 +167,7 @@ import Testing
         #expect(try devices.b.damage() == [])
     }
 
-    /// Damaged pages are looked at again once there is reason to.
+    /// Damaged pages are checked again once there is reason to.
     @Test func damagedPagesAreNamed() throws {
         let (a, b, _) = try owed(1000)
         let whole = devices.remote.state.withLock { $0.packs }
@@ -193,7 +193,7 @@ import Testing
         #expect(devices.problems.all == [])
     }
 
-    /// What a newer Coffer wrote can be read after an update.
+    /// Content of a newer Coffer can be read after an update.
     @Test func aValueOfANewerVersionIsKept() throws {
         let (a, b, value) = try owed(10, version: ContentValue.version + 1)
         #expect(devices.problems.all.contains { $0.text.contains("newer Coffer") })
@@ -201,7 +201,7 @@ import Testing
             try contents.settle(in: devices.b)
             #expect(fails("unreachable") { _ = try devices.b.get(b, count: 10) })
         }
-        // The update, as far as it can be had: the value is one that is known.
+        // A stand-in for the update: the value becomes a known one.
         try devices.b.changing { state throws(FileSystemError) in
             let id = try state.tree.peek(b).id
             let key = KeptRow.Key(.owed, id: id.bytes)

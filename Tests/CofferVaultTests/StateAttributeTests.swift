@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferVault
 
-/// The attribute that tells where the content of an item is.
+/// The attribute that shows where the content of an item is.
 @Suite struct StateAttributeTests {
     private let name = Array("user.coffer.state".utf8)
 
@@ -12,7 +12,7 @@ import Testing
         String(decoding: try vault.extendedAttribute(name, of: number), as: UTF8.self)
     }
 
-    @Test func itIsThereWhereChangesAreSent() throws {
+    @Test func theAttributeExistsInSharedVaults() throws {
         let devices = try TwoDevices()
         let (a, b) = try devices.file(Pattern.make(10_000))
         #expect(fails("attributeNotFound") { _ = try state(devices.a, a) })
@@ -27,7 +27,7 @@ import Testing
         #expect(try state(devices.a, directory) == "local")
     }
 
-    @Test func nobodySetsItAndNoCopyTakesItAlong() throws {
+    @Test func theAttributeCanNeitherBeSetNorCopied() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let number = try vault.makeFile("file", [1])

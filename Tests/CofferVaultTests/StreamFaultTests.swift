@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Streams over disks that fail and bytes that are not what was written.
+/// Streams over failing disks and damaged bytes.
 @Suite struct StreamFaultTests {
     private let test: TestVault
     private let vault: Vault
@@ -21,7 +21,7 @@ import Testing
         try vault.commit()
     }
 
-    /// What each request of a whole reading gives; nil where it fails.
+    /// The result of each request of a whole reading; nil if it fails.
     private func readAll(_ error: String, step: Int = 128 << 10) throws -> [[UInt8]?] {
         let buffer = AlignedBuffer(count: step)
         var found: [[UInt8]?] = []
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// One read of the disk fails: whoever asks is told, or the next try was better; nobody gets wrong bytes,
-    /// and afterwards all can be read.
+    /// One read of the disk fails: its request fails, or a retry succeeds; no request gets wrong bytes, and
+    /// afterwards everything can be read.
     @Test(arguments: 0..<12)
     func aReadThatFails(skip: Int) throws {
         test.directory.fail(StorageFault([.read], path: "packs/", skip: skip, code: ErrorNumber.inputOutput))
@@ -61,7 +61,7 @@ import Testing
         try vault.close()
     }
 
-    @Test func aDiskOfWhichNothingCanBeRead() throws {
+    @Test func anUnreadableDisk() throws {
         test.directory.fail(
             StorageFault([.read], path: "packs/", skip: 3, code: ErrorNumber.inputOutput, lasts: true))
         let found = try readAll("store")
@@ -73,9 +73,9 @@ import Testing
         try vault.close()
     }
 
-    /// A flipped byte hurts the requests that need its block, as it does without streams, and no others.
+    /// A flipped byte fails exactly the requests that need its block, as without streams.
     @Test(arguments: [128 << 10, 32 << 10, 300_000])
-    func aFlippedByteHurtsItsBlockOnly(step: Int) throws {
+    func aFlippedByteAffectsOnlyItsBlock(step: Int) throws {
         let pack = try #require(test.directory.paths.first { $0.hasPrefix("packs/") })
         test.directory.flip(pack, at: 3_000_000)
         let hurt = try vault.damage()
@@ -94,8 +94,8 @@ import Testing
         try vault.close()
     }
 
-    /// What is damaged far ahead keeps nobody from what is in front of it.
-    @Test func aMissingPackHurtsWhatIsInItOnly() throws {
+    /// Damage far ahead does not affect reads before it.
+    @Test func aMissingPackAffectsOnlyItsContent() throws {
         let large = Pattern.make(20 << 20, seed: 3)
         let far = try vault.makeFile("far", large)
         try vault.commit()

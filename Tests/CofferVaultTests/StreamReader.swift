@@ -19,7 +19,7 @@ final class AwaitedRead: ReadRequest {
 
     struct NoAnswer: Error {}
 
-    /// The answer; a minute without one is a failure.
+    /// The answer; none within a minute is a failure.
     func wait() throws -> [UInt8] {
         let answer = state.wait(nanoseconds: 60_000_000_000) { $0.answers.first }
         guard let answer else { throw NoAnswer() }
@@ -30,7 +30,7 @@ final class AwaitedRead: ReadRequest {
 }
 
 extension Vault {
-    /// Reads as a mount does: what comes back is there at once, or awaited.
+    /// Reads as a mount does: the answer comes at once, or is awaited.
     func ask(
         _ number: Int64, at offset: Int, count: Int, into buffer: AlignedBuffer
     ) throws -> (bytes: [UInt8]?, request: AwaitedRead?) {
@@ -44,9 +44,9 @@ extension Vault {
         return (nil, request)
     }
 
-    /// Reads an item from front to back as a mount does, `depth` requests at a time.
+    /// Reads an item sequentially as a mount does, `depth` requests at a time.
     ///
-    /// - Returns: Its bytes, and how many requests were answered by a stream.
+    /// - Returns: Its bytes, and the number of requests that a stream answered.
     func stream(
         _ number: Int64, from start: Int = 0, step: Int = 128 << 10, depth: Int = 1
     ) throws -> (bytes: [UInt8], streamed: Int) {

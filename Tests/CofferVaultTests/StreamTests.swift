@@ -5,9 +5,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Reading from front to back gives what plain reading gives.
+/// Sequential reads return the same bytes as plain reads.
 @Suite struct StreamTests {
-    /// A file of holes, small and large extents, parts that were overwritten, rows of the index and a tail.
+    /// A file of holes, small and large extents, overwritten parts, rows of the index, and a tail.
     private func makeFile(
         _ vault: Vault, _ name: String, _ random: inout SplitMix64, size: Int
     ) throws -> (number: Int64, bytes: [UInt8]) {
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.first(6))
-    func streamsReadWhatWasWritten(seed: UInt64) throws {
+    func streamsReadTheWrittenBytes(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let test = try TestVault.create()
         let vault = try test.open()
@@ -71,7 +71,7 @@ import Testing
         try vault.close()
     }
 
-    /// More readers than there are streams, two of them of one file, each in a thread of its own.
+    /// More readers than streams, two of them of one file, each on a thread of its own.
     @Test func manyReadersAtATime() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -98,7 +98,7 @@ import Testing
         try vault.close()
     }
 
-    /// Every change of content ends what was read ahead of it.
+    /// Every change of content discards what was read ahead.
     @Test func aStreamSeesEachChange() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -139,7 +139,7 @@ import Testing
             expectSame(try read(place), bytes[place..<place + piece], "near the end")
             place += piece
         }
-        // It grows while its end is read ahead, in each way in which a file can.
+        // The file grows while its end is read ahead, in every way in which a file can.
         try vault.allocate(
             .reserve(keepsSize: false), of: number, 0..<Int64(size + 50_000), by: TestVault.owner)
         bytes += [UInt8](repeating: 0, count: 50_000)
@@ -152,9 +152,9 @@ import Testing
         try vault.close()
     }
 
-    /// One thread writes blocks of rising versions, others read in streams: a block is whole, not older than
-    /// what was written before it was asked for, and not newer than what was begun when it came.
-    @Test func readersBesideAWriter() throws {
+    /// One thread writes blocks of rising versions while others read in streams: a block is whole, not older than
+    /// the last write before the request, and not newer than the last write begun before the answer.
+    @Test func readersDuringWrites() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         try vault.start()
@@ -178,7 +178,7 @@ import Testing
                     failures.withLock { $0.append("\(error)") }
                 }
                 written.withLock { written in for block in range { written[block] = version } }
-                // So that there are streams at all.
+                // Large enough for streams.
                 _ = isOver.wait(nanoseconds: 3_000_000) { $0 ? true : nil }
             }
             isOver.update { $0 = true }
@@ -220,8 +220,8 @@ import Testing
         try vault.close()
     }
 
-    /// The vault is closed while requests wait: each is answered, and closing returns.
-    @Test func closingAnswersWhoWaits() throws {
+    /// The vault is closed while requests wait: each one is answered, and closing returns.
+    @Test func closingAnswersWaitingRequests() throws {
         for round in 0..<8 {
             let test = try TestVault.create()
             let vault = try test.open()

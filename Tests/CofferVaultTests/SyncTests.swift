@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferVault
 
-/// What a commit asks of the disk, and in which order.
+/// The disk calls of a commit, and their order.
 @Suite struct SyncTests {
     private static let log = "index.sqlite-wal"
     private static let intents = "intents"
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func whatIsInTheIntentLogIsNotWrittenAgain() throws {
+    @Test func contentInTheIntentLogIsNotWrittenAgain() throws {
         try vault.put([5], to: number, at: 4)
         try vault.commit()
         test.directory.resetStatistics()

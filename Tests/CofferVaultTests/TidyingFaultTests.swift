@@ -5,9 +5,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Faults and power cuts while a vault compacts and moves its log, for every call that it makes meanwhile.
+/// Faults and power cuts at every call while a vault compacts and moves its log.
 @Suite struct TidyingFaultTests {
-    @Test func thereIsSomethingToTidy() throws {
+    @Test func theScenarioHasWorkForCompaction() throws {
         let resting = try RestingVault()
         let (test, vault) = try resting.open()
         let number = try vault.number(of: "fragments")
@@ -23,7 +23,7 @@ import Testing
         try resting.expectWhole(vault, "tidied up")
     }
 
-    /// Calls that change something, every one of them with EIO, and some of those that read.
+    /// Every call that changes something fails with EIO, and so do some calls that read.
     @Test(arguments: [ErrorNumber.inputOutput, ErrorNumber.noSpace], [true, false])
     func anyCallMayFail(code: Int32, changes: Bool) throws {
         let resting = try RestingVault()
@@ -37,7 +37,7 @@ import Testing
             try resting.expectWhole(try left.open(), "call \(number), after a power cut")
             test.directory.heal()
             try resting.expectWhole(vault, "call \(number)")
-            // Every eighth time it goes on, to save time.
+            // Continues only every eighth time, to save time.
             if vault.stoppedReason == nil, number % 8 == 0 {
                 try resting.tidy(vault)
                 let again = try test.crashed(seed: UInt64(number)).open()
@@ -48,7 +48,7 @@ import Testing
         Issue.record("The scenario does not end.")
     }
 
-    /// Collects what a power cut before each call that changes something leaves.
+    /// Collects the disks that power cuts leave before each call that changes something.
     private final class Cuts: Sendable {
         private let left = Condition([SimulatedStorageDirectory]())
 
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The power goes again at each call of the opening that mends what the first cut left.
+    /// A second power cut at each call of the opening that repairs the state after the first.
     @Test(arguments: Seeds.first(1))
     func thePowerMayGoAtAnyCallOfTheRecovery(seed: UInt64) throws {
         let resting = try RestingVault()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// An opening that fails leaves all as it was: the next one finds everything.
+    /// A failed opening changes nothing: the next one finds everything.
     @Test(arguments: [ErrorNumber.inputOutput, ErrorNumber.noSpace])
     func anyCallOfAnOpeningMayFail(code: Int32) throws {
         let resting = try RestingVault()

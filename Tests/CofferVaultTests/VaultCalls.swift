@@ -80,18 +80,18 @@ extension Vault {
         Dictionary(uniqueKeysWithValues: try names().map { ($0, try content(of: try number(of: $0))) })
     }
 
-    /// What a whole check finds.
+    /// The findings of a whole check.
     func damage() throws -> [CheckResult.Damage] {
         try check { _, _ in }.damage
     }
 }
 
 extension Vault {
-    /// The intent log; for tests in which nobody commits meanwhile.
+    /// The intent log; for tests without concurrent commits.
     var intents: IntentLog { committing.withLock { $0 } }
 }
 
-/// Whether a call fails with one error of a vault.
+/// Whether a call fails with a given error of a vault.
 func fails(_ name: String, _ body: () throws -> Void) -> Bool {
     do {
         try body()

@@ -7,7 +7,7 @@ import Testing
 
 /// Power cuts at random calls, also in the middle of commits.
 @Suite struct VaultCrashTests {
-    /// What was committed, what is being committed, and the disks that power cuts left meanwhile.
+    /// The commits so far, the commit in progress, and the disks that power cuts left meanwhile.
     private final class Recorder: Sendable {
         struct State {
             var commits: [[String: [UInt8]]] = [[:]]
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.first(24))
-    func whatWasCommittedSurvivesWhole(seed: UInt64) throws {
+    func committedStateSurvivesWhole(seed: UInt64) throws {
         let test = try TestVault.create()
         let recorder = Recorder()
         var random = SplitMix64(seed: seed)
@@ -58,11 +58,11 @@ import Testing
         }
     }
 
-    /// Makes, writes, cuts, replaces and removes files, with commits and moves of the log in between.
+    /// Makes, writes, truncates, replaces and removes files, with commits and moves of the log in between.
     private func work(in vault: Vault, _ recorder: Recorder, _ random: inout SplitMix64) throws {
         var files: [String: [UInt8]] = [:]
         var round = 0
-        // Few histories have hardly an fsync among so many steps: those go on.
+        // Some histories have hardly an fsync among so many steps: those continue.
         while round < 60 || vault.intents.recordCount < 3 {
             defer { round += 1 }
             let name = "file \(random.below(6))"
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Changes a few bytes, or only the times, of a file that is there.
+    /// Changes a few bytes, or only the times, of an existing file.
     private func writeALittle(
         in vault: Vault, _ files: inout [String: [UInt8]], _ random: inout SplitMix64
     ) throws {
@@ -129,9 +129,9 @@ import Testing
         files[name]?.replaceSubrange(offset..<min(content.count, offset + bytes.count), with: bytes)
     }
 
-    /// Of what was not committed nothing is half there.
+    /// No uncommitted change is half visible.
     @Test(arguments: Seeds.first(12))
-    func whatWasNotCommittedIsWhollyGone(seed: UInt64) throws {
+    func uncommittedChangesAreGone(seed: UInt64) throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let old = Pattern.make(3 << 20, seed: 1)

@@ -5,9 +5,9 @@ import Testing
 @testable import CofferStore
 @testable import CofferVault
 
-/// Makes the Nth call of the storage fail, for every N, and looks at what is left.
+/// Makes the Nth call of the storage fail, for every N, and checks the result.
 @Suite struct VaultFaultTests {
-    /// What was committed, and what was tried to be, until something failed.
+    /// The commits, and the attempted commit, until a failure.
     private struct History {
         var commits: [[String: [UInt8]]]
         var promised = 0
@@ -104,7 +104,7 @@ import Testing
         return history
     }
 
-    /// What a power cut leaves is a commit that was promised, or a later one.
+    /// A power cut leaves the last promised commit, or a later one.
     private func expectCommit(_ left: TestVault, _ history: History, _ comment: Comment) throws {
         left.directory.heal()
         let vault = try left.open()
@@ -114,12 +114,12 @@ import Testing
         #expect(try vault.damage() == [], comment)
     }
 
-    /// If the vault goes on, what it shows is what the next commit keeps; else nothing more is kept.
+    /// If the vault continues, the next commit keeps what it shows; otherwise nothing more is kept.
     private func expectNothingElseIsKept(
         _ vault: Vault, _ test: TestVault, _ history: History, _ comment: Comment
     ) throws {
-        // What is still in memory of the log is written first, or there would be no room for more. A write that
-        // failed in another thread is told now.
+        // The part of the log in memory is written first, or there would be no room for more. A write that
+        // failed in another thread is reported now.
         if vault.stoppedReason == nil, fails("store", { try vault.commit() }) {
             #expect(vault.stoppedReason != nil, comment)
         }

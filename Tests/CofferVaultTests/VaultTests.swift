@@ -5,7 +5,7 @@ import Testing
 @testable import CofferVault
 
 @Suite struct VaultTests {
-    /// An inode number that somebody may remember leads to nothing else, ever.
+    /// An inode number never leads to another item, since a program may remember it.
     @Test func numbersAreNotUsedTwiceAfterACrash() throws {
         let test = try TestVault.create()
         let vault = try test.open()
@@ -40,7 +40,7 @@ import Testing
         #expect(try vault.attributes(of: number).size == 5)
     }
 
-    @Test func truncatingCutsAndGrowsWithZeros() throws {
+    @Test func truncationShortensAndExtendsWithZeros() throws {
         let number = try vault.makeFile("a", Array("hello".utf8))
         try vault.truncate(number, to: 2)
         try vault.truncate(number, to: 6)
@@ -104,7 +104,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    @Test func everythingIsThereAfterReopening() throws {
+    @Test func everythingSurvivesReopening() throws {
         let directory = try vault.makeDirectory("directory")
         let file = try vault.makeFile("file", in: directory, Pattern.make(3_000_000))
         _ = try vault.create(

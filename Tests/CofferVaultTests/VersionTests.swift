@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferVault
 
-/// New versions of a file that come from elsewhere, where nothing is mounted.
+/// New versions of a file from elsewhere, without a mount.
 @Suite struct VersionTests {
     private func name(_ text: String) -> Vault.Name { Vault.Name(Array(text.utf8), in: Vault.rootNumber) }
 
@@ -14,7 +14,7 @@ import Testing
             of: number, names: names.map { name($0) }, with: bytes.span.bytes, modified: 7)
     }
 
-    @Test func theOldVersionGoesAtOnce() throws {
+    @Test func theOldVersionIsRemovedAtOnce() throws {
         let vault = try TestVault.create().open()
         let old = try vault.makeFile("a", [1, 2, 3])
         let new = try replace(vault, old, ["a"], [4])
@@ -25,7 +25,7 @@ import Testing
         #expect(try vault.damage() == [])
     }
 
-    @Test func itOutlivesACrash() throws {
+    @Test func reencryptionSurvivesACrash() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         _ = try replace(vault, try vault.makeFile("a", [1]), ["a"], [2, 3])
@@ -35,7 +35,7 @@ import Testing
         #expect(try again.damage() == [])
     }
 
-    @Test func aNameThatIsNotTheFiles() throws {
+    @Test func aNameOfAnotherFile() throws {
         let vault = try TestVault.create().open()
         let number = try vault.makeFile("a", [1])
         _ = try vault.makeFile("b", [2])

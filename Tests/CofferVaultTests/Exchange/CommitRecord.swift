@@ -5,7 +5,7 @@ import CofferSystem
 
 @testable import CofferVault
 
-/// Keeps commits as they are, as rows by their numbers.
+/// Keeps commits unchanged, as rows by their numbers.
 final class PlainRecorder: CommitRecorder {
     static let kind = KeptRow.Kind.outgoing
     let isNeeded: Bool
@@ -23,7 +23,7 @@ final class PlainRecorder: CommitRecorder {
 }
 
 extension Vault {
-    /// Commits that were kept, in order.
+    /// The kept commits, in order.
     func keptCommits() throws -> [FactCommit] {
         try keptRows().filter { $0.key.kind == PlainRecorder.kind }.map {
             try CommitRecord.commit($0.value.span.bytes)

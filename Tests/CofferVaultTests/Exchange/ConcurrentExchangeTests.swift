@@ -5,10 +5,10 @@ import Testing
 
 @testable import CofferVault
 
-/// Programs that go on while changes are sent and taken in.
+/// Programs that continue while changes are sent and applied.
 @Suite struct ConcurrentExchangeTests {
-    @Test("Programs and exchanges do not get in each other's way", arguments: [UInt64(1), 2])
-    func concurrencyOfProgramsAndExchange(seed: UInt64) throws {
+    @Test("Programs and exchanges do not disturb each other", arguments: [UInt64(1), 2])
+    func programsAndExchangeRunConcurrently(seed: UInt64) throws {
         let devices = try ExchangeDevice.make(2)
         let failures = Condition([String]())
         for device in devices { try device.vault.start() }
@@ -41,10 +41,10 @@ import Testing
         }
     }
 
-    @Test("A commit that moves very many names is taken in with others at work")
+    @Test("A commit that moves very many names is applied while programs work")
     func manyNames() throws {
         let devices = try ExchangeDevice.make(2)
-        // Both make a directory of one name: what lies in one of them moves into the other.
+        // Both make a directory of one name: the entries of one move into the other.
         try devices[0].makeDirectory("d")
         try devices[0].write("0", to: "d/same")
         try devices[1].makeDirectory("d")
@@ -61,7 +61,7 @@ import Testing
             while !isDone.withLock({ $0 }) {
                 do {
                     count += 1
-                    // It may be faster than who makes commits of that.
+                    // It may be faster than the thread that makes commits of it.
                     if count <= 1000 { _ = try vault.makeFile("meanwhile \(count)") }
                     for entry in try vault.readDirectory(
                         Vault.rootNumber, after: 2, limit: 10, attributes: true)

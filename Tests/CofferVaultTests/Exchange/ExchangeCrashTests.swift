@@ -8,7 +8,7 @@ import Testing
 
 /// Power cuts of a device that sends and applies, at random calls.
 @Suite struct ExchangeCrashTests {
-    /// What a power cut leaves: the device's disk, another device's, what was sent, and what must be there.
+    /// The state after a power cut: both devices' disks, the sent commits, and what must exist.
     private struct Cut {
         let disk: SimulatedStorageDirectory
         let other: SimulatedStorageDirectory
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("On a full disk a commit is taken in whole or not at all, and later")
+    @Test("On a full disk a commit is applied whole or not at all, and later")
     func fullDisk() throws {
         let devices = try ExchangeDevice.make(2)
         for number in 0..<40 { try devices[0].write(String(repeating: "x", count: 2000), to: "\(number)") }
@@ -131,7 +131,7 @@ import Testing
         #expect(try devices[1].tree() == before)
         #expect(devices[1].vault.stoppedReason == nil)
         disk.limit(to: nil)
-        // What is known of the free space is forgotten in a while.
+        // The known amount of free space expires after a while.
         devices[1].vault.state.withLock { $0.space.budget = (0, 0) }
         try ExchangeDevice.meet(devices)
         #expect(try devices[1].tree() == devices[0].tree())

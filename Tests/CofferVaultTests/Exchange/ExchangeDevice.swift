@@ -9,7 +9,7 @@ import Testing
 
 @testable import CofferVault
 
-/// What all devices of a test have in common: the commits that were sent, and the time.
+/// What all devices of a test share: the sent commits, and the time.
 final class CommitHub: Sendable {
     struct State: Sendable {
         var commits: [LogID: [FactCommit]] = [:]
@@ -22,7 +22,7 @@ final class CommitHub: Sendable {
         self.state = Condition(state)
     }
 
-    /// A second later than before.
+    /// A time one second after the previous one.
     func now() -> UInt64 {
         state.withLock { state in
             state.milliseconds += 1000
@@ -68,12 +68,12 @@ final class ExchangeDevice {
 
     // MARK: Sync
 
-    /// Makes commits of all that was done.
+    /// Makes commits of all changes.
     func collect() throws {
         while try vault.collectChanges(as: participant, takesAll: true, recorder: PlainRecorder()) != nil {}
     }
 
-    /// Sends what was kept.
+    /// Sends the kept commits.
     @discardableResult
     func send() throws -> Bool {
         let sent = hub.state.withLock { $0.commits[participant.log]?.count ?? 0 }
@@ -89,7 +89,7 @@ final class ExchangeDevice {
         return !commits.isEmpty
     }
 
-    /// Applies what others sent.
+    /// Applies the commits of others.
     func fetch() throws -> Bool {
         let logs = hub.state.withLock { $0.commits }
         var hasAny = false
@@ -119,7 +119,7 @@ final class ExchangeDevice {
         }
     }
 
-    /// Everybody sends and applies until there is nothing more.
+    /// All devices send and apply until nothing is left.
     static func meet(_ devices: [ExchangeDevice]) throws {
         for _ in 0..<100 {
             var isQuiet = true
@@ -131,9 +131,9 @@ final class ExchangeDevice {
 
     struct Restless: Error {}
 
-    // MARK: What is there
+    // MARK: State
 
-    /// All names from the root on, with what is there.
+    /// All paths from the root, with the item of each.
     func tree() throws -> [String: String] {
         var found: [String: String] = [:]
         var directories = [(Vault.rootNumber, "")]
@@ -166,7 +166,7 @@ final class ExchangeDevice {
         return found
     }
 
-    /// What differs between the tree of items and what the facts show, and what is damaged.
+    /// Differences between the tree of items and the tree of the facts, and damage.
     func flaws() throws -> [String] {
         let vault = vault
         let differences = try vault.differencesFromFacts(as: participant) {

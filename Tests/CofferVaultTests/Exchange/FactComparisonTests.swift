@@ -6,9 +6,9 @@ import Testing
 
 @testable import CofferVault
 
-/// A check of a shared vault compares its tree with the facts, and is not misled by those who work in it.
+/// A check of a shared vault compares its tree with the facts, and is not misled by concurrent changes.
 @Suite struct FactComparisonTests {
-    @Test func whatDiffersIsNamed() throws {
+    @Test func differencesAreReported() throws {
         let device = try ExchangeDevice.make(1)[0]
         _ = try device.vault.makeDirectory("other")
         #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == nil, "not collected")
@@ -26,8 +26,8 @@ import Testing
         try device.vault.close()
     }
 
-    /// Access control lists stay on the device, but not what the mode shows of them.
-    @Test func whatTheModeShowsOfAListIsSent() throws {
+    /// Access control lists stay on the device, but the mode that they determine is sent.
+    @Test func theModeOfAListIsSent() throws {
         let device = try ExchangeDevice.make(1)[0]
         try device.write("1", to: "file")
         #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
@@ -57,8 +57,8 @@ import Testing
         try vault.close()
     }
 
-    /// Nothing is held for damage that is only at work.
-    @Test(arguments: [UInt64(1), 2]) func othersWorkMeanwhile(seed: UInt64) throws {
+    /// Concurrent work is not mistaken for damage.
+    @Test(arguments: [UInt64(1), 2]) func otherReadersWorkMeanwhile(seed: UInt64) throws {
         let device = try ExchangeDevice.make(1)[0]
         try device.vault.start()
         let failures = Condition([String]())

@@ -6,14 +6,14 @@ import Testing
 
 @testable import CofferVault
 
-/// Files that others add to, where programs may have them open.
+/// Files that others append to while programs may have them open.
 @Suite struct GrowthTests {
     private struct Pair {
         let alice: ExchangeDevice, bob: ExchangeDevice
         let shown: RecordedChanges
         let number: Int64
 
-        /// Two devices with a file, which programs look at on Bob's.
+        /// Two devices with a file that programs watch on Bob's.
         init(_ text: String, isInUse: Bool = true) throws {
             let devices = try ExchangeDevice.make(2)
             alice = devices[0]
@@ -25,7 +25,7 @@ import Testing
             number = try bob.vault.number(of: "log")
         }
 
-        /// What grew, and from which size on.
+        /// The growth, and the size from which it began.
         var growths: [Int64] {
             shown.take().compactMap { change in
                 if case .growth(number, let size, .init(Array("log".utf8), in: Vault.rootNumber)) = change {
@@ -43,7 +43,7 @@ import Testing
             #expect(flaws == [])
             let isSame = try alice.stateHash() == bob.stateHash()
             #expect(isSame)
-            // What came from elsewhere is nothing that this device has to say.
+            // This device does not send changes that came from elsewhere.
             let said = bob.hub.state.withLock { $0.commits[bob.participant.log]?.flatMap(\.facts) ?? [] }
             #expect(said.isEmpty)
         }
@@ -60,7 +60,7 @@ import Testing
         try pair.expectSound()
     }
 
-    /// Commits that come together: each adds to what the one before it left.
+    /// Commits that arrive together: each one appends to the result of the previous one.
     @Test func severalAtOnce() throws {
         let pair = try Pair("1")
         for text in ["12", "123", "1234"] { try pair.alice.write(text, to: "log") }
@@ -82,7 +82,7 @@ import Testing
         try pair.expectSound()
     }
 
-    /// A file that is written anew after it grew, in commits that come together.
+    /// A file that is rewritten after it grew, in commits that arrive together.
     @Test func growthAndReplacementAtOnce() throws {
         let pair = try Pair("one")
         try pair.alice.write("one, two", to: "log")
@@ -94,7 +94,7 @@ import Testing
         try pair.expectSound()
     }
 
-    @Test func aFileThatNobodyHasOpenIsANewFile() throws {
+    @Test func aClosedFileIsANewFile() throws {
         let pair = try Pair("one", isInUse: false)
         try pair.alice.write("one, two", to: "log")
         try pair.meet()
@@ -103,9 +103,9 @@ import Testing
         try pair.expectSound()
     }
 
-    /// What was written here and not sent, or sent at the same time, is no beginning of what comes.
+    /// Unsent or concurrent local writes are no prefix of incoming content.
     @Test(arguments: [false, true])
-    func whatBothAddToIsInConflict(isSent: Bool) throws {
+    func concurrentAppendsConflict(isSent: Bool) throws {
         let pair = try Pair("one")
         try pair.bob.vault.put(Array("!".utf8), to: pair.number, at: 3)
         if isSent { try pair.bob.collect() }
@@ -118,7 +118,7 @@ import Testing
         #expect(flaws == [])
     }
 
-    /// A program that has just appended may do so again: at that moment both would write at the old end.
+    /// A program that has just appended may do so again: then both would write at the old end.
     @Test func aFileThatAProgramHereAppendedToIsANewFile() throws {
         let pair = try Pair("one")
         try pair.bob.vault.put(Array("!".utf8), to: pair.number, at: 3)

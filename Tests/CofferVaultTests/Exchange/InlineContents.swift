@@ -6,11 +6,11 @@ import CofferSystem
 
 @testable import CofferVault
 
-/// Contents as the bytes themselves: files of up to 60,000 bytes.
+/// Content as plain bytes: for files of up to 60,000 bytes.
 struct InlineContents: ContentPublishing {
     static let byteCountMax = 60_000
 
-    /// Bytes of contents beyond which the rest waits for the next commit.
+    /// The number of content bytes after which the rest waits for the next commit.
     private static let commitByteCountMax = 4 << 20
 
     func contents(of numbers: [Int64], in vault: Vault) throws(FileSystemError) -> [Int64: Fact.Content] {
@@ -62,7 +62,7 @@ struct InlineContents: ContentPublishing {
 }
 
 extension ContentTarget {
-    /// Gives the file small content, sealed anew, in a row of the index.
+    /// Gives the file small content, freshly sealed, in a row of the index.
     ///
     /// - Parameter bytes: Up to 1 MiB.
     func replace(with bytes: [UInt8], _ state: inout VaultState) throws(FileSystemError) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferVault
 
-/// What programs do in the instant in which a change from elsewhere is applied.
+/// Calls of programs at the moment when a change from elsewhere is applied.
 @Suite struct InstantTests {
     private func pair() throws -> (ExchangeDevice, ExchangeDevice) {
         let devices = try ExchangeDevice.make(2)
@@ -36,8 +36,8 @@ import Testing
         return try #require(try devices[0].names(in: "").first { $0.contains("conflict") })
     }
 
-    /// The removal of a copy by rule is a fact about the file that it is a copy of.
-    @Test func whatIsWrittenToACopyOutlivesItsRemoval() throws {
+    /// The removal of a copy by rule is a fact about the original file.
+    @Test func writesToACopySurviveItsRemoval() throws {
         let (alice, bob) = try pair()
         let copy = try withCopy([alice, bob])
         try bob.write("mine", to: copy)
@@ -50,8 +50,8 @@ import Testing
         #expect(try texts(alice).contains("mine"))
     }
 
-    /// A copy by rule has the attributes of its item; one that somebody has touched has its own.
-    @Test func aCopyThatIsStatedLosesWhatItsItemGotMeanwhile() throws {
+    /// A copy by rule has the attributes of its item; a copy that was touched has its own.
+    @Test func aStatedCopyLacksLaterChangesOfItsItem() throws {
         let devices = try ExchangeDevice.make(3)
         let (alice, bob, guest) = (devices[0], devices[1], devices[2])
         try alice.write("base", to: "f")
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Between two steps
 
-    /// Applies facts, and lets `body` do what programs do before the changes of names are made.
+    /// Applies facts, and runs `body` as programs would before the changes of names are made.
     private func apply(
         _ commits: [FactCommit], on device: ExchangeDevice, _ body: () throws -> Void
     ) throws {
@@ -100,7 +100,7 @@ import Testing
         return Array(all.dropFirst(count))
     }
 
-    @Test func whatIsWrittenWhileItsRemovalIsMadeStays() throws {
+    @Test func writesDuringARemovalStay() throws {
         let (alice, bob) = try pair()
         try alice.write("old", to: "f")
         try ExchangeDevice.meet([alice, bob])
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Programs that do not know yet
 
-    /// Programs that have files open, and know what they have looked up.
+    /// Programs that have files open, and remember their lookups.
     private final class Programs: ChangeSink {
         let known: Condition<Set<Int64>>
 
@@ -133,7 +133,7 @@ import Testing
         func awaitShown() {}
     }
 
-    /// A file that somebody has open on Bob's device, and that Alice changes.
+    /// A file that is open on Bob's device, and that Alice changes.
     private func opened(
         _ change: (ExchangeDevice) throws -> Void
     ) throws -> (alice: ExchangeDevice, bob: ExchangeDevice, number: Int64) {
@@ -149,7 +149,7 @@ import Testing
         return (alice, bob, number)
     }
 
-    @Test func whoWritesToWhatWasRemovedElsewhereKeepsIt() throws {
+    @Test func aWrittenFileRemovedElsewhereStays() throws {
         let (alice, bob, number) = try opened { try $0.remove("f") }
         #expect(try bob.names(in: "") == [])
         try bob.vault.put(Array("new".utf8), to: number)
@@ -158,7 +158,7 @@ import Testing
         #expect(try alice.read("f") == "new")
     }
 
-    @Test func whoWritesToWhatHasItsNameTakenKeepsItBeside() throws {
+    @Test func aWrittenFileWhoseNameIsTakenStaysBeside() throws {
         let (alice, bob, number) = try opened {
             try $0.remove("f")
             try $0.collect()

@@ -5,11 +5,11 @@ import Testing
 
 @testable import CofferVault
 
-/// Does what programs do, at random.
+/// Makes random calls, as programs do.
 struct RandomProgram {
     var random: SplitMix64
     let vault: Vault
-    /// What all texts written by this program begin with.
+    /// The prefix of all texts that this program writes.
     let mark: String
     private var counter = 0
 
@@ -21,7 +21,7 @@ struct RandomProgram {
 
     private static let names = ["a", "b", "c.txt", "d"].map { Array($0.utf8) }
 
-    /// Does something, which may fail as it does for programs.
+    /// Makes a call, which may fail as it does for programs.
     mutating func act() throws {
         do throws(FileSystemError) {
             try attempt()
@@ -102,7 +102,7 @@ struct RandomProgram {
 }
 
 @Suite struct RandomExchangeTests {
-    @Test("Devices that do anything agree in the end", arguments: Seeds.first(24))
+    @Test("Devices that make random changes agree in the end", arguments: Seeds.first(24))
     func agree(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let devices = try ExchangeDevice.make(2 + random.below(2))

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 
 @Suite struct TrackingTests {
-    /// The records of the journal, those in memory included.
+    /// The records of the journal, including those in memory.
     private func journal(of vault: Vault) throws -> [JournalRecord] {
         try vault.state.withLock { state in
             try state.tree.storeJournal()
@@ -31,7 +31,7 @@ import Testing
         #expect(vault.state.withLock { !$0.index.hasFacts })
     }
 
-    @Test func whatIsThereIsMadeAndWhatIsDoneFollows() throws {
+    @Test func theJournalBeginsWithExistingNames() throws {
         let test = try TestVault.create()
         let vault = try test.open()
         let directory = try vault.makeDirectory("d")
@@ -62,7 +62,7 @@ import Testing
         #expect(damage == [])
     }
 
-    @Test func whatChangesInOldItemsIsMarkedOnce() throws {
+    @Test func changesOfOldItemsAreMarkedOnce() throws {
         let device = try ExchangeDevice.make(1)[0]
         let vault = device.vault
         let file = try vault.makeFile("a", [1])
@@ -71,7 +71,7 @@ import Testing
         #expect(!marked.contains(file), "what was made is told by the journal")
         try device.collect()
         #expect(try unsent(of: vault) == [])
-        // Through the intent log too.
+        // Through the intent log, too.
         try vault.put([2], to: file)
         try vault.commit()
         let again = try device.test.on(device.test.directory.copy()).open()
@@ -128,7 +128,7 @@ import Testing
         #expect(places == 1)
     }
 
-    @Test func whatChangesWhileACommitIsMadeIsForTheNext() throws {
+    @Test func changesDuringACommitGoIntoTheNextOne() throws {
         let device = try ExchangeDevice.make(1)[0]
         let vault = device.vault
         let first = try vault.makeFile("a", [1])
@@ -173,7 +173,7 @@ import Testing
         #expect(try unsent(of: vault) == [])
     }
 
-    @Test func whatIsReadAndChangedMeanwhileIsNotSent() throws {
+    @Test func contentChangedDuringTheReadIsNotSent() throws {
         /// Changes each file once while its content is read.
         struct Meddler: ContentPublishing {
             let isDone = Condition(false)
@@ -251,8 +251,8 @@ import Testing
         #expect(commit?.facts.isEmpty == false && commit?.stamp.dot.sequence == 3)
     }
 
-    @Test func whatCannotBeRecordedChangesNothing() throws {
-        /// Refuses the commit before or behind its being made.
+    @Test func aRefusedCommitChangesNothing() throws {
+        /// Refuses the commit before or after it is made.
         final class Refusing: CommitRecorder {
             let isNeeded = false, takesChanges = true
             func check(_ versions: VersionVector) throws(SealingError) { throw .otherVersions }
@@ -297,7 +297,7 @@ private final class BusyRecorder: CommitRecorder {
 }
 
 extension Fact.Assertion {
-    /// Whether it says that something has a name.
+    /// Whether the fact gives something a name.
     fileprivate func isName(_ name: String) -> Bool {
         guard case .place(_, let placement) = self else { return false }
         return placement.place?.name.description == name
