@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferClient
 
-/// How wrong passphrases are slowed down, by a clock that the test sets.
+/// The delays after wrong passphrases, with a clock that the test sets.
 @Suite struct AttemptLimiterTests {
     /// A clock, in nanoseconds since a boot.
     private final class Machine {
@@ -16,14 +16,14 @@ import Testing
 
         var path: String { "\(directory.path)/attempts" }
 
-        /// As a program that has just been started.
+        /// A limiter, as in a program that has just started.
         var limiter: AttemptLimiter {
             AttemptLimiter(
                 path: path, now: { self.seconds * 1_000_000_000 },
                 boot: { () throws(SystemError) in self.boot })
         }
 
-        /// Begins an attempt; nil if it may go on, else the seconds to wait.
+        /// Begins an attempt; nil if it may continue, otherwise the seconds to wait.
         func attempt() throws -> Int64? {
             let limiter = limiter
             switch clientError({ () throws(ClientError) in try limiter.begin() }) {
@@ -58,7 +58,7 @@ import Testing
             #expect(try machine.attempt() == delay)
             machine.seconds += delay - 1
             #expect(try machine.attempt() == 1)
-            // Asking too early makes it no longer.
+            // Asking too early does not prolong the wait.
             #expect(try machine.attempt() == 1)
             machine.seconds += 1
             #expect(try machine.attempt() == nil)
@@ -75,7 +75,7 @@ import Testing
         #expect(try machine.attempt() == 5)
     }
 
-    /// What is there is written over, so that a full disk keeps nobody out.
+    /// The count overwrites the existing file, so that a full disk locks nobody out.
     @Test func theFileStaysWhereItIs() throws {
         let machine = try Machine()
         var places: Set<UInt64> = []
@@ -90,7 +90,7 @@ import Testing
         #expect(places.count == 1)
     }
 
-    /// Where an attempt cannot be counted, it takes its time instead.
+    /// An attempt that cannot be counted takes a fixed time instead.
     @Test func noRoomForTheFile() throws {
         var paused: [Int64] = []
         var limiter = try Machine().limiter
@@ -103,7 +103,7 @@ import Testing
         #expect(clientError { () throws(ClientError) in try failing.begin() } != nil)
     }
 
-    /// What was counted before there was no room makes each attempt take as long as the wait after the last.
+    /// If the disk fills up, each attempt takes as long as the wait after the last counted one.
     @Test func noRoomForAnotherCount() throws {
         let machine = try Machine()
         try machine.useUp()
@@ -131,8 +131,8 @@ import Testing
         }
     }
 
-    /// The clock of another boot cannot be compared: the wait begins anew with the boot.
-    @Test func rebootRestartsTheWait() throws {
+    /// The clock of another boot cannot be compared: the wait restarts with the boot.
+    @Test func aRebootRestartsTheWait() throws {
         let machine = try Machine()
         try machine.useUp()
         machine.seconds += 4
@@ -144,10 +144,10 @@ import Testing
         #expect(try machine.attempt() == 10)
     }
 
-    /// CLOCK_BOOTTIME cannot go back within a boot; if it seems to, nobody gets off the wait, nor waits for
+    /// CLOCK_BOOTTIME cannot go back within a boot; if it seems to, nobody skips the wait, or waits for
     /// longer than the wait is.
     @Test(arguments: [9_999, 5_000, 0] as [Int64])
-    func clockThatGoesBack(seconds: Int64) throws {
+    func clockGoesBackWithinABoot(seconds: Int64) throws {
         let machine = try Machine()
         try machine.useUp()
         machine.seconds = seconds
@@ -156,7 +156,7 @@ import Testing
         #expect(try #require(wait) <= 900)
     }
 
-    /// A file that makes no sense is no way around the wait, at least not right after a boot.
+    /// A malformed file does not avoid the wait, at least not directly after a boot.
     @Test(arguments: [
         "", "\n", "garbage", "1 2 3", "2 1 first-boot 0", "1 -1 first-boot 0", "1 x first-boot 0",
         "1 1 first-boot -5", "1 1 first-boot 0 more", "\0\0\0\0", "1 99999999999999999999 first-boot 0",
@@ -177,7 +177,7 @@ import Testing
         let machine = try Machine()
         try machine.write(text)
         #expect(try machine.attempt() != nil)
-        // Nobody is kept out for ever.
+        // Nobody is locked out forever.
         machine.seconds += 900
         #expect(try machine.attempt() == nil)
     }

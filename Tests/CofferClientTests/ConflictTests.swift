@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct ConflictTests {
     private static let copy = "report (conflict, Bob's laptop, 2026-11-20).txt"
 
-    /// A vault with a folder "d" that has a file, a copy of it, a copy of nothing, and a name that is none.
+    /// A vault with a folder "d" that has a file, a copy of it, a copy of no file, and a name that is no conflict name.
     private func withVault(_ body: (ControlHandler, Vault, Int64) throws -> Void) throws {
         let test = try TestProfile()
         let vaults = try test.open()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// The last version is not taken away, and what is no copy is not touched.
+    /// The last version is not removed, and a file that is no copy is not touched.
     @Test(arguments: ["d/x (conflict, y, 2026-11-21) 2", "d/report.txt", "none/\(copy)", "d/none", "", "/"])
     func refused(path: String) throws {
         try withVault { handler, vault, folder in

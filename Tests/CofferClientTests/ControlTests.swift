@@ -153,8 +153,8 @@ import Testing
         #expect(throws: SystemError.self) { _ = try next() }
     }
 
-    /// What is told late goes nowhere: the number may be another file's by then.
-    @Test func aClientThatWasLetGo() throws {
+    /// Late messages are dropped: the descriptor may belong to another file by then.
+    @Test func aReleasedClient() throws {
         let ends = try ChildProcess.makePipe()
         let reader = Descriptor(owning: ends.reading)
         let writer = Descriptor(owning: ends.writing)
@@ -185,9 +185,9 @@ import Testing
     }
 }
 
-/// Commands that reach a profile through the socket of the one who has it.
+/// Commands that reach a profile through the socket of its holder.
 @Suite(.serialized) struct ControlServerTests {
-    /// Lets the profile be served as a mount serves it, without a mount.
+    /// Serves the profile as a mount does, without a mount.
     private func withServer(_ body: (TestProfile, String) throws -> Void) throws {
         let test = try TestProfile()
         let vaults = try test.open()
@@ -263,8 +263,8 @@ import Testing
         }
     }
 
-    /// Whoever can write the note of a lock must not get to hear passphrases.
-    @Test func aSocketOfNoMountIsNotSpokenTo() throws {
+    /// Write access to the note of a lock must not give access to passphrases.
+    @Test func aSocketThatNoMountMadeIsRefused() throws {
         try withServer { test, socket in
             let open = "\(test.location.path)/open"
             try FileManager.default.createDirectory(
@@ -282,7 +282,7 @@ import Testing
     }
 
     /// A request for one profile never reaches another, whatever the paths of sockets lead to.
-    @Test func aMountOfAnotherProfileHearsNothing() throws {
+    @Test func aMountOfAnotherProfileReceivesNothing() throws {
         try withServer { served, socket in
             let other = try TestProfile()
             let held = try other.unlock()
@@ -317,8 +317,8 @@ import Testing
         #expect(try ProfilePlace(of: ProfileLocation(path: "\(directory.path)/moved")) == two)
     }
 
-    /// One by hard links has the same lock file: its mount would have a socket of its own all the same, and who asks in
-    /// vain hears why.
+    /// A copy by hard links has the same lock file: its mount would have its own socket all the same, and a command
+    /// that asks in vain says why.
     @Test func aCopyByHardLinks() throws {
         let test = try TestProfile()
         let directory = try TemporaryDirectory()
@@ -339,12 +339,12 @@ import Testing
         #expect(error?.caseName == "linkedLock")
     }
 
-    /// What is sent reaches this user and root only.
+    /// Requests reach only this user and root.
     @Test(
         .enabled(
             if: geteuid() == 0 && FileManager.default.fileExists(atPath: "/usr/bin/python3"),
             "acting as another user takes root, and Python"))
-    func aServerOfAnotherUserHearsNothing() throws {
+    func aServerOfAnotherUserReceivesNothing() throws {
         try withServer { test, socket in
             let access = try access(test)
             unlink(socket)
@@ -373,7 +373,7 @@ import Testing
         }
     }
 
-    /// Clients that talk nonsense, leave early or say nothing at all do not keep others out.
+    /// Clients that send nonsense, leave early or send nothing do not block others.
     @Test func badClients() throws {
         try withServer { test, socket in
             for text in ["", "\n", "nonsense\n", "{\"status\":{}}", String(repeating: "x", count: 2 << 20)] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferClient
 
-/// Profile files that are not what was written: an error that says so, never a trap, never wrong keys.
+/// Damaged profile files cause an error that says so, never a trap, and never wrong keys.
 @Suite(.serialized) struct DamagedProfileTests {
     /// Offsets in the file (docs/format.md, "Profile").
     private enum Offset {
@@ -38,7 +38,7 @@ import Testing
         #expect(open(test) == nil)
     }
 
-    /// Opens the profile as `open`, but the body by a known key, which saves Argon2id a few hundred times.
+    /// Opens the profile like `open`, but its body with a known key, which saves a few hundred runs of Argon2id.
     private func openCheaply(_ test: TestProfile, _ offset: Int, _ key: [UInt8]) -> ClientError? {
         if offset < Offset.bodyLength { return open(test) }
         test.waitUntilFree()
@@ -87,7 +87,7 @@ import Testing
         (2, 4_194_305), (2, .max), (64, 4_194_304), (.max, .max), (0, 0),
     ]
 
-    /// A tampered file can neither make a weak hash be computed, nor stall or starve the machine.
+    /// A tampered file can neither cause a weak hash, nor stall or starve the machine.
     @Test(arguments: strengths)
     func strengthOutOfRange(passes: UInt32, memory: UInt32) throws {
         let test = try TestProfile()
@@ -99,7 +99,7 @@ import Testing
         #expect(open(test)?.caseName == "damagedProfile")
     }
 
-    /// A strength that is in range but not the one that was sealed does not open it.
+    /// A strength in range that differs from the sealed one does not open the profile.
     @Test func anotherStrength() throws {
         let test = try TestProfile()
         var bytes = try test.bytes()
@@ -118,7 +118,7 @@ import Testing
         #expect(["wrongPassphrase", "damagedProfile"].contains(open(first)?.caseName))
     }
 
-    /// A replacement that was cut short lies beside the profile, and does no harm.
+    /// An incomplete replacement next to the profile does no harm.
     @Test func leftoverReplacement() throws {
         let test = try TestProfile()
         try Data([1, 2, 3]).write(to: URL(filePath: "\(test.location.profile).new"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferClient
 
-/// What others see of a device tells whose it is.
+/// The label of a device shows its owner to others.
 @Suite struct DeviceLabelTests {
     @Test(arguments: [
         ("laptop", "Ann", "Ann's laptop"), ("Ann's laptop", "Ann", "Ann's laptop"),
@@ -14,17 +14,17 @@ import Testing
         #expect(DeviceLabel.of(machine, ownedBy: person) == label)
     }
 
-    @Test func twoPeopleWhoSayTheSame() {
+    @Test func twoPeopleWithTheSameName() {
         #expect(DeviceLabel.of("laptop", ownedBy: "Ann") != DeviceLabel.of("laptop", ownedBy: "Bob"))
     }
 
-    @Test func whatWouldBeTooLongStays() {
+    @Test func copiesWithTooLongNamesStay() {
         let machine = String(repeating: "x", count: 249)
         #expect(DeviceLabel.of(machine, ownedBy: "Ann") == "Ann's \(machine)")
         #expect(DeviceLabel.of(machine, ownedBy: "Annabella") == machine)
     }
 
-    /// Two people of one name, with machines of one name, are told apart by their identities.
+    /// Identities distinguish two people of one name with devices of one name.
     @Test func devicesOfOneName() {
         func device(_ identity: String, isThis: Bool = false) -> DeviceReport {
             DeviceReport(

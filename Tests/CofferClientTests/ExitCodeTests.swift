@@ -9,7 +9,7 @@ import Testing
 
 @testable import CofferClient
 
-/// The exit codes are an interface: a table of all errors, and that the manual has them.
+/// The exit codes are an interface: a table of all errors, which the manual must contain.
 @Suite struct ExitCodeTests {
     private static let failed = SystemError("open", code: 5, on: "/file")
 
@@ -86,7 +86,7 @@ import Testing
         for ((error, _), text) in zip(Self.table, ErrorTexts.all) { #expect("\(error)" == text) }
     }
 
-    /// What `coffer sync` ends with: the worst of all vaults.
+    /// The exit code of `coffer sync` is the worst of all vaults.
     @Test func sync() {
         func report(
             failure: String? = nil, doubts: [String] = [], unsent: Int = 0, left: Int = 0
@@ -105,7 +105,7 @@ import Testing
         #expect([report(unsent: 1), report(doubts: ["less"]), report(failure: "no")].exitCode == 74)
     }
 
-    /// What is no error is never told by the code of one, and codes of shells are left alone.
+    /// Success never has the code of an error, and the codes of shells are not used.
     @Test func reserved() {
         for (error, code) in Self.table { #expect((64...78).contains(code), "\(error)") }
     }

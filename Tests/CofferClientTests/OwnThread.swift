@@ -3,8 +3,8 @@ import Testing
 
 /// Runs each test on a thread of its own.
 ///
-/// Tests otherwise run on the threads of Swift's pool, which are few: a test that waits there for what other tasks do
-/// may wait for ever.
+/// Otherwise, tests run on the few threads of Swift's pool: a test that waits there for other tasks may wait
+/// forever.
 struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -21,7 +21,7 @@ extension Trait where Self == OwnThreadTrait {
     static var ownThread: OwnThreadTrait { OwnThreadTrait() }
 }
 
-/// Does each piece of a task on a new thread.
+/// Runs each job of a task on a new thread.
 private final class OwnThread: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

@@ -22,7 +22,7 @@ import Testing
         #expect(try test.unlock("another").vaults.map(\.name) == ["Personal"])
     }
 
-    @Test func takesThePresentOne() throws {
+    @Test func changeNeedsThePresentPassphrase() throws {
         let test = try TestProfile()
         let opened = try test.unlock()
         let before = try test.bytes()
@@ -39,7 +39,7 @@ import Testing
         #expect(try test.bytes() == before)
     }
 
-    /// The old file cannot be told from the new one but by its passphrase: salt and wrapping are fresh.
+    /// Only the passphrase distinguishes the old file from the new one: salt and wrapping are fresh.
     @Test func everythingIsFresh() throws {
         let test = try TestProfile()
         let before = try test.bytes()
@@ -67,7 +67,7 @@ import Testing
         #expect(late?.caseName == "tooManyAttempts")
         test.forgetAttempts()
         _ = try test.unlock()
-        // A right passphrase lets all wrong ones be forgotten.
+        // The right passphrase resets the count of wrong ones.
         guard
             case .profile(.wrongPassphrase(hint: nil)) = clientError({ () throws(ClientError) in
                 try test.unlock("wrong")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// A new passphrase without a hint leaves the old hint nowhere.
+    /// A new passphrase without a hint removes the old hint everywhere.
     @Test func hintGoesWithItsPassphrase() throws {
         let test = try TestProfile(hint: String(repeating: "é", count: 2000))
         let size = try test.bytes().count

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferClient
 
-/// What a profile keeps of shared vaults, as bytes.
+/// The records of shared vaults in a profile, as bytes.
 @Suite struct ProfileBodyTests {
     private static let vault = VaultID(low: 7, high: 8)
     private static let log = LogID(low: 9, high: 10)
@@ -59,7 +59,7 @@ import Testing
         #expect(again == bytes)
     }
 
-    /// Keys of lost sides of forks are those of the vault in front, and are read back.
+    /// Keys of lost sides of forks belong to the preceding vault, and are read back.
     @Test func lostKeys() throws {
         var body = try sharing()
         let lost = [2, 2, 3].map { EpochKey(vault: Self.vault, epoch: Epoch($0), key: .random()) }
@@ -74,7 +74,7 @@ import Testing
         #expect(again == bytes)
     }
 
-    /// Many invites, and many keys, are read back, too: nothing has a fixed room.
+    /// Many invites and many keys are read back, too: there is no fixed limit.
     @Test func manyOfAll() throws {
         var body = try sharing()
         for _ in 0..<40 { try body.shares[0].invites.add(try invite()) }
@@ -98,7 +98,7 @@ import Testing
         #expect(whole == 5)
     }
 
-    /// A record that is hurt is refused, or says something else that fits; never a trap.
+    /// A damaged record is refused, or reads as another valid one; it never traps.
     @Test func everyByteFlipped() throws {
         let bytes = try sharing().encoded()
         var refused = 0
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// Transient keys come and go.
+/// Transient keys are made, replaced and destroyed.
 @Suite struct TransientKeyRollTests {
     private static let day: Int64 = 86_400_000_000_000
     private let keys = IdentityKeys(name: "Alice")
@@ -181,7 +181,7 @@ import Testing
         #expect(most <= 4)
     }
 
-    /// Who was away for long may find wraps by the old key.
+    /// A user who was away for long may find wraps for the old key.
     @Test func aKeyIsKeptAfterALongAbsence() throws {
         let first = try PublicIdentity(founding: keys, at: 0)
         let back = 200 * Self.day
@@ -194,8 +194,8 @@ import Testing
         #expect(!last.transients.contains { $0 === first.transient } && last.transients.count == 2)
     }
 
-    /// A clock that was wrong makes no key for each look.
-    @Test func aClockThatWasSetBack() throws {
+    /// A wrong clock does not make a new key for each call.
+    @Test func aClockSetBack() throws {
         let first = try PublicIdentity(founding: keys, at: 100 * Self.day)
         let second = try #require(try first.rolled(by: keys, at: 10 * Self.day))
         #expect(second.transients.count == 2)
@@ -228,7 +228,7 @@ import Testing
     }
 }
 
-/// Which member a text means.
+/// Finds members by text.
 @Suite struct MemberChoiceTests {
     private static func identity(_ digits: String) -> IdentityID {
         let text = digits + String(repeating: "0", count: 64 - digits.count)
@@ -251,14 +251,14 @@ import Testing
         ("ABCD2", .one(1)),
         ("abcd", .several), ("abc", .none), ("", .none), ("dddd", .one(4)), ("é", .one(5)),
         ("e\u{301}", .none),
-        // Somebody calls himself as the identity of another begins.
+        // A member's name equals the beginning of another member's identity.
         ("abcd11", .several), ("abcd110", .one(0)), ("eeee", .one(3)),
     ])
     func choice(text: String, expected: MemberChoice) {
         #expect(MemberChoice(text, among: Self.members) == expected)
     }
 
-    /// The whole id means nobody else, whatever others call themselves.
+    /// A whole id means exactly its member, whatever names others have.
     @Test func wholeIdentity() {
         let id = Self.identity("abcd11")
         let members = [(identity: Self.identity("99"), name: id.description as String?), (id, "Alice")]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferClient
 
-/// Where a profile lies, its lock, and what the holder of the lock leaves there.
+/// The location of a profile, its lock, and the note in the lock.
 @Suite(.serialized) struct ProfileLocationTests {
     private func standard(_ environment: [String: String]) -> String? {
         ProfileLocation.standard { environment[$0] }?.path
@@ -19,7 +19,7 @@ import Testing
         #expect(standard([:]) == nil)
     }
 
-    /// A mount in the background has another working directory than the command that started it.
+    /// A background mount has another working directory than the command that started it.
     @Test func relativePaths() {
         let working = FileManager.default.currentDirectoryPath
         #expect(standard(["COFFER_HOME": "c/d"]) == "\(working)/c/d")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func lockThatIsALink() throws {
+    @Test func lockIsASymbolicLink() throws {
         let test = try TestProfile()
         let target = "\(test.location.path)/target"
         try Data("mine".utf8).write(to: URL(filePath: target))

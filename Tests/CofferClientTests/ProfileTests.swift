@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// A directory that was there before is closed to others, as one that is made for the profile is.
-    @Test func aDirectoryThatIsOpenToOthers() throws {
+    /// An existing directory is closed to others, like one that is made for the profile.
+    @Test func aDirectoryOpenToOthers() throws {
         let directory = try TemporaryDirectory()
         for (name, holdsFiles) in [("empty", false), ("full", true)] {
             let path = "\(directory.path)/\(name)"
@@ -80,13 +80,13 @@ import Testing
         let test = try TestProfile()
         #expect(
             clientError { () throws(ClientError) in try test.unlock("") }?.caseName == "emptyPassphrase")
-        // It was no attempt.
+        // It did not count as an attempt.
         #expect(AttemptLimiter(path: test.location.attempts).count == 0)
     }
 
     /// Whoever has the profile's file can read a hint.
     @Test(arguments: ["swordfish", "it is SwordFish!", " swordfish"])
-    func aHintThatTellsThePassphrase(hint: String) throws {
+    func aHintThatRevealsThePassphrase(hint: String) throws {
         let directory = try TemporaryDirectory()
         let location = ProfileLocation(path: "\(directory.path)/profile")
         let settings = Profile.Settings(
@@ -112,11 +112,11 @@ import Testing
         }
     }
 
-    /// What could not be told to others, once a vault is shared, is no name in the first place.
+    /// A name that could not be shown to others, once a vault is shared, is refused from the start.
     @Test(arguments: [
         "", "a\nb", "\u{1b}[2J", "\u{202e}gpj", String(repeating: "x", count: 256),
     ])
-    func namesThatOthersCouldNotBeShown(name: String) throws {
+    func namesThatCannotBeShownToOthers(name: String) throws {
         for isDevice in [false, true] {
             let directory = try TemporaryDirectory()
             let location = ProfileLocation(path: "\(directory.path)/profile")

@@ -12,7 +12,7 @@ func secret(_ text: String) -> SecretBytes {
     return SecretBytes(copying: bytes.span.bytes)
 }
 
-/// A directory that goes away with this value.
+/// A directory that is removed with this value.
 final class TemporaryDirectory {
     let path: String
 
@@ -51,7 +51,7 @@ final class TestProfile {
         return try Profile.unlock(location, try location.takeLock(), passphrase: secret(passphrase))
     }
 
-    /// Whether the lock gets free.
+    /// Waits until the lock is free; returns whether it became free.
     @discardableResult
     func waitUntilFree() -> Bool { waitUntil { !location.isLocked } }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferClient
 
-/// The vaults of a profile: names, slots, and what is left of those that are gone.
+/// The vaults of a profile: names, slots, and remains of removed ones.
 @Suite(.serialized) struct VaultListTests {
     private func create(_ profile: Profile, _ name: String) -> ClientError? {
         clientError { () throws(ClientError) in try profile.createVault(named: name, owner: .current) }
@@ -35,12 +35,12 @@ import Testing
         for name in good.dropLast() { #expect(create(profile, name) == nil, "\(name)") }
         #expect(profile.vaults.count == good.count)
         #expect(create(profile, "Personal")?.caseName == "vaultExists")
-        // One slot and one directory each; nothing is left of those that were refused.
+        // One slot and one directory each; nothing is left of refused ones.
         #expect(Set(profile.vaults.map(\.slot)).count == good.count)
         #expect(try FileManager.default.contentsOfDirectory(atPath: test.location.vaults).count == good.count)
     }
 
-    /// Names are bytes to a file system: two that look alike are two.
+    /// To a file system, names are bytes: two that look alike are different.
     @Test func namesThatLookAlike() throws {
         let test = try TestProfile()
         let profile = try test.unlock()
@@ -82,7 +82,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: test.location.vaults).count == 5)
     }
 
-    @Test func renameKeepsAllElse() throws {
+    @Test func renameKeepsEverythingElse() throws {
         let test = try TestProfile()
         let before = try #require(try test.unlock().vaults.first)
         let files = try test.vaultFiles()
@@ -98,7 +98,7 @@ import Testing
         #expect(rename(profile, "Private", "Personal")?.caseName == "vaultExists")
     }
 
-    /// Through the mount's root, where errors are those of a file system.
+    /// Through the root of the mount, with errors of a file system.
     @Test func asDirectories() throws {
         let test = try TestProfile()
         let vaults = try test.open()
@@ -141,7 +141,7 @@ import Testing
         #expect(number { () throws(FileSystemError) in try vaults.removeEmptyVault(named: name) } == EROFS)
     }
 
-    /// A vault whose store is gone is left out and named; the others are there.
+    /// A vault without its store is left out and reported; the others exist.
     @Test func vaultThatCannotBeOpened() throws {
         let test = try TestProfile()
         do {
@@ -157,7 +157,7 @@ import Testing
         #expect(vaults.problems.all.first?.text.contains("Personal") == true)
     }
 
-    /// A vault that could not be deleted goes on.
+    /// A vault that could not be deleted continues to work.
     @Test func deletingThatFails() throws {
         let test = try TestProfile()
         let vaults = try test.open()
@@ -175,7 +175,7 @@ import Testing
         #expect(vaults.vaults.isEmpty)
     }
 
-    /// What a crash left of a vault is told, and not touched.
+    /// Remains of a vault after a crash are reported, and not touched.
     @Test func directoriesWithoutAVault() throws {
         let test = try TestProfile()
         let stray = "\(test.location.vaults)/\(String(repeating: "0a", count: 16))"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Waits, for three minutes at the most, until something holds: what other threads and processes do takes as long as
-/// the machine has other work.
+/// Waits until a condition holds, for three minutes at most: other threads and processes take as long as the
+/// machine has other work.
 @discardableResult
 func waitUntil(_ condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<18_000 {

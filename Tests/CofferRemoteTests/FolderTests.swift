@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func whereNothingIsMountedNothingIsMade() async throws {
+    @Test func nothingIsMadeInAnUnmountedFolder() async throws {
         await expectUnreachable()
         #expect(try Directory.names(in: directory.path) == [])
     }
@@ -237,7 +237,7 @@ import Testing
     }
 
     /// Some network file systems send a file only when it is closed, and report errors only then.
-    @Test(arguments: [true, false]) func whatIsNotSentIsNotPut(ifAbsent: Bool) async throws {
+    @Test(arguments: [true, false]) func aFileThatCannotBeSentIsNotPut(ifAbsent: Bool) async throws {
         try await makeVault()
         let isBroken = Mutex(true)
         var calls = FolderCalls()
@@ -256,7 +256,7 @@ import Testing
         #expect(try await remote.all(vault.member(0)) == [1])
     }
 
-    @Test func nothingIsLeftBehindByCallsThatEnd() async throws {
+    @Test func endedCallsLeaveNothingBehind() async throws {
         try await makeVault()
         try await remote.put(vault.member(0), .memory([1]), ifAbsent: true)
         await #expect(throws: RemoteError.exists) {
@@ -291,7 +291,7 @@ import Testing
     }
 
     /// No client waits an hour for a killed process of this machine.
-    @Test func aKilledProcessesClaimKeepsNobodyOut() async throws {
+    @Test func theClaimOfAKilledProcessBlocksNobody() async throws {
         let claiming = FolderBackend(path: directory.path, publishing: [.claim])
         try await makeVault()
         let claim = "\(path).incoming/claim.\(vault.vault).members.\(vault.member(3).last)"
@@ -336,7 +336,7 @@ import Testing
                 && !ClaimHolder.hasEnded("a.0.1073741824.b"))
     }
 
-    @Test func anAbandonedClaimKeepsNobodyOut() async throws {
+    @Test func anAbandonedClaimBlocksNobody() async throws {
         let claiming = FolderBackend(path: directory.path, publishing: [.claim])
         try await makeVault()
         let name = vault.member(3)

@@ -4,15 +4,15 @@ import Testing
 @testable import CofferStore
 
 @Suite struct FactQueryTests {
-    /// What may be read from end to end: `logs` has a row for each device, and these indexes have no rows but those
-    /// that are asked for.
+    /// Tables that may be scanned: `logs` has a row for each device, and these indexes have no rows except those
+    /// that are queried.
     private let allowed: [FactQuery: String] = [
         .logs: "SCAN logs",
         .putBack: "SCAN fact_items USING INDEX fact_items_put_back",
         .changed: "SCAN fact_entries USING INDEX fact_entries_changed",
     ]
 
-    @Test("No statement reads a table from end to end, or sorts")
+    @Test("No statement scans a table, or sorts")
     func plans() throws {
         let test = try TestIndex.create()
         let index = try test.open()

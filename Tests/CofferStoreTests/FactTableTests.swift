@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferStore
 
-/// The tables of facts: what is stored is read, and what is changed around the sums is noticed.
+/// The tables of facts: stored rows are read back, and changes that bypass the sums are detected.
 @Suite struct FactTableTests {
     private let item = ItemID(low: 5, high: 1 << 60)
     private let entry = EntryID(low: 6, high: 2)
@@ -24,7 +24,7 @@ import Testing
 
     // MARK: The tables themselves
 
-    @Test func theyAreMadeOnceAndStay() throws {
+    @Test func tablesAreMadeOnceAndStay() throws {
         let test = try TestIndex.create()
         do {
             let index = try test.open()
@@ -43,7 +43,7 @@ import Testing
         #expect(try index.makeReader().problems() == [])
     }
 
-    @Test func whatWasNotCommittedIsNotThere() throws {
+    @Test func uncommittedRowsAreInvisible() throws {
         let test = try TestIndex.create()
         do {
             let index = try test.open()
@@ -162,7 +162,7 @@ import Testing
         for (id, row) in items { #expect(try index.factItem(id)?.row == row, "seed \(seed)") }
         for (id, row) in entries { #expect(try index.factEntry(id)?.row == row, "seed \(seed)") }
         try expectLookups(index, entries, seed)
-        // These rows do not fit each other, but the sums must.
+        // These rows are inconsistent, but the sums must match.
         let problems = try index.makeReader().problems()
         #expect(!problems.contains { $0.contains("missing, duplicated") }, "seed \(seed): \(problems)")
         _ = test
@@ -215,7 +215,7 @@ import Testing
         #expect(try index.factEntries(placedIn: ItemID(low: 1, high: 7), after: nil, limit: 9) == ids)
     }
 
-    // MARK: What was changed around the sums
+    // MARK: Changes that bypass the sums
 
     @Test(arguments: [
         "DELETE FROM fact_items", "UPDATE fact_items SET number = 7", "UPDATE fact_items SET others = 1",

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CofferStore
 
-/// Power cuts at random moments: what is left must be a commit, and none older than the last that was synced.
+/// Power cuts at random moments leave a commit, and none older than the last synced one.
 @Suite struct IndexCrashTests {
-    /// The commits that were made, and which of them must survive.
+    /// The commits, and which of them must survive.
     private struct History {
         var commits: [IndexModel]
         var synced = 0
@@ -48,7 +48,7 @@ import Testing
         return (test.directory.crash(seed: seed &+ 1000), history)
     }
 
-    /// The index works on as if nothing had happened.
+    /// The index continues as if nothing had happened.
     private func goOn(with test: TestIndex, seed: UInt64) throws {
         let model = try {
             let index = try test.open()
@@ -64,9 +64,9 @@ import Testing
         #expect(problems == [], "seed \(seed)")
     }
 
-    /// Power cuts one after the other, each soon after the index was opened, with a sync in between.
+    /// Repeated power cuts, each soon after the index was opened, with a sync in between.
     @Test(arguments: Seeds.first(16))
-    func repeatedPowerCutsLoseNothingThatWasSynced(seed: UInt64) throws {
+    func repeatedPowerCutsLoseNothingSynced(seed: UInt64) throws {
         var directory: SimulatedStorageDirectory?
         let first = try TestIndex.create()
         for round in 0..<6 {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import CofferStore
 
-/// Bytes that changed on disk: they are noticed, and what is read is what was written, or an error.
+/// Bytes that changed on disk are detected: reads return what was written, or fail.
 @Suite struct IndexDamageTests {
     private static let page = IndexPageLayout.pageByteCount
 
-    /// An index that was closed, with every page in use, and what it holds.
+    /// A closed index with every page in use, and its content.
     private func makeIndex(seed: UInt64, changes: Int = 250) throws -> (test: TestIndex, model: IndexModel) {
         let test = try TestIndex.create()
         let index = try test.open()
@@ -19,7 +19,7 @@ import Testing
         return (test, rows.model)
     }
 
-    /// What a look at every row and at the problems says.
+    /// The result of reading every row and the problems.
     private enum Verdict: Equatable {
         case sound, noticed, wrong(String)
     }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func pagesThatAreSwappedAreNoticed() throws {
+    @Test func swappedPagesAreDetected() throws {
         let (test, model) = try makeIndex(seed: 3)
         let bytes = test.directory.bytes(of: TestIndex.database)
         let count = bytes.count / Self.page
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatIsCutIsNoticed() throws {
+    @Test func aTruncatedDatabaseIsDetected() throws {
         let (test, model) = try makeIndex(seed: 4)
         let size = test.directory.bytes(of: TestIndex.database).count
         for size in [0, 1, 100, Self.page, size / 2, size - Self.page, size - 1] {
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// Each page is authentic by itself; the sums over all rows tell that one of them is of yesterday.
+    /// Each page is authentic by itself; the sums over all rows show that one of them is old.
     @Test func anOlderPagePutBackIsReported() throws {
         let (test, _) = try makeIndex(seed: 7)
         let older = test.directory.copy().bytes(of: TestIndex.database)
@@ -193,7 +193,7 @@ import Testing
         #expect(!problems.isEmpty)
     }
 
-    /// Whichever page is hurt, the index opens for what the others hold; but for the first, and the state's.
+    /// Whichever page is damaged, the index opens with the others, except for the first page and that of the state.
     @Test func anIndexWithADamagedPageOpens() throws {
         let test = try TestIndex.create()
         do {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CofferStore
 
-/// Makes the Nth call of the storage fail, for every N, and looks at what is left.
+/// Makes the Nth call of the storage fail, for every N, and checks the result.
 @Suite struct IndexFaultTests {
-    /// A fault, and how the power goes after it.
+    /// A fault, and the power cut after it.
     struct Trial: Sendable, CustomTestStringConvertible {
         let code: Int32
         let lasts: Bool
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// What was committed, tried to be committed, and synced, until something failed.
+    /// The commits, the attempted commit, and the syncs until a failure.
     private struct History {
         var states: [IndexModel]
         var synced = 0
@@ -51,7 +51,7 @@ import Testing
 
     /// Opens, changes, commits, syncs, moves the log, and closes; ends where something fails.
     ///
-    /// - Returns: What was done, and the disk: as a power cut at that moment leaves it, or as it is once
+    /// - Returns: The history, and the disk: as a power cut at that moment leaves it, or as it is once
     ///   the index has been let go.
     private func run(
         _ test: TestIndex, cutsPower: Bool, seed: UInt64

@@ -6,9 +6,9 @@ import Testing
 
 @testable import CofferStore
 
-/// A log that changed on disk: what is read is an earlier commit, whole, and the user can be told.
+/// A log that changed on disk reads as an earlier commit, whole, and the damage can be reported.
 @Suite struct IndexLogDamageTests {
-    /// Commits that lie in the log one after the other: the model and the end of the log after each.
+    /// Consecutive commits in the log: the model and the end of the log after each.
     private func makeLog(
         seed: UInt64
     ) throws -> (
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aLogThatIsCutEndsWithItsLastWholeCommit() throws {
+    @Test func aTruncatedLogEndsWithItsLastWholeCommit() throws {
         let (test, directory, commits) = try makeLog(seed: 5)
         for size in stride(from: 0, through: commits[4].end, by: 1000) {
             let damaged = test.on(directory.copy())
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func framesThatAreSwappedAreNotTaken() throws {
+    @Test func swappedFramesAreNotUsed() throws {
         let (test, directory, commits) = try makeLog(seed: 6)
         let frame = IndexPageLayout.frameByteCount
         let first = IndexPageLayout.logHeaderByteCount
@@ -83,7 +83,7 @@ import Testing
         #expect(problems == [])
     }
 
-    /// A frame that changes under an open index gives an error where it is read, never other rows.
+    /// A frame that changes under an open index causes an error when it is read, never other rows.
     @Test func aFrameThatChangesWhileTheIndexIsOpenIsAnError() throws {
         let (test, directory, commits) = try makeLog(seed: 7)
         let damaged = test.on(directory.copy())
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: FileSystemError.self) { _ = try index.makeReader().size() }
     }
 
-    /// A header with valid checksums that tells other things than Coffer's is damage, and ends no process.
+    /// A header with valid checksums and unexpected fields is damage, and ends no process.
     @Test(arguments: [(0x377f_0683, 512), (0x377f_0683, 65_536), (0x377f_0682, 1024), (0x377f_0683, 4095)])
     func aHeaderOfAnotherPageSizeIsDamage(magic: UInt32, pageByteCount: UInt32) throws {
         let (test, directory, _) = try makeLog(seed: 8)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// The page size of the database itself is sealed, but who has the key may still have made it another.
+    /// The page size of the database itself is sealed, but an attacker with the key may have changed it.
     @Test func aReadAcrossPagesIsDamage() throws {
         let (_, directory, _) = try makeLog(seed: 9)
         let files = IndexFiles(

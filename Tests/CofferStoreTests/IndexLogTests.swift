@@ -6,7 +6,7 @@ import Testing
 @testable import CofferStore
 
 @Suite struct IndexLogTests {
-    /// Another thread moves the log into the database again and again, while changes and commits go on.
+    /// Another thread repeatedly moves the log into the database, while changes and commits continue.
     @Test func checkpointsRunBesideTheWriter() throws {
         let test = try TestIndex.create()
         let model = try {
@@ -40,7 +40,7 @@ import Testing
         #expect(problems == [])
     }
 
-    /// Whoever still has a connection to a closed index does not keep its log: the next one would go on behind it.
+    /// A remaining connection to a closed index does not keep its log: the next index would continue after it.
     @Test func theLogOfAClosedIndexIsEmpty() throws {
         let test = try TestIndex.create()
         let index = try test.open()
@@ -58,8 +58,8 @@ import Testing
         #expect(problems == [])
     }
 
-    /// Readers check commits while the writer goes on and the log is moved.
-    @Test func readersCheckBesideTheWriter() throws {
+    /// Readers check commits while the writer continues and the log is moved.
+    @Test func readersCheckDuringWrites() throws {
         let test = try TestIndex.create()
         let index = try test.open()
         let log = try index.makeLog()
@@ -104,7 +104,7 @@ import Testing
         let index = try test.open()
         let log = try index.makeLog()
         var rows = try RandomRows(continuing: index, seed: 4)
-        // The first frame behind the header of a new log waits for the header once.
+        // The first frame after the header of a new log waits for the header once.
         try rows.change(index, count: 5)
         try index.commit()
         try rows.change(index, count: 5)
@@ -115,7 +115,7 @@ import Testing
         #expect(test.directory.statistics.flushed == [TestIndex.log])
     }
 
-    /// A full disk: the commit is kept in memory, the sync says so, and nothing is lost once there is room.
+    /// On a full disk the commit stays in memory, the sync says so, and nothing is lost once there is room.
     @Test(arguments: [0, 4096, 8192, 20_000])
     func aFullDiskDelaysTheSyncAndLosesNothing(room: Int) throws {
         let test = try TestIndex.create()
@@ -147,7 +147,7 @@ import Testing
 
     /// The disk was full already when the index was opened, so that not even the log's header finds room.
     @Test(arguments: [StorageCall.write, .dataSync])
-    func aDiskThatIsFullFromTheStartLosesNothing(call: StorageCall) throws {
+    func aDiskFullFromTheStartLosesNothing(call: StorageCall) throws {
         let test = try TestIndex.create()
         let (directory, model) = try {
             let index = try test.open()
@@ -173,7 +173,7 @@ import Testing
         #expect(problems == [])
     }
 
-    /// What is left while the disk is still full is the last commit that was synced.
+    /// A power cut while the disk is full leaves the last synced commit.
     @Test(arguments: 0..<8)
     func aPowerCutOnAFullDiskLeavesWhatWasSynced(seed: Int) throws {
         let test = try TestIndex.create()

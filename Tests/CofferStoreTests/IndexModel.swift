@@ -3,7 +3,7 @@ import CofferFormat
 
 @testable import CofferStore
 
-/// What an index should hold: the same rows, in dictionaries.
+/// The expected content of an index: the same rows, in dictionaries.
 struct IndexModel: Equatable {
     struct Content: Equatable {
         var bytes: [UInt8]
@@ -49,7 +49,7 @@ struct IndexModel: Equatable {
         orphans = Set(try index.orphans())
     }
 
-    /// Makes the root directory, as a new vault has it.
+    /// Makes the root directory of a new vault.
     mutating func addRoot(to index: Index) throws {
         var root = ItemRow(
             number: index.nextItemNumber(), id: ItemID(low: 1, high: 1), mode: 0o040755, user: 0, group: 0,

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func whatWasCommittedIsThereAfterReopening(seed: UInt64) throws {
+    func committedRowsSurviveReopening(seed: UInt64) throws {
         let test = try TestIndex.create()
         var model = IndexModel()
         for round in 0..<3 {
@@ -35,7 +35,7 @@ import Testing
         #expect(problems == [], "seed \(seed)")
     }
 
-    @Test func whatWasNotCommittedIsGone() throws {
+    @Test func uncommittedRowsAreGone() throws {
         let test = try TestIndex.create()
         let committed = try {
             let index = try test.open()
@@ -67,7 +67,7 @@ import Testing
         #expect(used.1 > 2)
     }
 
-    /// Also those that were given away after the last commit before a crash.
+    /// This includes numbers that were given out after the last commit before a crash.
     @Test func numbersAreNotUsedTwiceAfterACrash() throws {
         let test = try TestIndex.create()
         let index = try test.open()
@@ -96,7 +96,7 @@ import Testing
         #expect(try index.makeReader().size().items == Int64(rows.model.items.count))
     }
 
-    @Test func closingLeavesNoLogAndWhatIsOpenedAgainIsTheSame() throws {
+    @Test func closingLeavesNoLogAndReopeningShowsTheSame() throws {
         let test = try TestIndex.create()
         try {
             let index = try test.open()
@@ -108,7 +108,7 @@ import Testing
         #expect(test.directory.bytes(of: TestIndex.database).count % IndexPageLayout.pageByteCount == 0)
     }
 
-    @Test func aNewerFormatIsToldApart() throws {
+    @Test func aNewerFormatHasItsOwnError() throws {
         let test = try TestIndex.create()
         try {
             let index = try test.open()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferStore
 
-/// The file of the intent log: what is written is found again, in its place and on its commit only.
+/// The file of the intent log: records are found again only in their place and for their commit.
 @Suite final class IntentLogTests {
     private let directory = SimulatedStorageDirectory()
     private let key = SymmetricKey<StoreRole>.random()
@@ -69,7 +69,7 @@ import Testing
         #expect(try read(open(vault: VaultID(low: 1, high: 3))).rows == [])
     }
 
-    /// Wherever a byte flips, what is before it is taken, and what is behind it is counted.
+    /// Wherever a byte flips, earlier records are used, and later ones are counted.
     @Test func damageEndsTheLogAndIsCounted() throws {
         let rows = try fill()
         let ends = rows.reduce(into: [0]) { ends, row in
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatWasCutShortHasWhatIsLeft() throws {
+    @Test func aTruncatedFileKeepsItsPrefix() throws {
         let rows = try fill()
         for size in stride(from: 0, through: 90_112, by: 2048) {
             let cut = directory.copy()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// A record that is put into another place does not open.
+    /// A record in another place does not open.
     @Test func movedRecordsDoNotOpen() throws {
         _ = try fill()
         let bytes = directory.bytes(of: "intents")
@@ -109,8 +109,8 @@ import Testing
         #expect(found.rest == 4)
     }
 
-    /// The next commit starts from the beginning, and what is left of the one before does not count.
-    @Test func theNextCommitStartsAnew() throws {
+    /// The next commit starts from the beginning, and remains of the previous one do not count.
+    @Test func theNextCommitStartsFromTheBeginning() throws {
         _ = try fill()
         let log = open()
         let next = IndexBase(commits: 8, digests: base.digests)
@@ -122,7 +122,7 @@ import Testing
         #expect(try read(open()).rows == [])
     }
 
-    /// Records that are there would be overwritten.
+    /// Existing records would be overwritten.
     @Test func oneCommitIsBegunOnce() throws {
         let log = open()
         #expect(!log.isReady)
@@ -177,7 +177,7 @@ import Testing
         #expect(throws: FileSystemError.self) { try read(open()) }
     }
 
-    @Test func onceTheFileIsLongARecordIsOneWriteAndOneFlush() throws {
+    @Test func inALongFileARecordIsOneWriteAndOneFlush() throws {
         let log = open()
         log.begin(on: base)
         for _ in 0..<16 { #expect(try append(Pattern.bytes(8000), to: log)) }
@@ -187,9 +187,9 @@ import Testing
         #expect(directory.statistics.flushed == ["intents"])
     }
 
-    /// Power cuts leave a beginning of the log; of what was promised nothing is missing.
+    /// Power cuts leave a prefix of the log; nothing promised is missing.
     @Test(arguments: [UInt64](0..<20))
-    func powerCutsLeaveABeginning(seed: UInt64) throws {
+    func powerCutsLeaveAPrefix(seed: UInt64) throws {
         let log = open()
         log.begin(on: base)
         for number in 0..<10 {

@@ -10,14 +10,14 @@ extension PackStore {
         return try write(buffer, count: count, plaintext: Int64(count), newPack: newPack)
     }
 
-    /// Brings the tail into its file, without syncing that.
+    /// Writes the tail to its file, without syncing it.
     func flushTail() throws {
         try writeTail()
         try writer.finish()
         noteWritten()
     }
 
-    /// Makes a pack one that nothing refers to.
+    /// Removes all references to a pack.
     func forgetContent(of pack: Int64) throws {
         addLive(-(rows.first { $0.number == pack }?.live ?? 0), to: pack)
     }

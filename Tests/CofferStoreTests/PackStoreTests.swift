@@ -135,7 +135,7 @@ import Testing
 
     @Test func aLargeExtentCanBeReadBeforeItIsInItsFile() throws {
         let store = try open()
-        // The disk takes the pack's header, and its time for what follows.
+        // The disk accepts the header of the pack, and delays the next writes.
         let mayWrite = Condition(false), writes = Condition(0)
         directory.observe { call, _ in
             guard call == .write,
@@ -184,7 +184,7 @@ import Testing
         #expect(store.isSynced)
     }
 
-    @Test func aDiskThatFailsIsToldByEachCallFromThenOn() throws {
+    @Test func everyLaterCallReportsAFailedDisk() throws {
         let store = try open()
         _ = try store.writeLarge(100, newPack: newPack)
         try store.writer.finish()
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func aTailThatFindsNoRoomIsKept() throws {
+    @Test func aTailWithoutRoomIsKept() throws {
         let store = try open()
         var random = SplitMix64(seed: 2)
         let bytes = random.bytes(100_000)
@@ -239,8 +239,8 @@ import Testing
         #expect(try read(store, place.pack, at: place.position, count: bytes.count) == bytes)
     }
 
-    /// A pack that somebody still writes to stays open while others are closed, and is synced in the end.
-    @Test func aPackThatIsBeingWrittenIsSyncedThoughManyAreOpen() throws {
+    /// A pack that is still being written stays open while others are closed, and is synced in the end.
+    @Test func aPackBeingWrittenIsSyncedAlthoughManyAreOpen() throws {
         let old = (1000..<1130).map { PackRow(number: $0, id: PackID(low: UInt64($0), high: 7)) }
         for row in old { _ = try directory.open(row.id.description, create: true) }
         let store = try open(old)

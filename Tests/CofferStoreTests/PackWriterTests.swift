@@ -33,12 +33,12 @@ import Testing
         writer.write(buffer, count: count, live: Int64(count), to: file, pack: pack, at: position)
     }
 
-    /// Returns once `isTrue` was seen to be so; gives up after half a minute.
+    /// Returns once a condition holds; gives up after half a minute.
     private func comes(_ state: Condition<Bool>) -> Bool {
         state.wait(nanoseconds: 30_000_000_000) { $0 ? true : nil } ?? false
     }
 
-    /// Each thread writes extents of its own and reads what it wrote; one finishes again and again.
+    /// Each thread writes and reads its own extents; one thread finishes repeatedly.
     @Test func severalThreadsWriteAndReadAndFinish() throws {
         let pack = try file("pack")
         let slot = 256 << 10
@@ -88,14 +88,14 @@ import Testing
         finisher.join()
         #expect(failures.withLock { $0 } == [])
         writer.stop()
-        // Without its threads it goes on all the same.
+        // It continues even without its threads.
         for number in 0..<10 { try write(3, to: pack, at: number << 20) }
         try writer.finish()
         #expect(directory.bytes(of: "pack")[9 << 20..<(9 << 20) + 300_000].allSatisfy { $0 == 3 })
     }
 
-    /// Somebody who writes without end must not keep others from their fsync.
-    @Test func finishDoesNotWaitForWhatComesLater() throws {
+    /// An endless writer must not block the fsync of others.
+    @Test func finishDoesNotWaitForLaterWrites() throws {
         let (early, late) = (try file("early"), try file("late"))
         let gates = Condition(Set<String>(["early", "late"]))
         let reached = Condition(Set<String>())
@@ -111,7 +111,7 @@ import Testing
             try? writer.finish()
             isDone.update { $0 = true }
         }
-        // Time for it to look; should it look later, the test is weaker, and passes.
+        // Time for it to check; if it checks later, the test is weaker, and passes.
         _ = isDone.wait(nanoseconds: 300_000_000) { $0 ? true : nil }
         #expect(!isDone.withLock { $0 })
         try write(2, to: late, pack: 2, at: 0)
@@ -126,7 +126,7 @@ import Testing
 
     @Test func aFullDiskKeepsExtentsAndTakesThemLater() throws {
         let pack = try file("pack")
-        // As that in which small extents gather.
+        // Like the pack that collects small extents.
         let held = try writer.take()
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
         for number in 0..<PackWriter.slotCount - 1 {
@@ -146,10 +146,10 @@ import Testing
         writer.stop()
     }
 
-    /// Files are removed range by range, and at any time.
-    @Test func whatNobodyRefersToNeedsNoRoom() throws {
+    /// Files are removed range by range, at any time.
+    @Test func unreferencedExtentsNeedNoRoom() throws {
         let pack = try file("pack")
-        // As that in which small extents gather.
+        // Like the pack that collects small extents.
         let held = try writer.take()
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
         for number in 0..<PackWriter.slotCount - 1 { try write(1, to: pack, at: number << 20) }
@@ -166,8 +166,8 @@ import Testing
         writer.stop()
     }
 
-    /// What is given up while it is being written, to a disk that turns out to be full.
-    @Test func whatIsGivenUpWhileItIsWrittenDoesNotStay() throws {
+    /// An extent that is abandoned during its write to a full disk.
+    @Test func extentsAbandonedDuringTheirWriteDoNotStay() throws {
         let pack = try file("pack")
         let isReached = Condition(false), isOpen = Condition(false)
         directory.observe { call, _ in
@@ -186,7 +186,7 @@ import Testing
         writer.stop()
     }
 
-    @Test func anotherErrorIsToldToEverybody() throws {
+    @Test func otherErrorsReachEverybody() throws {
         let pack = try file("pack")
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.inputOutput))
         try write(1, to: pack, at: 0)
@@ -196,7 +196,7 @@ import Testing
         writer.stop()
     }
 
-    /// A file system that opens files for direct writes, and then does not like their alignment.
+    /// A file system that opens files for direct writes, and then rejects their alignment.
     @Test(arguments: [true, false])
     func aFileSystemWithoutDirectWritesIsWrittenTheUsualWay(opens: Bool) throws {
         let pack = try file("pack")

@@ -14,7 +14,7 @@ struct RandomRows {
         self.random = random
     }
 
-    /// Goes on with what an index holds.
+    /// Continues with the content of an index.
     init(continuing index: Index, seed: UInt64) throws {
         model = try IndexModel(reading: index)
         random = SplitMix64(seed: seed)
@@ -142,7 +142,7 @@ struct RandomRows {
         model.orphans.insert(number)
     }
 
-    /// Removes an item without a name, with all that belongs to it.
+    /// Removes an item without a name, with all its rows.
     private mutating func removeFile(_ index: Index) throws {
         guard let number = random.pick(model.orphans.sorted()), let row = model.items[number] else { return }
         for extent in model.extents[number] ?? [] {

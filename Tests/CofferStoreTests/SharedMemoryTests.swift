@@ -29,8 +29,8 @@ import Testing
         #expect(memory.lock(4..<5, exclusive: true, for: &two))
     }
 
-    /// All of a range or nothing of it.
-    @Test func aRangeThatIsPartlyTakenIsNotTouched() {
+    /// All of a range or none of it.
+    @Test func aPartlyLockedRangeIsNotTouched() {
         var (one, two, three) = (SharedMemory.Holdings(), SharedMemory.Holdings(), SharedMemory.Holdings())
         #expect(memory.lock(5..<6, exclusive: false, for: &one))
         #expect(!memory.lock(4..<8, exclusive: true, for: &two))
@@ -47,7 +47,7 @@ import Testing
         #expect(memory.lock(3..<4, exclusive: true, for: &two))
     }
 
-    /// A holder may raise its own shared lock if it is alone, and has it again afterwards.
+    /// A sole holder may upgrade its shared lock, and has it again afterwards.
     @Test func aLoneHolderMayRaiseItsLock() {
         var (one, two) = (SharedMemory.Holdings(), SharedMemory.Holdings())
         #expect(memory.lock(2..<3, exclusive: false, for: &one))
@@ -60,7 +60,7 @@ import Testing
         #expect(memory.lock(2..<3, exclusive: true, for: &two))
     }
 
-    @Test func givingBackWhatIsNotHeldChangesNothing() {
+    @Test func unlockingWithoutALockChangesNothing() {
         var (one, two) = (SharedMemory.Holdings(), SharedMemory.Holdings())
         #expect(memory.lock(1..<2, exclusive: true, for: &one))
         memory.unlock(0..<8, for: &two)

@@ -22,9 +22,9 @@ final class TestIndex {
         self.key = key
     }
 
-    /// Makes an index on a new disk, which holds the root directory and nothing else.
+    /// Makes an index on a new disk, with only the root directory.
     ///
-    /// - Parameter other: Whose key to use for it; a random one if nil.
+    /// - Parameter other: The index whose key to use; a random key if nil.
     static func create(withKeyOf other: TestIndex? = nil) throws -> TestIndex {
         let new = TestIndex(
             SimulatedStorageDirectory(), VaultID(low: Random.number(), high: Random.number()),
@@ -44,7 +44,7 @@ final class TestIndex {
 
     func open() throws -> Index { try Index(in: directory, vault: vault, key: key) }
 
-    /// What the index holds after it was opened anew, and what is wrong with it.
+    /// The content of the index after it was reopened, and its problems.
     func inspect() throws -> (model: IndexModel, problems: [String]) {
         let index = try open()
         return (try IndexModel(reading: index), try index.makeReader().problems())

@@ -27,7 +27,7 @@ struct CausalQueueTests {
         #expect(queue.offer("a1", dot(1, 1), needs: VersionVector(), byteCount: 10) == .known)
     }
 
-    @Test func nothingIsHeldThatDoesNotFit() {
+    @Test func inconsistentCommitsAreNotHeld() {
         var queue = CausalQueue<String>(applied: VersionVector(), byteCountMax: 15)
         #expect(queue.offer("b1", dot(2, 1), needs: vector([(1, 1)]), byteCount: 10) == .held)
         #expect(
@@ -37,7 +37,7 @@ struct CausalQueueTests {
         #expect(queue.applied(dot(1, 1)) == ["b1"])
     }
 
-    @Test func nobodyWaitsForCommitsBehindTheEndOfALog() {
+    @Test func commitsAfterTheEndOfALogAreIgnored() {
         var queue = CausalQueue<String>(applied: VersionVector(), byteCountMax: 100)
         #expect(queue.offer("b1", dot(2, 1), needs: vector([(1, 7)]), byteCount: 10) == .held)
         #expect(queue.end(log(1), at: 0) == ["b1"])

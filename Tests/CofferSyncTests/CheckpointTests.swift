@@ -48,7 +48,7 @@ struct CheckpointTests {
         #expect(await (late.findings() + will.findings()).isEmpty)
     }
 
-    @Test func checkpointsComeToRest() async throws {
+    @Test func checkpointsDoNotCauseEndlessCheckpoints() async throws {
         let world = try await SyncWorld()
         // Each checkpoint causes more acknowledgements than the number of commits that makes the next one
         // due.
@@ -74,7 +74,7 @@ struct CheckpointTests {
         for device in devices { #expect(await device.files().count == 6) }
     }
 
-    @Test func aCheckpointThatNobodyConfirmsIsKeptInMindAcrossStarts() async throws {
+    @Test func anUnconfirmedCheckpointIsRememberedAcrossRestarts() async throws {
         let world = try await SyncWorld()
         let will = try device(world, try await world.adds("Will", .writer), "desk", every: 5)
         for number in 0..<7 {
@@ -94,7 +94,7 @@ struct CheckpointTests {
         #expect(checkpointCount(world) == 2)
     }
 
-    @Test func aWritersCheckpointCountsOnceSomebodyElseConfirmsIt() async throws {
+    @Test func aWritersCheckpointCountsOnceConfirmed() async throws {
         let world = try await SyncWorld()
         let will = try device(world, try await world.adds("Will", .writer), "desk", every: 5)
         let wanda = try device(world, try await world.adds("Wanda", .writer), "den", every: 1000)
@@ -118,7 +118,7 @@ struct CheckpointTests {
         #expect(await late.files().count == 5)
     }
 
-    @Test func aDeviceThatWasAwayTakesTheCheckpoint() async throws {
+    @Test func aDeviceThatWasAwayAppliesTheCheckpoint() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 8)
         let away = try device(world, try await world.adds("Al", .writer), "boat", every: 1000)
@@ -145,7 +145,7 @@ struct CheckpointTests {
     }
 
     /// Both the checkpoint and the storage lack commits of the device that is to read the checkpoint.
-    @Test func aCheckpointTakesNothingAwayThatIsOnlyHere() async throws {
+    @Test func aCheckpointKeepsLocalOnlyContent() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 8)
         let away = try device(world, try await world.adds("Al", .writer), "boat", every: 1000)
@@ -176,7 +176,7 @@ struct CheckpointTests {
         #expect(await away.files().count == 22)
     }
 
-    @Test func aCheckpointWithAnotherPieceIsNotTaken() async throws {
+    @Test func aCheckpointWithAWrongPieceIsNotApplied() async throws {
         let world = try await SyncWorld()
         let olga = try device(world, world.owner, "laptop", every: 4)
         // Will does not acknowledge the checkpoint, so nothing is deleted.

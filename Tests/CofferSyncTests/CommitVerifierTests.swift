@@ -26,7 +26,7 @@ struct CommitVerifierTests {
         }
     }
 
-    @Test func whatFollowsTheRulesIsAccepted() async throws {
+    @Test func validCommitsAreAccepted() async throws {
         let world = try await SyncWorld()
         let writer = try await world.adds("Will", .writer)
         let bytes = try world.forge(
@@ -54,7 +54,7 @@ struct CommitVerifierTests {
         }
     }
 
-    @Test func whatIsForbiddenIsRefusedForEver() async throws {
+    @Test func forbiddenCommitsAreRefusedForever() async throws {
         let world = try await SyncWorld()
         let writer = try await world.adds("Will", .writer)
         let reader = try await world.adds("Rita", .reader)
@@ -108,7 +108,7 @@ struct CommitVerifierTests {
         #expect(refusal(try world.forge(writer, at: first, introduction: hello), second) == .elsewhere)
     }
 
-    @Test func membersDoNotGoBackInALog() async throws {
+    @Test func aLogCannotUseOlderMembers() async throws {
         let world = try await SyncWorld()
         let writer = try await world.adds("Will", .writer)
         let before = try world.chain.head.orThrow()
@@ -128,7 +128,7 @@ struct CommitVerifierTests {
         }
     }
 
-    @Test func epochFitsTheMembersThatAreNamed() async throws {
+    @Test func theEpochMatchesTheNamedMembers() async throws {
         let world = try await SyncWorld()
         let writer = try await world.adds("Will", .writer)
         let before = try world.chain.head.orThrow()

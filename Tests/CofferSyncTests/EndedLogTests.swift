@@ -8,7 +8,7 @@ import Testing
 /// A log to which no valid commit can be added, because its author's right has ended.
 struct EndedLogTests {
     /// The device no longer has any of the facts, and so finds no withdrawn commit of its own.
-    @Test func aDeviceThatTakesAllAnewBeginsAnotherLog() async throws {
+    @Test func aDeviceThatRebuildsEverythingBeginsAnotherLog() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let person = try await world.adds("Will", .writer)

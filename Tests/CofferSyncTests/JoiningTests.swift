@@ -27,7 +27,7 @@ struct JoiningTests {
         #expect(await olga.findings().isEmpty)
     }
 
-    @Test func aVaultInTheSamePlaceIsNotTaken() async throws {
+    @Test func aForeignVaultInTheSamePlaceIsRefused() async throws {
         let world = MembershipWorld()
         _ = try await world.founded()
         let mallory = try world.device(try world.person("Mallory"))
@@ -46,7 +46,7 @@ struct JoiningTests {
         #expect(throws: FormatError.trailingBytes) { try RemoteFormat(bytes + [0]) }
     }
 
-    @Test func whoIsInvitedReadsAndWrites() async throws {
+    @Test func anInvitedUserReadsAndWrites() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         try await olga.writes("old", "1")
@@ -156,7 +156,7 @@ struct JoiningTests {
     }
 
     /// A replicated folder brings its files in any order, so a missing object does not count as an attack.
-    @Test func whatHasNotArrivedIsNamed() async throws {
+    @Test func commitsThatHaveNotArrivedAreReported() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -207,7 +207,7 @@ struct JoiningTests {
         }
     }
 
-    @Test func whoeverMayInvitesAsWhatItMay() async throws {
+    @Test func invitesAreLimitedByTheRightsOfTheInviter() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)

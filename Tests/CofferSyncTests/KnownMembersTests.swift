@@ -61,7 +61,7 @@ struct KnownMembersTests {
     }
 
     /// A user that types a name does not wait for a remote.
-    @Test(.timeLimit(.minutes(5))) func membersAreToldDuringARound() async throws {
+    @Test(.timeLimit(.minutes(5))) func membersAreKnownDuringARound() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -81,7 +81,7 @@ struct KnownMembersTests {
     }
 
     /// Before the engine has done anything, the names come from the saved state.
-    @Test func membersAreToldBeforeARound() async throws {
+    @Test func membersAreKnownBeforeARound() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)

@@ -90,7 +90,7 @@ struct LogLimitTests {
 
     /// If an accomplice names all the logs, the vault reaches its limit, and still works.
     @Test(arguments: [false, true])
-    func whoBeginsVeryManyLogsStopsNobody(isInLeague: Bool) async throws {
+    func anAuthorOfVeryManyLogsBlocksNobody(isInLeague: Bool) async throws {
         let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -146,7 +146,7 @@ struct LogLimitTests {
     /// The storage shows each device other logs of one author; in the end both devices have the same ones,
     /// and no more.
     @Test(arguments: [32 << 20, 1 << 10])
-    func devicesThatTookOthersAgree(waitingByteCountMax: Int) async throws {
+    func devicesWithDifferentLogsAgree(waitingByteCountMax: Int) async throws {
         let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -175,7 +175,7 @@ struct LogLimitTests {
     }
 
     /// Another log of the same author names them.
-    @Test func anAuthorsOwnWordDoesNotCount() async throws {
+    @Test func theAuthorsOwnConfirmationDoesNotCount() async throws {
         let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -198,7 +198,7 @@ struct LogLimitTests {
 
     /// A device that accepted more logs than a commit can name, before there was a limit, learns of the
     /// removal, and makes one.
-    @Test func aDeviceThatHasTooManyIsMended() async throws {
+    @Test func aDeviceWithTooManyLogsRecovers() async throws {
         let world = world()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)

@@ -50,7 +50,7 @@ struct LostCommitTests {
     }
 
     @Test("The author puts a lost commit again", arguments: [[1], [2], [3], [1, 3], [2, 3]] as [[UInt64]])
-    func theAuthorPutsItAgain(sequences: [UInt64]) async throws {
+    func theAuthorPutsALostCommitAgain(sequences: [UInt64]) async throws {
         let scene = try await Scene(commits: 3)
         let objects = scene.world.remote.objects
         try await scene.loses(sequences, of: scene.olga)
@@ -71,7 +71,7 @@ struct LostCommitTests {
         #expect(await scene.olga.findings() == [note])
     }
 
-    @Test func whatWasCutShortIsPutAgain() async throws {
+    @Test func truncatedObjectsArePutAgain() async throws {
         let scene = try await Scene(commits: 3)
         let name = scene.commit(2, of: scene.olga)
         let bytes = try #require(scene.world.remote.objects[name])
@@ -83,7 +83,7 @@ struct LostCommitTests {
     }
 
     /// An occasional poll also lists the whole log; a round for something else does not.
-    @Test func itIsFoundByALookNowAndThen() async throws {
+    @Test func occasionalPollsFindTheLoss() async throws {
         let scene = try await Scene(commits: 3)
         let name = scene.commit(1, of: scene.olga)
         try await scene.loses([1], of: scene.olga)
@@ -112,7 +112,7 @@ struct LostCommitTests {
     }
 
     /// A writer's checkpoint has to be confirmed by another author, who must have had the commit.
-    @Test func whatNobodyHasIsNamed() async throws {
+    @Test func commitsLostEverywhereAreReported() async throws {
         let scene = try await Scene(commits: 1)
         let will = scene.will
         for number in 1...4 {
@@ -134,7 +134,7 @@ struct LostCommitTests {
 
     // MARK: What is gone for a reason
 
-    @Test func whatACheckpointCoversStaysAway() async throws {
+    @Test func commitsCoveredByACheckpointAreNotPutAgain() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")
@@ -182,7 +182,7 @@ struct LostCommitTests {
         }
     }
 
-    @Test func theEndOfALogIsNotPutAgainWhereItIsLong() async throws {
+    @Test func aLongLogsEndIsNotPutAgain() async throws {
         let scene = try await Scene(commits: 8)
         try await scene.loses([5, 6, 7, 8], of: scene.olga)
         for _ in 0..<4 { try await scene.olga.sync() }
@@ -193,7 +193,7 @@ struct LostCommitTests {
             })
     }
 
-    @Test func whatARestoreTookIsNotPutAgain() async throws {
+    @Test func commitsRemovedByARestoreAreNotPutAgain() async throws {
         let scene = try await Scene(commits: 2)
         let bound = try await scene.world.bound(scene.olga)
         try await scene.olgaWrites(3...3)

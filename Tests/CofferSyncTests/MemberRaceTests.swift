@@ -101,7 +101,7 @@ struct MemberRaceTests {
         try await team.settles("each other")
     }
 
-    @Test func twoHistoriesOfTheMembersAreNamed() async throws {
+    @Test func twoHistoriesOfTheMembersAreReported() async throws {
         let team = try await Team(.owner)
         let name = team.world.layout.member(4)
         // Each of them has a copy of the storage, with one of the two links.
@@ -281,7 +281,7 @@ struct MemberRaceTests {
 
     /// A removal is interrupted, and the removed member continues to write: what is applied once it completes
     /// counts.
-    @Test func aRemovalThatIsResumedBoundsWhatCameSince() async throws {
+    @Test func aResumedRemovalBoundsLaterCommits() async throws {
         var changes = 0
         for steps in 0..<200 {
             let world = MembershipWorld()
@@ -362,7 +362,7 @@ struct MemberRaceTests {
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func manyWhoActAtOnceOverAFaultyRemote(seed: UInt64) async throws {
+    func concurrentChangesOverAFaultyRemote(seed: UInt64) async throws {
         let team = try await Team()
         var random = SplitMix64(seed: seed)
         let faulty = [team.olga, team.ada].map { device in

@@ -34,7 +34,7 @@ struct PendingChangeTests {
         return (olga, mallory)
     }
 
-    @Test func itIsDoneOnceTheRemoteTakesIt() async throws {
+    @Test func theChangeHappensOnceTheRemoteAcceptsIt() async throws {
         let (olga, mallory) = try await postponed()
         world.remote.become(.well)
         try await olga.sync()
@@ -47,7 +47,7 @@ struct PendingChangeTests {
         await #expect(throws: SyncError.self) { try await mallory.sync() }
     }
 
-    @Test(arguments: [false, true]) func itIsWithdrawn(isUnreachable: Bool) async throws {
+    @Test(arguments: [false, true]) func thePendingChangeIsCancelled(isUnreachable: Bool) async throws {
         let (olga, mallory) = try await postponed()
         if isUnreachable { world.remote.become(.unreachable) }
         try await olga.engine.cancelPendingChange()
@@ -63,7 +63,7 @@ struct PendingChangeTests {
     }
 
     /// The remote has the link although the put reported a failure.
-    @Test func whatTookPlaceIsNotWithdrawn() async throws {
+    @Test func aChangeThatHappenedIsNotCancelled() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()
         world.remote.become(.well)
@@ -80,7 +80,7 @@ struct PendingChangeTests {
     }
 
     /// The put that failed takes effect after the change was cancelled.
-    @Test func whatIsGivenUpKeepsItsKeys() async throws {
+    @Test func abandonedChangesKeepTheirKeys() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()
         world.remote.become(.well)
@@ -97,7 +97,7 @@ struct PendingChangeTests {
     }
 
     /// The remote has an earlier version of the link, with other bounds and the same set of wraps.
-    @Test func anEarlierFormOfItTookPlace() async throws {
+    @Test func anEarlierFormOfTheChangeHappened() async throws {
         let (olga, _) = try await postponed()
         let pending = try await olga.engine.duties.pending.orThrow()
         world.remote.become(.well)

@@ -135,7 +135,7 @@ struct RecordTests {
         }
     }
 
-    @Test func unknownThingsAreNamed() throws {
+    @Test func unknownThingsAreReported() throws {
         var bytes = try body().paddedBytes
         // The code of the first notice: after length, previous, clock, state, one head, introduction, and
         // number of notices.

@@ -37,7 +37,7 @@ struct RefusedJoinTests {
         #expect(joined.role == .reader && world.requestCount == 0)
     }
 
-    @Test func whoInvitedMayNoLonger() async throws {
+    @Test func inviterWithoutTheRight() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -49,7 +49,7 @@ struct RefusedJoinTests {
         #expect(await ada.members.count == 2)
     }
 
-    @Test func aRequestIsTakenBack() async throws {
+    @Test func aRequestIsWithdrawn() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let joining = try world.joining(try await world.invite(olga, .writer), try world.person("Will"))
@@ -63,7 +63,7 @@ struct RefusedJoinTests {
     }
 
     /// An attacker keeps putting malformed requests that sort before a valid one.
-    @Test func requestsThatAreNoneHideNoOther() async throws {
+    @Test func malformedRequestsHideNoOthers() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let joining = try world.joining(try await world.invite(olga, .writer), try world.person("Will"))

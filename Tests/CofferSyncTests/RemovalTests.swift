@@ -11,7 +11,7 @@ import Testing
 
 /// Roles, removals, leaving, and the key that changes with them.
 struct RemovalTests {
-    @Test func whoIsRemovedGetsNothingNew() async throws {
+    @Test func aRemovedMemberGetsNothingNew() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -125,7 +125,7 @@ struct RemovalTests {
         }
     }
 
-    @Test func whoLeavesOwesARotation() async throws {
+    @Test func aLeavingMemberOwesARotation() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
@@ -239,7 +239,7 @@ struct RemovalTests {
         #expect(await (olga.findings() + rolled.findings()).isEmpty)
     }
 
-    @Test func wrapsThatDoNotAgreeAreNamed() async throws {
+    @Test func inconsistentWrapsAreReported() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
@@ -335,7 +335,7 @@ struct RemovalTests {
         #expect(Set(receipt.readable) == [before, try await world.bound(mallory)])
     }
 
-    @Test func theRosterSaysWhoIsThere() async throws {
+    @Test func theRosterListsTheMembers() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)

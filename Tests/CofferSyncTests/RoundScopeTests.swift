@@ -99,7 +99,7 @@ struct RoundScopeTests {
         #expect(try await pair.cost(pair.will, .acknowledgement) == [0, 0, 0, 0])
     }
 
-    @Test func aLookAtAVaultWithoutChangesIsCheap() async throws {
+    @Test func aPollWithoutChangesIsCheap() async throws {
         let pair = try await Pair()
         for device in [pair.olga, pair.will] {
             // Asks for a further link of the members, and lists all logs.
@@ -121,7 +121,7 @@ struct RoundScopeTests {
         #expect(await pair.will.files().count == 5)
     }
 
-    @Test func whatARemoteTellsOfIsLookedAt() throws {
+    @Test func reportedChangesAreFetched() throws {
         let layout = RemoteLayout(VaultID(low: 1, high: 2))
         let (own, other) = (LogID(low: 3, high: 4), LogID(low: 5, high: 6))
         func scope(_ prefix: RemotePrefix) -> RoundScope? { .change(below: prefix, layout, own: own) }
@@ -139,7 +139,7 @@ struct RoundScopeTests {
         }
     }
 
-    @Test func wakesAreKeptAndJoined() async {
+    @Test func wakesAreKeptAndCombined() async {
         let wakes = Wakes()
         wakes.wake(.changes)
         await wakes.sleep()
@@ -177,7 +177,7 @@ struct RoundScopeTests {
         #expect(await will.files().count == 2)
     }
 
-    @Test func runFindsWhatComesLaterOverAFolder() async throws {
+    @Test func runFindsLaterChangesInAFolder() async throws {
         let pair = try await Pair()
         let engines = [pair.olga.engine, pair.will.engine]
         let runs = engines.map { engine in Task { await engine.run() } }

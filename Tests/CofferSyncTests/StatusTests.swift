@@ -13,7 +13,7 @@ struct StatusTests {
         try await seenBy.engine.status.devices.first { $0.author.log == of.log }.orThrow()
     }
 
-    @Test func whichDeviceIsAtWhichCommit() async throws {
+    @Test func howFarEachDeviceHasSynced() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")
@@ -40,7 +40,7 @@ struct StatusTests {
         #expect(try await status(will, as: olga).hasAllOfThisDevice)
     }
 
-    @Test func ofWhomNothingMoreComes() async throws {
+    @Test func reportOfAMemberWithoutFurtherCommits() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let person = try await world.adds("Will", .writer)
@@ -66,7 +66,7 @@ struct StatusTests {
         #expect(!status.isRemoteFull)
     }
 
-    @Test func sinceWhenTheRemoteIsAway() async throws {
+    @Test func theStartOfAnOutageIsReported() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         #expect(await olga.engine.status.succeededAt == nil)
@@ -82,7 +82,7 @@ struct StatusTests {
         #expect(await olga.engine.status.offlineSince == nil)
     }
 
-    @Test func whatWasAppliedIsToldAlsoAfterACrash() async throws {
+    @Test func appliedCommitsAreAcknowledgedAfterACrash() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferSync
 
 struct SyncEngineTests {
-    @Test func whatOneWritesTheOtherHas() async throws {
+    @Test func changesReachTheOtherDevice() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")
@@ -48,7 +48,7 @@ struct SyncEngineTests {
     }
 
     /// A waiting commit is not forgotten when the next one of its log cannot be checked yet.
-    @Test func whatWaitsInFrontOfAStopIsApplied() async throws {
+    @Test func commitsWaitingBeforeAStopAreApplied() async throws {
         let world = try await SyncWorld()
         let will = try await world.adds("Will", .writer)
         let (long, short) = (LogID(low: 1, high: 9), LogID(low: 2, high: 9))
@@ -139,7 +139,7 @@ struct SyncEngineTests {
         }
     }
 
-    @Test func whatAListingDoesNotShowYetIsFound() async throws {
+    @Test func commitsMissingFromAListingAreFound() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let lagging = FrozenListings(base: world.remote)
@@ -152,7 +152,7 @@ struct SyncEngineTests {
         }
     }
 
-    @Test func aDeviceThatChangesAllTheTimeStillHearsOfOthers() async throws {
+    @Test func aBusyDeviceStillReceivesChanges() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")
@@ -186,7 +186,7 @@ struct SyncEngineTests {
         #expect(await !rita.replica.hasChanges)
     }
 
-    @Test func aStrangerIsToldSo() async throws {
+    @Test func aStrangerIsRefusedWithAReason() async throws {
         let world = try await SyncWorld()
         let sam = try world.device(try Person("Sam", 99), "x")
         await #expect(throws: SyncError.notMember) { try await sam.sync() }
@@ -195,7 +195,7 @@ struct SyncEngineTests {
         await #expect(throws: SyncError.noMembers) { try await nowhere.sync() }
     }
 
-    @Test func failuresStayUntilARoundEndsWell() async throws {
+    @Test func failuresStayUntilARoundSucceeds() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         try await olga.writes("a.txt", "1")
@@ -242,7 +242,7 @@ struct SyncEngineTests {
         #expect(world.remote.objects[world.layout.commit(olga.log, 2)] == commit)
     }
 
-    @Test func whatStandsInTheWayOfACommitIsReplaced() async throws {
+    @Test func anObjectInTheWayOfACommitIsReplaced() async throws {
         let world = try await SyncWorld()
         let olga = try world.device(world.owner, "laptop")
         let will = try world.device(try await world.adds("Will", .writer), "desk")

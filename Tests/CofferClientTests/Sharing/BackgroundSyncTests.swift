@@ -12,8 +12,8 @@ import Testing
 
     init() throws { place = try MeetingPlace() }
 
-    /// The content of a large file may arrive later than the commit that speaks of it; a reader needs nothing else then.
-    @Test func aContentThatArrivesLate() throws {
+    /// The content of a large file may arrive later than its commit; a reader needs nothing else then.
+    @Test func lateContent() throws {
         let (alice, bob) = try place.pair("reader")
         try alice.write("", to: "late", in: "Personal")
         let vault = try alice.vault("Personal")
@@ -40,7 +40,7 @@ import Testing
         #expect(try bob.read("late", in: "Ours") == expected)
     }
 
-    /// Sync in the background, and its end while somebody waits to be admitted.
+    /// Background sync, and its end while a user waits for admission.
     @Test func background() throws {
         let (alice, bob) = try place.pair()
         for person in [alice, bob] { person.shared.start() }

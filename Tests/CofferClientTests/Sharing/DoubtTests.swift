@@ -4,13 +4,13 @@ import Testing
 
 @testable import CofferClient
 
-/// A remote that shows less than it had, to somebody who never mounts: `coffer sync` has to say so.
+/// A remote shows less than before to a user who never mounts: `coffer sync` reports it.
 @Suite(.serialized, .ownThread) struct DoubtTests {
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// The folder as it was before, as from a backup.
+    /// An earlier state of the folder, as from a backup.
     private func rollBack(_ body: () throws -> Void) throws {
         let kept = try TemporaryDirectory()
         let copy = "\(kept.path)/copy"
@@ -29,7 +29,7 @@ import Testing
             #expect(try bob.sync("Ours").first?.unsentItems == 0)
         }
         let report = try #require(try bob.sync("Ours").first)
-        // The device puts a few commits back by itself, and says so.
+        // The device puts back a few commits by itself, and says so.
         #expect(report.failure == nil && !report.repairs.isEmpty, "\(report)")
         #expect(Set(report.repairs).isSubset(of: report.findings))
         _ = test

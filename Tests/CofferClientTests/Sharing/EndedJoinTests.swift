@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferClient
 
-/// Requests to join that nobody admits, or that are given up; and what a joined vault is called.
+/// Requests to join that are not admitted or are given up, and the names of joined vaults.
 @Suite(.serialized, .ownThread) struct EndedJoinTests {
     private let place: MeetingPlace
 
@@ -41,14 +41,14 @@ import Testing
             return
         }
         #expect(error.exitCode == 77 && carol.profile.joins.isEmpty)
-        // What was put there is gone again.
+        // The request is removed from the remote.
         _ = try alice.sync()
         let files = try FileManager.default.subpathsOfDirectory(atPath: place.folder.path)
         #expect(!files.contains { $0.contains("requests/") })
     }
 
-    /// Who does not wait finds it in the status.
-    @Test func aWithdrawnInviteIsToldLater() throws {
+    /// A user who does not wait finds it in the status.
+    @Test func aWithdrawnInviteIsReportedLater() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
         _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
@@ -71,7 +71,7 @@ import Testing
         #expect(carol.profile.joins.isEmpty)
         _ = try alice.sync()
         #expect(try alice.members().members.count == 2)
-        // The invite is as good as before.
+        // The invite is still valid.
         _ = try carol.ask(JoinRequest(invite: invite, name: "Again", waits: false))
         _ = try alice.sync()
         _ = try carol.sync()
@@ -88,7 +88,7 @@ import Testing
         #expect(carol.profile.joins.isEmpty)
     }
 
-    /// The vault is called as who invites calls it; the storage does not see that.
+    /// The vault gets the inviter's name for it; the storage does not see the name.
     @Test func theNameOfTheInviter() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// A name that cannot be one here, or hides what it is, is not taken over.
+    /// A name that is invalid here, or that is misleading, is not adopted.
     @Test(arguments: ["a/b", "..", "x\u{1B}[2J", "two\nlines", "a\u{202E}b", nil] as [String?])
     func unfitNames(name: String?) throws {
         let (alice, _) = try place.pair()

@@ -46,7 +46,7 @@ import Testing
                 == 77)
     }
 
-    /// Who asks twice is one who asks, with the name that was given first.
+    /// Two requests of one user count as one, with the first name.
     @Test func askingTwice() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
@@ -56,7 +56,7 @@ import Testing
             #expect(report.vault == "X")
         }
         #expect(carol.profile.joins.count == 1)
-        // The name is taken before the vault is there.
+        // The name is reserved before the vault arrives.
         _ = try carol.ask(VaultRequest.create(name: "X"))
         _ = try alice.sync()
         _ = try carol.sync()
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: FileSystemError.self) { try carol.write("x", to: "x", in: "X 2") }
     }
 
-    /// A remote that is away for a while does not make anybody ask again.
+    /// A temporarily missing remote does not require a new request.
     @Test func aJoinOutlivesAMissingFolder() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
@@ -76,7 +76,7 @@ import Testing
         try FileManager.default.moveItem(atPath: place.folder.path, toPath: away)
         _ = try carol.sync()
         #expect(carol.profile.joins.count == 1)
-        // As a mount point on which nothing is mounted.
+        // Like a mount point without a mount.
         try FileManager.default.createDirectory(atPath: place.folder.path, withIntermediateDirectories: false)
         _ = try carol.sync()
         _ = try carol.sync()
@@ -88,7 +88,7 @@ import Testing
         #expect(carol.names() == ["Personal", "Later"])
     }
 
-    /// The directory of a person's identity, beside the vaults in the folder.
+    /// The directory of a person's identity, next to the vaults in the folder.
     private func identityDirectory(of person: OpenProfile) throws -> String {
         let chain = try person.profile.identityCard().identity.id
         let user = UserID(low: chain.low, high: chain.high).description
@@ -97,8 +97,8 @@ import Testing
         return "\(place.folder.path)/\(try #require(found))"
     }
 
-    /// A folder that is being replicated: who asks waits for what is not there yet, and is told so.
-    @Test func aJoinWaitsForWhatHasNotArrived() throws {
+    /// While a folder is being replicated, a request waits for missing objects, and says so.
+    @Test func aJoinWaitsForMissingObjects() throws {
         let (alice, bob) = try place.pair()
         let carol = try OpenProfile()
         let (invite, directory) = (try alice.invite(), try identityDirectory(of: bob))
@@ -117,7 +117,7 @@ import Testing
         }
         #expect(!report.isMember && carol.profile.joins.count == 1)
         #expect(notes.withLock { $0.allSatisfy { $0.contains("has not arrived") } })
-        // What goes missing later is named in the status, until it is there again.
+        // The status names objects that go missing later, until they are back.
         _ = try alice.sync()
         try FileManager.default.moveItem(atPath: directory, toPath: away)
         _ = try carol.sync()
@@ -129,8 +129,8 @@ import Testing
         #expect(carol.names() == ["Personal", "Later"])
     }
 
-    /// Who hangs up waits no more; the mount goes on asking.
-    @Test func nobodyWaits() throws {
+    /// A client that disconnects no longer waits; the mount continues to ask.
+    @Test func aClientThatDoesNotWait() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()
         let request = JoinRequest(invite: try alice.invite(), name: nil, waits: true)
@@ -138,7 +138,7 @@ import Testing
         #expect(!report.isMember && carol.profile.joins.count == 1)
     }
 
-    /// Where a vault of the same id was left behind, it is put aside.
+    /// An abandoned vault directory of the same id is set aside.
     @Test func aStrayStore() throws {
         let (alice, _) = try place.pair()
         let carol = try OpenProfile()

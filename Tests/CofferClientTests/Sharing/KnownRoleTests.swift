@@ -5,13 +5,13 @@ import Testing
 
 @testable import CofferClient
 
-/// Who may not write knows it from the first moment of a mount, before it has read anything of the members.
+/// A mount knows from its first moment whether it may write, before it reads the members.
 @Suite(.serialized, .ownThread) struct KnownRoleTests {
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// Alice's vault, and the profile of somebody who has become a member of it, closed.
+    /// Alice's vault, and the closed profile of a user who has become a member.
     private func member(_ role: String) throws -> (alice: OpenProfile, bob: TestProfile) {
         let alice = try OpenProfile()
         _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
@@ -23,7 +23,7 @@ import Testing
         return (alice, test)
     }
 
-    /// Whether somebody may write as soon as the profile is open.
+    /// Whether a user may write as soon as the profile is open.
     private func mayWrite(_ test: TestProfile, _ name: String) throws -> Bool {
         let person = try OpenProfile(test)
         do throws(FileSystemError) {
@@ -48,7 +48,7 @@ import Testing
             _ = try alice.ask(MemberRequest.setRole(vault: "Personal", member: other, role: role))
             do {
                 let person = try OpenProfile(bob)
-                // What had not been sent goes where nobody shares it, and that is said.
+                // Unsent changes go to a vault that is not shared, and the status says so.
                 let aside = try person.sync().first?.asideVault
                 #expect((aside?.hasPrefix("Ours (not sent, ") ?? false) == !may)
             }
@@ -66,7 +66,7 @@ import Testing
             try person.make("mine", in: aside.name)
             #expect(person.profile.share(of: aside.vault.id) == nil)
         }
-        // What is synced no more belongs to this device alone.
+        // A vault that no longer syncs belongs to this device alone.
         do { _ = try OpenProfile(bob).ask(RemoteRequest.remove(vault: "Ours", contents: .lose)) }
         #expect(try mayWrite(bob, "c"))
         #expect(try OpenProfile(bob).profile.use(of: alice.vault("Personal").id).isUsual)

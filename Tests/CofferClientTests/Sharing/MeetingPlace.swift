@@ -9,7 +9,7 @@ final class MeetingPlace {
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Somebody whose vault is at the remote, and somebody who is a member.
+    /// A user who shares a vault, and a member.
     func pair(_ role: String = "writer") throws -> (alice: OpenProfile, bob: OpenProfile) {
         let alice = try OpenProfile()
         let bob = try OpenProfile()

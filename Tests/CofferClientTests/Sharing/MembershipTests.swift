@@ -44,7 +44,7 @@ import Testing
     }
 
     /// After a user verified a person's words, the person keeps the name of that day.
-    @Test func aNameThatWasVerifiedStays() throws {
+    @Test func aVerifiedNameStays() throws {
         let place = try MeetingPlace()
         let (alice, other) = try place.pair()
         try other.write("x", to: "file", in: "Ours")

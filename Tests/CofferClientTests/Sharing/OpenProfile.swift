@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferClient
 
-/// A profile that is open, as a command opens it: nothing runs in the background.
+/// A profile opened as by a command: nothing runs in the background.
 final class OpenProfile {
     let test: TestProfile
     let vaults: OpenVaults
@@ -59,7 +59,7 @@ final class OpenProfile {
         try ask(MembersRequest(vault: vault))
     }
 
-    /// Why a request is refused; nil if it is not.
+    /// The error of a request; nil if it succeeds.
     func error(_ request: some ControlRequest) -> ClientError? {
         clientError { () throws(ClientError) in try ask(request) }
     }

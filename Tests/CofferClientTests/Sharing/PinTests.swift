@@ -5,14 +5,14 @@ import Testing
 
 @testable import CofferClient
 
-/// Contents that are to stay on a device, or to go.
+/// Content to keep on a device, or to evict.
 @Suite(.serialized, .ownThread) struct PinTests {
     private static let text = String(repeating: "all that Alice wrote ", count: 20_000)
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// Bob has the names of two files of Alice's, one of them in a directory, and not their contents.
+    /// Bob has the names of two of Alice's files, one of them in a directory, but not their content.
     private func pair() throws -> (alice: OpenProfile, bob: OpenProfile) {
         let (alice, bob) = try place.pair()
         try alice.write(Self.text, to: "a", in: "Personal")
@@ -22,7 +22,7 @@ import Testing
         return (alice, bob)
     }
 
-    @Test func whatIsPinnedIsFetchedAndListed() throws {
+    @Test func pinnedContentIsFetchedAndListed() throws {
         let (_, bob) = try pair()
         let steps = Condition<[CofferClient.Progress]>([])
         _ = try bob.handler.answer(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true)) { step in
@@ -39,7 +39,7 @@ import Testing
         let pinned = try #require(status.vaults.last?.pinned)
         #expect(pinned.paths == 2 && pinned.files == 2 && pinned.missingBytes == Int64(Self.text.utf8.count))
         #expect(status.vaults.first?.pinned == nil)
-        // What is given up again stays, and is read without the remote.
+        // Unpinned content stays, and is read without the remote.
         _ = try bob.ask(UnpinRequest(vault: "Ours", paths: ["a"]))
         #expect(bob.error(UnpinRequest(vault: "Ours", paths: ["a"]))?.caseName == "notPinned")
         #expect(bob.error(UnpinRequest(vault: "Ours", paths: ["d/b"]))?.caseName == "notPinned")
@@ -51,7 +51,7 @@ import Testing
         #expect(try bob.check("Ours") == [])
     }
 
-    /// In a mount, a content that comes from elsewhere makes a file another inode.
+    /// In a mount, content from elsewhere gives a file another inode.
     @Test func aVersionFromElsewhereIsPinned() throws {
         let (alice, bob) = try pair()
         let vault = try bob.vault("Ours")
@@ -65,14 +65,14 @@ import Testing
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number != before)
         #expect(try bob.pins().map(\.path) == ["a"])
-        // Neither is it forgotten when something else is pinned.
+        // It is not forgotten either when something else is pinned.
         _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: false))
         #expect(try bob.pins().map(\.path) == ["a", "d"])
         _ = try bob.ask(UnpinRequest(vault: "Ours", paths: ["a"]))
         #expect(try bob.pins().map(\.path) == ["d"])
     }
 
-    /// A mount in which programs may have everything open, and see nothing.
+    /// A mount in which programs may have everything open, and that shows no changes.
     private struct Mount: ChangeSink {
         func begin() {}
         func note(_ changes: [VaultChange], in vault: Vault) {}
@@ -83,8 +83,8 @@ import Testing
         func awaitShown() {}
     }
 
-    /// The limit takes everything but what is pinned, also what comes into a pinned directory later.
-    @Test func theCacheLimitLeavesWhatIsPinned() throws {
+    /// The limit evicts everything except pinned content, including later content of pinned directories.
+    @Test func theCacheLimitKeepsPinnedContent() throws {
         let (alice, bob) = try pair()
         _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true))
         try alice.write(Self.text, to: "c", in: "Personal", inDirectory: "d")
@@ -100,7 +100,7 @@ import Testing
         #expect(try bob.pins().map(\.missingBytes) == [0])
     }
 
-    /// Pins outlast the process, and what others change is fetched while a mount runs.
+    /// Pins outlast the process, and a mount fetches the changes of others.
     @Test func changesOfOthersAreFetchedInTheBackground() throws {
         let (alice, test) = (try OpenProfile(), try TestProfile())
         _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
@@ -124,7 +124,7 @@ import Testing
         #expect(try bob.missing() == Self.text.utf8.count)
     }
 
-    @Test func aRemoteThatIsGone() throws {
+    @Test func aMissingRemote() throws {
         let (_, bob) = try pair()
         try FileManager.default.moveItem(atPath: place.folder.path, toPath: place.folder.path + ".away")
         defer {
@@ -136,8 +136,8 @@ import Testing
         #expect(try bob.pins().map(\.path) == ["a"])
     }
 
-    /// Whoever does not wait any more ends the fetching, and the pin stays.
-    @Test func nobodyWaitsAnyMore() throws {
+    /// A client that no longer waits ends the fetching, and the pin stays.
+    @Test func aClientThatStopsWaiting() throws {
         let (_, bob) = try pair()
         _ = try bob.handler.answer(
             PinRequest.pin(vault: "Ours", paths: ["d"], waits: true), isHeard: { false }
@@ -166,8 +166,8 @@ import Testing
         #expect(try bob.check("Ours") == [])
     }
 
-    /// A file that was removed is pinned no more, and its number says nothing of another one.
-    @Test func whatWasRemovedIsNotListed() throws {
+    /// A removed file is no longer pinned, and its number does not affect another file.
+    @Test func removedPinsAreNotListed() throws {
         let (_, bob) = try pair()
         _ = try bob.ask(PinRequest.pin(vault: "Ours", paths: ["a", "d"], waits: false))
         _ = try bob.vault("Ours").unlink(Array("a".utf8), in: Vault.rootNumber)
@@ -205,7 +205,7 @@ extension OpenProfile {
         try ask(EvictRequest(vault: "Ours", paths: paths))
     }
 
-    /// What a check finds.
+    /// The findings of a check.
     fileprivate func check(_ vault: String) throws -> [String] {
         let report = try ask(CheckRequest(vault: vault))
         return report.vaults.flatMap(\.damage).map(\.text)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferClient
 
-/// What is refused, and how that is said.
+/// Refused requests, and their messages.
 @Suite(.serialized, .ownThread) struct RefusedRequestTests {
     private let place: MeetingPlace
 
@@ -34,11 +34,11 @@ import Testing
         #expect(
             alice.error(ResolveRequest(vault: "Personal", path: "a", keeps: .copy))?.caseName
                 == "noSuchConflict")
-        // A vault that could not be published has no share, and is as before.
+        // A vault that could not be published is not shared, and is unchanged.
         #expect(bob.profile.shares.count == 1)
     }
 
-    /// Where all is read-only, commands that change something say so; others answer.
+    /// In a read-only mount, commands that change something are refused; others answer.
     @Test func readOnly() throws {
         let test = try TestProfile()
         do {

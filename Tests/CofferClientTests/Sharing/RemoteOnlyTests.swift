@@ -6,14 +6,14 @@ import Testing
 
 @testable import CofferClient
 
-/// Contents that are at the remote only: when that is given up, and when there is a cache limit.
+/// Remote-only content: when the remote is removed, and with a cache limit.
 @Suite(.serialized, .ownThread) struct RemoteOnlyTests {
     private static let text = String(repeating: "all that Alice wrote ", count: 200_000)
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// Bob has the name of a file of Alice's, and not its content.
+    /// Bob has the name of Alice's file, but not its content.
     private func pair() throws -> (alice: OpenProfile, bob: OpenProfile) {
         let (alice, bob) = try place.pair()
         try alice.write(Self.text, to: "a", in: "Personal")
@@ -31,11 +31,11 @@ import Testing
             Issue.record("not refused")
             return
         }
-        // All is as before, also for others.
+        // Nothing has changed, for others either.
         #expect(try bob.sync().map(\.failure) == [nil])
         try bob.write("x", to: "b", in: "Ours")
         #expect(try bob.sync().map(\.unsentItems) == [0])
-        // What has to be lost can be.
+        // Content can be lost on request.
         _ = try bob.ask(RemoteRequest.remove(vault: "Ours", contents: .lose))
         #expect(bob.shared.all.isEmpty)
         #expect(throws: FileSystemError.self) { try bob.read("a", in: "Ours") }
@@ -53,18 +53,18 @@ import Testing
         #expect(last.done == Self.text.utf8.count && last.total == last.done)
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(try bob.read("a", in: "Ours") == Self.text)
-        // The limit does not take what nobody else has.
+        // The limit does not evict content that no other device has.
         #expect(try bob.vault("Ours").missingContent().bytes == 0)
     }
 
-    @Test func whatCannotBeFetchedKeepsTheRemote() throws {
+    @Test func unfetchableContentKeepsTheRemote() throws {
         let (_, bob) = try pair()
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(bob.error(RemoteRequest.remove(vault: "Ours", contents: .fetch))?.caseName == "vault")
         #expect(bob.shared.all.count == 1 && bob.profile.shares.first?.hasRemote == true)
     }
 
-    /// What is not in a copy would be lost with the remote; and nothing is read from a copy that is refused.
+    /// Content missing from a copy would be lost with the remote; and nothing is read from a refused copy.
     @Test func aCopyWithoutContentsIsRefused() throws {
         let (_, bob) = try pair()
         let other = try TemporaryDirectory()
@@ -77,7 +77,7 @@ import Testing
         #expect(try bob.read("a", in: "Ours") == Self.text)
     }
 
-    /// A limit holds at once, and whenever the profile is opened.
+    /// A limit takes effect at once, and whenever the profile is opened.
     @Test func aCacheLimit() throws {
         let (_, bob) = try pair()
         #expect(bob.error(VaultRequest.limitCache(vault: "None", to: 1))?.caseName == "noSuchVault")
@@ -113,7 +113,7 @@ import Testing
 }
 
 extension OpenProfile {
-    /// The content of a file, fetched where it must be.
+    /// The content of a file, fetched if necessary.
     func read(_ name: String, in vault: String) throws -> String {
         let vault = try self.vault(vault)
         let item = try vault.lookup(Array(name.utf8), in: Vault.rootNumber)
@@ -126,7 +126,7 @@ extension OpenProfile {
         }
     }
 
-    /// Whether something is given up in the background.
+    /// Whether content is evicted in the background.
     func waitsForMissing(in vault: String) throws -> Bool {
         let vault = try self.vault(vault)
         return try waitUntil { try vault.missingContent().bytes > 0 }

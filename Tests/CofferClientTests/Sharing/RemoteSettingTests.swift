@@ -4,14 +4,14 @@ import Testing
 
 @testable import CofferClient
 
-/// The remote of a vault: given, taken away, moved.
+/// The remote of a vault: set, removed, and moved.
 @Suite(.serialized, .ownThread) struct RemoteSettingTests {
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// The log stays the same, whose commits were sent or not.
-    @Test func aRemoteIsTakenAwayAndGivenBack() throws {
+    /// The log stays the same, whether or not its commits were sent.
+    @Test func aRemoteIsRemovedAndSetAgain() throws {
         let (alice, bob) = try place.pair()
         let log = try #require(alice.profile.shares.first).log
         try alice.write("x", to: "before", in: "Personal")
@@ -30,7 +30,7 @@ import Testing
         #expect(try bob.sync().first?.failure == nil)
     }
 
-    /// A remote that was moved is found at its new place.
+    /// A moved remote is found at its new place.
     @Test func aMovedRemote() throws {
         let (alice, _) = try place.pair()
         _ = try alice.ask(RemoteRequest.remove(vault: "Personal"))
@@ -45,7 +45,7 @@ import Testing
         let (alice, bob) = try place.pair()
         let other = try TemporaryDirectory()
         let moved = "\(other.path)/moved to"
-        // Nothing is put into a folder that is not the vault's, and the vault stays where it was.
+        // Nothing is put into another vault's folder, and the remote is unchanged.
         #expect(
             alice.error(RemoteRequest.move(vault: "Personal", url: other.path))?.caseName == "otherRemote")
         #expect(try FileManager.default.contentsOfDirectory(atPath: other.path).isEmpty)
@@ -60,7 +60,7 @@ import Testing
         #expect(alice.profile.shares.map(\.url) == ["file://\(other.path)/moved%20to"])
     }
 
-    /// A copy that was made before the members changed would have this device believe that they did not.
+    /// A copy from before a change of the members would hide that change from this device.
     @Test func aRemoteIsMovedToAnOldCopy() throws {
         let (alice, _) = try place.pair()
         let other = try TemporaryDirectory()
@@ -72,7 +72,7 @@ import Testing
         #expect(try alice.sync().first?.remote == place.url)
     }
 
-    /// A copy that was made before the last commit would get the next one behind a gap.
+    /// A copy from before the last commit would get the next one after a gap.
     @Test func aRemoteIsMovedToACopyWithoutTheLastCommit() throws {
         let (alice, bob) = try place.pair()
         let other = try TemporaryDirectory()
@@ -90,8 +90,8 @@ import Testing
         #expect(try bob.has("late", in: "Ours"))
     }
 
-    /// Everybody reaches the remote in a way of their own.
-    @Test func whoJoinsHasAnotherWay() throws {
+    /// Each member reaches the remote under its own path.
+    @Test func aJoiningUserHasAnotherPath() throws {
         let (alice, _) = try place.pair()
         let other = try TemporaryDirectory()
         let way = "\(other.path)/way"
@@ -110,7 +110,7 @@ import Testing
         #expect(try carol.sync("Ours").first?.remote == "file://\(way)")
     }
 
-    /// Only where nobody else loses it; then nothing is left, of it or of the folder.
+    /// Only if no other member loses it; then nothing is left of it or of the folder.
     @Test func aVaultIsDeletedAtItsRemote() throws {
         let (alice, bob) = try place.pair()
         #expect(bob.error(VaultRequest.delete(name: "Ours", atRemote: true))?.caseName == "notOwner")
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A first try failed halfway: all that the members' chain, keys and logs consist of is gone, but for `format`.
-    @Test func whatWasDeletedByHalfIsDeletedByASecondTry() throws {
+    @Test func aHalfDeletedVaultIsDeletedByASecondAttempt() throws {
         let alice = try OpenProfile()
         _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         try alice.write("x", to: "file", in: "Personal")
@@ -144,9 +144,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.path).isEmpty)
     }
 
-    /// The first try came to the end, and its answer was lost; a folder that is just not mounted looks the same, and is not
-    /// taken for that by somebody who has deleted nothing yet.
-    @Test func whatIsGoneAtItsRemoteIsDeletedHere() throws {
+    /// The first attempt succeeded, but its answer was lost; an unmounted folder looks the same, and is not mistaken for
+    /// that unless a deletion was begun.
+    @Test func aVaultGoneAtItsRemoteIsDeletedHere() throws {
         let test = try TestProfile()
         do {
             let alice = try OpenProfile(test)
@@ -163,7 +163,7 @@ import Testing
         #expect(alice.names().isEmpty && alice.profile.shares.isEmpty)
     }
 
-    /// A copy from before the last commit, or without a pack, is no place to go on.
+    /// A copy from before the last commit, or without a pack, is refused.
     @Test(arguments: ["commit", "pack"]) func anIncompleteCopyIsNotAdded(missing: String) throws {
         let (alice, bob) = try place.pair()
         try alice.write("x", to: "late", in: "Personal")
@@ -183,7 +183,7 @@ import Testing
         #expect(try bob.has("late", in: "Ours"))
     }
 
-    /// What lies at the remote is others' as well, and stays unless somebody says otherwise.
+    /// The objects at the remote belong to others as well, and stay unless the user says otherwise.
     @Test func aVaultIsDeletedHereOnly() throws {
         let (alice, bob) = try place.pair()
         _ = try alice.ask(VaultRequest.delete(name: "Personal"))
@@ -208,14 +208,14 @@ import Testing
             #expect(bob.names() == ["Personal", "Personal 2"])
             #expect(try alice.members().invites.isEmpty)
         }
-        // What is given up stays so.
+        // Abandoned content stays abandoned.
         do { _ = try OpenProfile(test).ask(RemoteRequest.remove(vault: "Personal")) }
         let alice = try OpenProfile(test)
         #expect(
             alice.shared.all.isEmpty && alice.profile.shares.count == 1 && alice.vaults.problems.all.isEmpty)
     }
 
-    @Test func anotherCommandIsAtIt() throws {
+    @Test func anotherCommandIsRunning() throws {
         let (alice, _) = try place.pair()
         let id = try #require(alice.profile.shares.first).vault
         try alice.shared.alone(id, "Personal") { () throws(ClientError) in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferClient
 
-/// What `coffer remote test` does.
+/// The checks of `coffer remote test`.
 @Suite(.ownThread) struct RemoteTestTests {
     @Test func aFolder() throws {
         let folder = try TemporaryDirectory()
@@ -18,11 +18,11 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    /// A vault's remote is tried in the vault's own directories, and nothing of the vault is touched.
+    /// The test of a vault's remote uses the vault's own directories, and touches no object of the vault.
     @Test func aVault() throws {
         let place = try MeetingPlace()
         let (alice, _) = try place.pair()
-        /// All objects; a directory that was missing may be there.
+        /// All objects; a missing directory may have been made.
         func all() throws -> [String] {
             try FileManager.default.subpathsOfDirectory(atPath: place.folder.path).filter { path in
                 let attributes = try FileManager.default.attributesOfItem(
@@ -37,8 +37,8 @@ import Testing
         #expect(try alice.sync().first?.failure == nil)
     }
 
-    /// Directories of somebody else, as another user finds them: whose they are is told.
-    @Test func directoriesOfSomebodyElse() throws {
+    /// The message about directories of another user names their owner.
+    @Test func directoriesOfAnotherUser() throws {
         struct Obstacle: RemoteBackend {
             let base: any RemoteBackend
             var limits: RemoteLimits { base.limits }

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { place = try MeetingPlace() }
 
-    /// A deleted vault is synced no more, whoever deleted it; it can be joined again.
+    /// A deleted vault is no longer synced, whoever deleted it; it can be joined again.
     @Test func aDeletedVault() throws {
         let (alice, bob) = try place.pair()
         _ = try bob.ask(VaultRequest.delete(name: "Ours"))
@@ -17,7 +17,7 @@ import Testing
         _ = try alice.sync()
         _ = try bob.sync()
         #expect(bob.names() == ["Personal", "Again"])
-        // As rmdir does it.
+        // Like rmdir.
         try bob.vaults.removeEmptyVault(named: Array("Again".utf8))
         #expect(bob.shared.all.isEmpty && bob.profile.shares.isEmpty)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferClient
 
-/// A remote that never answers keeps nobody.
+/// A remote that never answers blocks no request forever.
 @Suite(.serialized, .ownThread) struct SilentRemoteTests {
     private struct Silent: RemoteBackend {
         let limits = RemoteLimits(
@@ -31,7 +31,7 @@ import Testing
         func changes(below prefix: RemotePrefix) -> RemoteChanges { RemoteChanges { $0.finish() } }
     }
 
-    /// Who reads what is at the remote gets an error when the mount ends, and does not begin again.
+    /// A read of remote content fails when the mount ends, and does not start again.
     @Test func waitingReadsEnd() throws {
         let packs = RemotePacks(Silent(), RemoteLayout(VaultID(low: 1, high: 2)))
         let (asked, failed) = (Condition(false), Condition(false))
@@ -49,7 +49,7 @@ import Testing
         #expect(throws: TransferError.self) { _ = try packs.fetch(PackID(low: 3, high: 4), 0..<10) }
     }
 
-    /// A remote that brings little at a time, and is silent where much is asked for.
+    /// A remote that answers small requests, and is silent for large ones.
     private struct Slow: RemoteBackend {
         let limits = RemoteLimits(
             objectByteCountMax: 1 << 30, rangeByteCountMax: 1 << 20, concurrentCallsMax: 8)
@@ -69,7 +69,7 @@ import Testing
         func changes(below prefix: RemotePrefix) -> RemoteChanges { RemoteChanges { $0.finish() } }
     }
 
-    @Test func whatIsSlowIsNotSilent() throws {
+    @Test func slowRemotesDoNotTimeOut() throws {
         let bytes = (0..<5 * RemotePacks.leastSliceByteCount).map { UInt8(truncatingIfNeeded: $0 / 1000) }
         let packs = RemotePacks(
             Slow(bytes: bytes), RemoteLayout(VaultID(low: 1, high: 2)), patience: 3_600_000_000_000,
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [10, 1 << 20])
-    func whatIsSilentTimesOut(byteCount: Int) {
+    func silentRemotesTimeOut(byteCount: Int) {
         let packs = RemotePacks(
             Silent(), RemoteLayout(VaultID(low: 1, high: 2)), patience: 2_000_000, slicePatience: 1_000_000)
         #expect(throws: TransferError.timedOut) {
@@ -95,7 +95,7 @@ import Testing
         packs.stop()
     }
 
-    /// Answers no request before so many are there.
+    /// Answers no request before a given number of them waits.
     private actor Gathering: RemoteBackend {
         nonisolated let limits: RemoteLimits
         private let count: Int
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// As many are asked for at once as the remote likes: one at a time, none would ever be answered.
+    /// As many requests run at once as the remote allows: one at a time, none would ever be answered.
     @Test func sizesOfPacksAreAskedForTogether() {
         let packs = RemotePacks(Gathering(count: 4), RemoteLayout(VaultID(low: 1, high: 2)))
         let ids = (0..<64).map { PackID(low: $0, high: $0) }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import CofferClient
 
-/// What `coffer sync`, `coffer check` and `coffer identity roll` answer.
+/// The answers of `coffer sync`, `coffer check` and `coffer identity roll`.
 @Suite(.serialized, .ownThread) struct SyncAnswerTests {
     private let place: MeetingPlace
 
     init() throws { place = try MeetingPlace() }
 
-    /// Progress is that of this sync, not of all since the mount began.
+    /// Progress counts this sync, not everything since the mount began.
     @Test func progressBeginsAtNothing() throws {
         let (alice, _) = try place.pair()
         for number in 0..<5 {
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    /// A sync of all vaults that the end cuts off does not look as if it was done.
-    @Test func aSyncThatIsCutOff() throws {
+    /// A sync of all vaults that the end of the mount interrupts does not look complete.
+    @Test func anInterruptedSync() throws {
         let (alice, _) = try place.pair()
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(try alice.sync().first?.failure != nil)
@@ -34,8 +34,8 @@ import Testing
         #expect(alice.error(SyncRequest(vault: nil))?.caseName == "sync")
     }
 
-    /// A remote that cannot be opened is no reason to say that all is synced.
-    @Test func aVaultThatCannotBeOpened() throws {
+    /// If a remote cannot be opened, the answer does not say that everything is synced.
+    @Test func anUnopenableVault() throws {
         let test = try TestProfile()
         do {
             let alice = try OpenProfile(test)
@@ -54,7 +54,7 @@ import Testing
         return try #require(report.vaults.first)
     }
 
-    /// A check compares the tree with the commits, where these say all.
+    /// A check compares the tree with the commits if these are complete.
     @Test func aCheckCompares() throws {
         let (alice, bob) = try place.pair()
         try alice.write("x", to: "a", in: "Personal")
@@ -87,7 +87,7 @@ import Testing
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try bob.has("after", in: "Ours"))
         #expect(bob.profile.vaults.last?.keys.count == 2)
-        // It is not done without end.
+        // It does not repeat endlessly.
         for _ in 0..<40 { if bob.error(IdentityRequest.roll)?.caseName == "trust" { return } }
         Issue.record("no bound")
     }

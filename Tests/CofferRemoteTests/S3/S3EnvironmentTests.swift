@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: ["half", "none"])
-    func noCredentialsAreToldWithWhereTheyMayBe(profile: String) async throws {
+    func theMessageAboutMissingCredentialsNamesTheirPlaces(profile: String) async throws {
         let (environment, home) = try environment([
             "AWS_PROFILE": profile, "AWS_EC2_METADATA_DISABLED": "true",
         ])

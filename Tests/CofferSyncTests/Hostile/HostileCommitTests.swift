@@ -22,7 +22,7 @@ struct HostileCommitTests {
         #expect(counting.counts.bytesReceived < 4 << 20)
     }
 
-    @Test func namesThatAreNoNames() async throws {
+    @Test func malformedNames() async throws {
         let scene = try await HostileScene()
         let facts = try fileFacts(9, "abc")
         for byte in [UInt8(ascii: "/"), 0] {
@@ -40,7 +40,7 @@ struct HostileCommitTests {
         }
     }
 
-    @Test func factsThatOnlyANewerCofferKnows() async throws {
+    @Test func factsOfANewerVersion() async throws {
         let scene = try await HostileScene()
         var body = CommitBody(
             previous: .zero, clock: 1, stateHash: .zero, heads: .none, introduction: try scene.introduction(),
@@ -57,7 +57,7 @@ struct HostileCommitTests {
         #expect(try await scene.othersGoOn() == .newerContent(field: "attribute", found: 200))
     }
 
-    @Test func aNewerFormatVersionIsNamed() async throws {
+    @Test func aNewerFormatVersionIsReported() async throws {
         let scene = try await HostileScene()
         var bytes = try scene.world.forge(
             scene.mallory, at: scene.first, introduction: try scene.introduction())
@@ -85,7 +85,7 @@ struct HostileCommitTests {
         #expect(await scene.olga.findings().contains { if case .complaint = $0 { true } else { false } })
     }
 
-    @Test func aReaderWhoWrites() async throws {
+    @Test func aWriteByAReader() async throws {
         let scene = try await HostileScene()
         let rita = try await scene.world.adds("Rita", .reader)
         let bytes = try scene.world.forge(
@@ -95,7 +95,7 @@ struct HostileCommitTests {
         #expect(await !scene.olga.files().keys.contains("bad"))
     }
 
-    @Test func aMissingCommitHoldsUpOnlyThoseBehindIt() async throws {
+    @Test func aMissingCommitBlocksOnlyLaterOnes() async throws {
         let scene = try await HostileScene()
         let heads = [LogBound(log: LogID(low: 777, high: 7), sequence: 3, hash: .zero)]
         let bytes = try scene.world.forge(
@@ -125,7 +125,7 @@ struct HostileCommitTests {
         #expect(try await scene.othersGoOn(2) == nil)
     }
 
-    @Test func aDamagedCommitHealsWhenItIsPutRight() async throws {
+    @Test func aDamagedCommitIsAppliedOnceRepaired() async throws {
         let scene = try await HostileScene()
         let bytes = try scene.forged(1, "good")
         var damaged = bytes
@@ -148,7 +148,7 @@ struct HostileCommitTests {
         #expect(try await scene.othersGoOn() == .elsewhere)
     }
 
-    @Test func recordsWithNumbersThatNoCommitHasAreRefused() async throws {
+    @Test func recordsWithImpossibleNumbersAreRefused() async throws {
         let scene = try await HostileScene()
         let heads = [LogBound(log: LogID(low: 777, high: 7), sequence: .max, hash: .zero)]
         let bytes = try scene.world.forge(

@@ -10,7 +10,7 @@ import Testing
 
 /// Listings of a hostile storage: invalid names, and pages without end.
 struct HostileListingTests {
-    @Test func numbersThatNoCommitHasAreNoNames() async throws {
+    @Test func impossibleNumbersAreNoNames() async throws {
         let scene = try await HostileScene()
         try await scene.will.writes("w", "1")
         try await scene.will.sync()
@@ -37,7 +37,7 @@ struct HostileListingTests {
     }
 
     /// Malformed log names, more than are examined at a time, sort before a valid one.
-    @Test func logsThatAreNoneHideNoOther() async throws {
+    @Test func malformedLogNamesHideNoLogs() async throws {
         let scene = try await HostileScene()
         try await scene.olga.sync()
         for number in 0..<1100 as Range<UInt64> {
@@ -57,7 +57,7 @@ struct HostileListingTests {
         #expect(await scene.olga.engine.status.progress.commitsLeft == 0)
     }
 
-    @Test func aListingWithoutEndHasOne() async throws {
+    @Test func endlessListingsEnd() async throws {
         let scene = try await HostileScene()
         try await scene.will.writes("w", "1")
         try await scene.will.sync()

@@ -29,7 +29,7 @@ struct HostileMemberTests {
         return try WrapSet(try found.values.first.orThrow())
     }
 
-    @Test func whoHasLeftDoesNotWriteOnByItsOwnBounds() async throws {
+    @Test func aMemberWhoLeftCannotWriteUnderItsOwnBounds() async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
@@ -80,7 +80,7 @@ struct HostileMemberTests {
 
     /// All devices take back what she wrote before she was bounded, if the device that bounded her had not
     /// seen it.
-    @Test func whatCameBeforeTheBoundIsTakenBack() async throws {
+    @Test func commitsBeforeTheBoundAreWithdrawn() async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
@@ -119,7 +119,7 @@ struct HostileMemberTests {
     }
 
     /// One member has no transient key; another one leaves, and the key changes nevertheless.
-    @Test func nobodyKeepsTheKeyFromChanging() async throws {
+    @Test func nobodyCanPreventAKeyChange() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
@@ -148,7 +148,7 @@ struct HostileMemberTests {
     }
 
     /// A member whose transient key was not seen in time gets the vault's key once it has one.
-    @Test func whoWasLeftOutGetsAKeyOnceItCan() async throws {
+    @Test func aSkippedMemberGetsTheKeyOnceItCan() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         try await rollsWithoutTransient(will)
@@ -177,7 +177,7 @@ struct HostileMemberTests {
     }
 
     /// An admin begins epochs without end: each costs little, and they are reported.
-    @Test func veryManyEpochsAreNamed() async throws {
+    @Test func veryManyEpochsAreReported() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
         try await ada.sync()
@@ -210,7 +210,7 @@ struct HostileMemberTests {
         "members/last", "members/middle", "members/damaged", "members/swapped",
         "members/stranger", "wraps", "chain", "transient",
     ])
-    func whatIsMissingIsPutAgain(what: String) async throws {
+    func missingObjectsArePutAgain(what: String) async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()

@@ -51,7 +51,7 @@ struct LogObstacleTests {
 
     /// A reader puts an acknowledgement there; a removed member puts a commit that was allowed once.
     @Test(arguments: [false, true])
-    func nobodySilencesAnothersDevice(isRemoved: Bool) async throws {
+    func nobodyCanSilenceAnothersDevice(isRemoved: Bool) async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
@@ -100,7 +100,7 @@ struct LogObstacleTests {
     }
 
     /// Devices that see the commits in another order, with or without the intrusion, reach the same result.
-    @Test func devicesThatSawItAndThatDidNotAgree() async throws {
+    @Test func devicesThatSawTheForkAgreeWithOthers() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         let rita = try await world.joins("Rita", .reader, by: olga)
@@ -133,7 +133,7 @@ struct LogObstacleTests {
 
     /// A restored profile does not know the newest link, and the storage does not show it.
     @Test(arguments: [false, true])
-    func whoDoesNotSeeItsLinksOverwritesNothing(isRotated: Bool) async throws {
+    func aDeviceThatDoesNotSeeItsLinksOverwritesNothing(isRotated: Bool) async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         try await will.writes("old", "1")
@@ -169,7 +169,7 @@ struct LogObstacleTests {
     }
 
     /// A link that does not exist, named by an author other than the log's owner, holds up nothing.
-    @Test func aLinkThatNobodyHasHoldsUpNobodyElse() async throws {
+    @Test func aMissingLinkBlocksNobodyElse() async throws {
         let olga = try await world.founded()
         let rita = try await world.joins("Rita", .reader, by: olga)
         try await olga.writes("before", "1")

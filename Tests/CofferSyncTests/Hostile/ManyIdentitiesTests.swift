@@ -24,7 +24,7 @@ struct ManyIdentitiesTests {
     }
 
     /// Of identities that no link names, only the first link is read, and nothing is kept.
-    @Test func whoJoinsReadsNoMoreThanItNeeds() async throws {
+    @Test func aJoiningUserReadsNoMoreThanItNeeds() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         for number in 0..<20 { _ = try await putStranger(UInt64(number), linkCount: 8) }
@@ -48,7 +48,7 @@ struct ManyIdentitiesTests {
     }
 
     /// Users without an identity are examined again and again, at no greater cost.
-    @Test func whatIsNoIdentityHidesNone() async throws {
+    @Test func malformedIdentitiesHideNoOthers() async throws {
         let searched = try world.person("Searched")
         // Names sort by their bytes as written, low ones first.
         let junk = (0..<3000).map { UserID(low: UInt64($0).byteSwapped, high: 0) }
@@ -96,7 +96,7 @@ struct ManyIdentitiesTests {
     }
 
     /// A storage with endless links soon shows an invalid one.
-    @Test func whoJoinsChecksLinksBeforeItReadsOn() async throws {
+    @Test func aJoiningUserChecksLinksBeforeReadingFurther() async throws {
         let olga = try await world.founded()
         _ = try await world.joins("Will", .writer, by: olga)
         let counting = CountingRemote(LinksWithoutNumber(base: world.remote, layout: world.layout))
@@ -108,7 +108,7 @@ struct ManyIdentitiesTests {
 
     /// More links than are read at once, and identities that are found with other pieces than the ones that
     /// need them.
-    @Test func whoJoinsReadsAllPieces() async throws {
+    @Test func aJoiningUserReadsAllPieces() async throws {
         let olga = try await world.founded()
         let will = try await world.joins("Will", .writer, by: olga)
         for _ in 0..<300 { try await olga.engine.rotate() }
@@ -125,7 +125,7 @@ struct ManyIdentitiesTests {
                 == [olga.person.id, will.person.id, ada.person.id, rita.id])
     }
 
-    @Test func aGapInTheMembersIsNamed() async throws {
+    @Test func aGapInTheMembersIsReported() async throws {
         let olga = try await world.founded()
         _ = try await world.joins("Will", .writer, by: olga)
         let stale = try world.device(olga.person, "tablet")

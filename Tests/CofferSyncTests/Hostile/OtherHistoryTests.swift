@@ -10,7 +10,7 @@ import Testing
 
 /// A log with two histories, or with fewer commits than before: what is reported, and what is not.
 struct OtherHistoryTests {
-    @Test func twoHistoriesOfALogAreNamed() async throws {
+    @Test func twoHistoriesOfALogAreReported() async throws {
         let scene = try await HostileScene()
         let one = try scene.forged(1, "one")
         let two = try scene.forged(2, "two")
@@ -37,7 +37,7 @@ struct OtherHistoryTests {
     }
 
     /// A reader claims that Will's log had a different commit.
-    @Test func whoTellsOfAnotherHistoryStopsNobody() async throws {
+    @Test func aClaimOfAnotherHistoryBlocksNobody() async throws {
         let scene = try await HostileScene()
         let rita = try await scene.world.adds("Rita", .reader)
         try await scene.will.writes("w", "1")
@@ -68,7 +68,7 @@ struct OtherHistoryTests {
     }
 
     /// Some devices know that a claim about another log is false; others, which have restarted, do not.
-    @Test func whoLiesOfAnotherLogDividesNobody() async throws {
+    @Test func aLieAboutAnotherLogDividesNobody() async throws {
         let scene = try await HostileScene()
         for number in 1...3 {
             try await scene.will.writes("w\(number)", "1")
@@ -98,7 +98,7 @@ struct OtherHistoryTests {
         #expect(await !third.findings().contains(where: fork))
     }
 
-    @Test func aForkIsForgottenOnceARestoreIsAnnounced() async throws {
+    @Test func anAnnouncedRestoreClearsTheFork() async throws {
         let scene = try await HostileScene()
         let one = try scene.forged(1, "one")
         let two = try scene.forged(2, "two")
@@ -151,7 +151,7 @@ struct OtherHistoryTests {
     }
 
     /// The storage loses everything just when a device is about to rebuild its facts.
-    @Test func whatTheStorageHasNoMoreIsNotGivenUp() async throws {
+    @Test func objectsThatTheStorageLostAreKept() async throws {
         let scene = try await HostileScene()
         let mallory = try scene.world.device(scene.mallory, "den")
         try await mallory.writes("seen", "1")

@@ -31,7 +31,7 @@ struct ReplacedObjectTests {
     @Test(
         arguments: ["members", "members/stranger", "wraps", "chain", "transient"],
         ["flipped", "empty", "long"])
-    func whatWasReplacedIsPutAgain(what: String, how: String) async throws {
+    func replacedObjectsArePutAgain(what: String, how: String) async throws {
         let clock = MovingClock()
         world.adjust = { $0 = self.world.at(clock, $0) }
         let olga = try await world.founded()
@@ -95,7 +95,7 @@ struct ReplacedObjectTests {
 
     /// An admin's different link for a place in the middle of the chain is another history: reported, and not
     /// overwritten.
-    @Test func anotherLinkInTheMiddleIsNamed() async throws {
+    @Test func anotherLinkInTheMiddleIsReported() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
         let will = try await world.joins("Will", .writer, by: olga)
@@ -114,7 +114,7 @@ struct ReplacedObjectTests {
     }
 
     /// A set of wraps named by an admin's link that adds a member is kept only if it contains nothing else.
-    @Test func setsOfWrapsThatOnlyTakeRoomAreNotKept() async throws {
+    @Test func paddedWrapSetsAreNotKept() async throws {
         let olga = try await world.founded()
         let ada = try await world.joins("Ada", .admin, by: olga)
         try await ada.sync()
