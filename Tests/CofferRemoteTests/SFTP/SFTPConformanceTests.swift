@@ -9,11 +9,11 @@ import Testing
 struct SFTPConformanceTests {
     @Test("OpenSSH", arguments: RemoteConformance.cases)
     func openSSH(_ item: RemoteCase) async throws {
-        _ = try await RemoteConformance.run(item, at: SFTPPlaces())
+        try await check(item, at: SFTPPlaces())
     }
 
     @Test("A server without links, fsync, and rename(2)", arguments: RemoteConformance.cases)
     func poor(_ item: RemoteCase) async throws {
-        _ = try await RemoteConformance.run(item, at: SFTPPlaces(isPoor: true))
+        try await check(item, at: SFTPPlaces(isPoor: true))
     }
 }

@@ -100,7 +100,10 @@ struct SFTPTests {
     /// While connecting fails, calls do not each start a program.
     @Test func attemptsGetRarer() async throws {
         let count = "\(directory.path)/count"
-        guard case .sftp(let url) = try RemoteURL("sftp://127.0.0.1/x") else { return }
+        guard case .sftp(let url) = try RemoteURL("sftp://127.0.0.1/x") else {
+            Issue.record("not a URL of SFTP")
+            return
+        }
         var server = SFTPServer.ssh(url, ProcessVariables.all)
         let script = "echo x >> '\(count)'; echo 'ssh: connect to host x port 22: refused' >&2; exit 255"
         server.command = ["sh", "-c", script]

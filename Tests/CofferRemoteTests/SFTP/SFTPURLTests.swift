@@ -45,7 +45,10 @@ import Testing
 
     /// Nothing of the URL is taken for an option, and no helper can ask anything.
     @Test func whatSSHIsStartedWith() throws {
-        guard case .sftp(let url) = try RemoteURL("sftp://me@host:2222/x") else { return }
+        guard case .sftp(let url) = try RemoteURL("sftp://me@host:2222/x") else {
+            Issue.record("not a URL of SFTP")
+            return
+        }
         let variables = [
             "SSH_ASKPASS": "x", "DISPLAY": ":0", "SSH_AUTH_SOCK": "/agent", "COFFER_PASSPHRASE": "x",
         ]
@@ -65,7 +68,10 @@ import Testing
 
     /// Only whole beginnings of lines are ssh's own words.
     @Test func complaintsOfSSH() throws {
-        guard case .sftp(let url) = try RemoteURL("sftp://me@host:2222/x") else { return }
+        guard case .sftp(let url) = try RemoteURL("sftp://me@host:2222/x") else {
+            Issue.record("not a URL of SFTP")
+            return
+        }
         func text(_ lines: String...) -> String { SSHComplaint.meaning(of: lines, url).description }
         #expect(
             text("No ED25519 host key is known for host and you have requested strict checking.")
