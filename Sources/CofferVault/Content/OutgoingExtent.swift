@@ -27,7 +27,9 @@ struct OutgoingExtent: ~Copyable {
         _ writer: PackWriter
     ) {
         (self.item, self.base, self.total, self.pool, self.writer) = (item, base, total, pool, writer)
-        buffers = pool.take()
+        let buffers = pool.take()
+        self.buffers = buffers
+        // Not `self.buffers`: Swift 6.3 releases it once too often when the closure of `??` captures it here.
         target = large ?? buffers.sealed
     }
 
