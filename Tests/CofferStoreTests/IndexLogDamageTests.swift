@@ -110,7 +110,8 @@ import Testing
         #expect {
             _ = try damaged.open()
         } throws: {
-            "\($0)".contains("the header of the index's log is damaged")
+            guard case .damaged("the header of the index's log") = $0 as? FileSystemError else { return false }
+            return true
         }
     }
 

@@ -57,7 +57,7 @@ import Testing
 
     @Test func filesAreCreatedOnce() throws {
         let file = try directory.createFile("file")
-        try file.write([1, 2, 3].span.bytes, at: 0)
+        try file.write(([1, 2, 3] as [UInt8]).span.bytes, at: 0)
         expectError(EEXIST, on: place["file"]) { _ = try directory.createFile("file") }
         #expect(try directory.openFile("file").size() == 3)
         expectError(ENOENT, on: place["missing"]) { _ = try directory.openFile("missing") }
@@ -66,7 +66,7 @@ import Testing
     @Test func filesToReadAreNotWritten() throws {
         try place.file("file")
         let file = try directory.openFile("file")
-        expectError(EBADF, on: place["file"]) { try file.write([1].span.bytes, at: 0) }
+        expectError(EBADF, on: place["file"]) { try file.write(([1] as [UInt8]).span.bytes, at: 0) }
         expectError(EINVAL, EBADF, on: place["file"]) { try file.truncate(to: 0) }
         #expect(try place.text("file") == "text")
     }

@@ -38,7 +38,7 @@ import Testing
 
     @Test func filesAreOpened() throws {
         expectError(ENOENT, on: place["file"]) { _ = try directory.open("file", create: false) }
-        try directory.open("file", create: true).write([1, 2, 3].span.bytes, at: 0)
+        try directory.open("file", create: true).write(([1, 2, 3] as [UInt8]).span.bytes, at: 0)
         #expect(try directory.open("file", create: true).size() == 3)
         #expect(try directory.open("file", create: false).size() == 3)
         #expect(try FileStatus(of: place["file"]).permissions == 0o600)
@@ -112,7 +112,7 @@ import Testing
     @Test func readsEndWithTheFile() throws {
         let file = try directory.open("file", create: true)
         #expect(try read(file, at: 0, 8) == [])
-        try file.write([1, 2, 3].span.bytes, at: 5)
+        try file.write(([1, 2, 3] as [UInt8]).span.bytes, at: 5)
         #expect(try file.size() == 8)
         #expect(try read(file, at: 0, 100) == [0, 0, 0, 0, 0, 1, 2, 3])
         #expect(try read(file, at: 6, 1) == [2])
@@ -139,7 +139,7 @@ import Testing
     /// A device that is always full.
     @Test func aFullDisk() throws {
         let device = try POSIXStorageDirectory(path: "/dev").open("full", create: false)
-        let error = #expect(throws: SystemError.self) { try device.write([1].span.bytes, at: 0) }
+        let error = #expect(throws: SystemError.self) { try device.write(([1] as [UInt8]).span.bytes, at: 0) }
         #expect(error?.isNoSpace == true && error?.subject == "/dev/full")
     }
 

@@ -21,7 +21,10 @@ final class TemporaryPlace: Sendable {
     /// Puts a file there.
     @discardableResult
     func file(_ name: String, _ text: String = "text") throws -> String {
-        try #require(FileManager.default.createFile(atPath: self[name], contents: Data(text.utf8)))
+        // FileManager would create a file of another name, and rename it.
+        let file = try #require(fopen(self[name], "w"))
+        fputs(text, file)
+        fclose(file)
         return self[name]
     }
 
