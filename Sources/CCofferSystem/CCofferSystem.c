@@ -450,9 +450,3 @@ int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset) 
     if (got == -1) return errno != EAGAIN;
     return (size_t)got == count;
 }
-
-static _Thread_local uint64_t held_lock_ranks;
-
-uint64_t coffer_held_lock_ranks(void) { return held_lock_ranks; }
-
-void coffer_set_held_lock_ranks(uint64_t ranks) { held_lock_ranks = ranks; }

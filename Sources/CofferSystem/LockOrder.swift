@@ -1,5 +1,6 @@
 #if DEBUG
 internal import CCofferSystem
+internal import Glibc
 #endif
 
 /// The place of a lock in the order of all locks: a thread that holds a lock takes only locks of later ranks.
@@ -33,7 +34,10 @@ extension LockRank {
         let held = coffer_held_lock_ranks()
         guard held >> UInt64(rawValue) == 0 else {
             let others = Self.allCases.filter { held & $0.bit != 0 }
-            fatalError("a lock of rank \(self) is taken while the thread holds locks of \(others)")
+            var text = "a lock of rank \(self) is taken while the thread holds locks of \(others)\n"
+            // Optimized code does not print the text of a precondition.
+            text.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            preconditionFailure(text)
         }
         coffer_set_held_lock_ranks(held | bit)
     }

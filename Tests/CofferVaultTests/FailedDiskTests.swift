@@ -244,7 +244,7 @@ import Testing
     /// A read that fails once causes one error.
     @Test func aFailedReadIsOnlyAnError() throws {
         test.directory.fail(StorageFault([.read], path: "packs/", code: ErrorNumber.inputOutput))
-        #expect(fails("store") { _ = try vault.content(of: number) })
+        #expect(fails("system") { _ = try vault.content(of: number) })
         #expect(try vault.content(of: number) == old)
         #expect(vault.stoppedReason == nil)
         try vault.put([1], to: number)

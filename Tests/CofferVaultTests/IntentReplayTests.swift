@@ -178,7 +178,7 @@ import Testing
         try again.start()
         #expect(again.state.withLock { $0.index.base } == before)
         again.upkeep.stop()
-        #expect(fails("store") { try again.commit() })
+        #expect(fails("stopped") { try again.commit() })
     }
 
     /// A read-only mount shows the records, and changes nothing.

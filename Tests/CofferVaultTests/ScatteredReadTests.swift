@@ -68,7 +68,7 @@ import Testing
         let answers = try disk.answers(asked)
         for (index, answer) in answers.enumerated() {
             if failing.contains(index) {
-                #expect(answer == .failure("store"))
+                #expect(answer == .failure("system"))
             } else {
                 #expect(answer == page(Self.pages[index], of: bytes))
             }

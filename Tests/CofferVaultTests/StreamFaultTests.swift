@@ -51,10 +51,10 @@ import Testing
     @Test(arguments: 0..<12)
     func aReadThatFails(skip: Int) throws {
         test.directory.fail(StorageFault([.read], path: "packs/", skip: skip, code: ErrorNumber.inputOutput))
-        let found = try readAll("store")
+        let found = try readAll("system")
         expectRight(found, "skip \(skip)")
         #expect(found.count { $0 == nil } <= 1, "skip \(skip)")
-        let again = try readAll("store")
+        let again = try readAll("system")
         #expect(again.allSatisfy { $0 != nil }, "skip \(skip)")
         expectRight(again, "skip \(skip)")
         #expect(vault.stoppedReason == nil)
@@ -64,11 +64,11 @@ import Testing
     @Test func anUnreadableDisk() throws {
         test.directory.fail(
             StorageFault([.read], path: "packs/", skip: 3, code: ErrorNumber.inputOutput, lasts: true))
-        let found = try readAll("store")
+        let found = try readAll("system")
         expectRight(found, "all")
         #expect(found.suffix(10).allSatisfy { $0 == nil })
         test.directory.heal()
-        let again = try readAll("store")
+        let again = try readAll("system")
         #expect(again.allSatisfy { $0 != nil })
         try vault.close()
     }
