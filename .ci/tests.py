@@ -36,7 +36,7 @@ LANES = {"mounts": ["--filter", r"^MountTests\."], "others": ["--skip", r"^Mount
 BASE = "coffer-run."
 
 libc = ctypes.CDLL(None, use_errno=True)
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG = 1
 MNT_FORCE, MNT_DETACH = 1, 2
 
 
@@ -298,7 +298,6 @@ def main():
     deadline = time.monotonic() + max(seconds - RESERVE, 1)
     programs = [name for name in os.listdir(f"{build}/debug") if name.endswith(".xctest")]
     program = os.path.abspath(f"{build}/debug/{programs[0]}")
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     remove_abandoned()
     base = os.path.join(tempfile.gettempdir(), f"{BASE}{os.getpid()}")
     os.mkdir(base, 0o755)

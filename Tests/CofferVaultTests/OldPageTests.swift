@@ -105,7 +105,7 @@ import Testing
             #expect("\(column)") {
                 _ = try test.open()
             } throws: {
-                "\($0)" == "the state row of the index is damaged"
+                ($0 as? FileSystemError)?.summary == "the state row of the index is damaged"
             }
         }
     }
