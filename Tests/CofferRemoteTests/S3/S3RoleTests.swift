@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Keys of containers and virtual machines, and vaults that are not there.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct S3RoleTests {
     private let server: LocalServer
     private let directory: TemporaryDirectory

@@ -6,7 +6,7 @@ import RemoteConformance
 import Testing
 
 /// Servers that break the protocol, or lie.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct HostileSFTPTests {
     private let directory: TemporaryDirectory
     private let vault = someVault()

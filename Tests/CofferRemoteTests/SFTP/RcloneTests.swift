@@ -6,11 +6,11 @@ import RemoteConformance
 import Testing
 
 /// rclone over files of this machine gives what docs/protocol.md promises.
-@Suite(.serialized, .enabled(if: Rclone.isThere, "rclone is not installed"), .timeLimit(.minutes(3)))
+@Suite(.serialized, .enabled(if: Rclone.isThere, "rclone is not installed"), .timeLimit(.minutes(15)))
 struct RcloneConformanceTests {
     /// All but the one that rclone cannot give, as `shortcomings` says: it removes what it replaces first.
     private static let cases = RemoteConformance.cases.filter {
-        $0.name != "Who reads while an object is replaced sees one whole object"
+        $0.name != "A read while an object is replaced sees one whole object"
     }
 
     static let caseCount = cases.count
@@ -22,7 +22,7 @@ struct RcloneConformanceTests {
 }
 
 /// Places of rclone: what they are called, and what goes wrong.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct RcloneTests {
     private let directory: TemporaryDirectory
     private let vault = someVault()
@@ -86,12 +86,14 @@ struct RcloneTests {
     ])
     func whatRcloneComplainsAbout(_ text: String, _ expected: String) async throws {
         let remote = try client(saying: text)
+        let start = Clock.monotonic
         for _ in 0..<20 {
             let error = try #require(await failure(of: remote))
             #expect(error.description.contains(expected) && error.description.contains("my drive"))
         }
         // Calls do not each start a program.
-        #expect(try WholeFile.read("\(directory.path)/count", limit: 99).count <= 6)
+        let count = try WholeFile.read("\(directory.path)/count", limit: 99).count / 2
+        #expect(count <= SFTPServers.attemptsMax(since: start))
     }
 
     @Test func noRclone() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// SFTP gives what docs/protocol.md promises.
 @Suite(
-    .serialized, .enabled(if: SSHServer.isThere, "openssh-server is not installed"), .timeLimit(.minutes(3)))
+    .serialized, .enabled(if: SSHServer.isThere, "openssh-server is not installed"), .timeLimit(.minutes(15)))
 struct SFTPConformanceTests {
     @Test("OpenSSH", arguments: RemoteConformance.cases)
     func openSSH(_ item: RemoteCase) async throws {

@@ -19,6 +19,12 @@ enum SFTPServers {
         return try client(url: "sftp://127.0.0.1:\(server.port)\(path)", program: program ?? server.client)
     }
 
+    /// The most attempts to connect since a time: pauses are a second at first, then twice as long, up to a minute.
+    static func attemptsMax(since start: Int64) -> Int {
+        let seconds = Double(Clock.monotonic - start) / 1e9
+        return 2 + Int(log2(seconds + 1)) + Int(seconds / 60)
+    }
+
     static func client(url text: String, program: String) throws -> SFTPBackend {
         guard case .sftp(let url) = try RemoteURL(text) else { throw RemoteURL.Mistake.noScheme }
         let server = SFTPServer.ssh(url, ProcessVariables.all, program: program)

@@ -4,7 +4,7 @@ import Testing
 
 extension MountTests {
     /// Two people with a mount each, whose remote is on a server.
-    @Suite(.timeLimit(.minutes(3))) struct ServerRemoteTests {
+    @Suite(.timeLimit(.minutes(15))) struct ServerRemoteTests {
         @Test(.enabled(if: SSHServer.isThere, "openssh-server is not installed"))
         func sharingOverSFTP() throws {
             let server = try SSHServer()
