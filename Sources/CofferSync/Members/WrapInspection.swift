@@ -76,10 +76,12 @@ struct WrapInspection: Sendable {
             case .other, nil: continue
             }
         }
+        // A set that a link named until its side of a fork was left is a stray, too.
+        let findings = WrapAudit.findings(chain, sets: sets).union(found.map { .setWithoutLink($0) })
         let known = strays
-        strays = found
-        let findings = WrapAudit.findings(chain, sets: sets)
-            .union(found.intersection(known).map { .setWithoutLink($0) })
-        return findings.sorted { "\($0)" < "\($1)" }
+        strays = Set(findings.compactMap { if case .setWithoutLink(let hash) = $0 { hash } else { nil } })
+        return findings.filter { finding in
+            if case .setWithoutLink(let hash) = finding { known.contains(hash) } else { true }
+        }.sorted { "\($0)" < "\($1)" }
     }
 }
