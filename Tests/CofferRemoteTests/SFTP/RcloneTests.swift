@@ -8,14 +8,7 @@ import Testing
 /// rclone over files of this machine gives what docs/protocol.md promises.
 @Suite(.serialized, .enabled(if: Rclone.isThere, "rclone is not installed"), .timeLimit(.minutes(15)))
 struct RcloneConformanceTests {
-    /// All but the one that rclone cannot give, as `shortcomings` says: it removes what it replaces first.
-    private static let cases = RemoteConformance.cases.filter {
-        $0.name != "A read while an object is replaced sees one whole object"
-    }
-
-    static let caseCount = cases.count
-
-    @Test("rclone", arguments: cases)
+    @Test("rclone", arguments: SFTPServers.casesWithoutAtomicPuts)
     func rclone(_ item: RemoteCase) async throws {
         try await check(item, at: RclonePlaces())
     }
@@ -138,7 +131,7 @@ struct RcloneTests {
         try await patient.put(vault.member(1), .memory([9]), ifAbsent: true)
         #expect(try await patient.all(vault.member(1)) == [9])
         #expect(try await remote.shortcomings().contains { $0.contains("rclone cannot promise") })
-        #expect(RcloneConformanceTests.caseCount == RemoteConformance.cases.count - 1)
+        #expect(SFTPServers.casesWithoutAtomicPuts.count == RemoteConformance.cases.count - 2)
     }
 
     /// Copies of an rclone that were not ended would stay behind each mount.

@@ -12,7 +12,7 @@ struct SFTPConformanceTests {
         try await check(item, at: SFTPPlaces())
     }
 
-    @Test("A server without links, fsync, and rename(2)", arguments: RemoteConformance.cases)
+    @Test("A server without links, fsync, and rename(2)", arguments: SFTPServers.casesWithoutAtomicPuts)
     func poor(_ item: RemoteCase) async throws {
         try await check(item, at: SFTPPlaces(isPoor: true))
     }

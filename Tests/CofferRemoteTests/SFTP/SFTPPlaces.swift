@@ -9,6 +9,14 @@ enum SFTPServers {
     private static let rich = Result { try SSHServer() }
     private static let poor = Result { try SSHServer(denied: ["hardlink", "posix-rename", "fsync"]) }
 
+    /// All cases but the two that a server without atomic puts cannot pass, as its `shortcomings` say.
+    ///
+    /// It removes what it replaces first, so a reader may find nothing; and one of two writers that race may fail.
+    static let casesWithoutAtomicPuts = RemoteConformance.cases.filter {
+        $0.name != "A read while an object is replaced sees one whole object"
+            && $0.name != "Writers that are killed leave no part of an object, and at most one of each name"
+    }
+
     static func server(isPoor: Bool = false) throws -> SSHServer {
         try isPoor ? poor.get() : rich.get()
     }
