@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-SILENCE = int(os.environ.get("COFFER_TEST_SILENCE", "300"))
+SILENCE = int(os.environ.get("COFFER_TEST_SILENCE", "600"))
 # How long a test has to fail once its mounts are aborted.
 GRACE = 45
 # What is kept of the time for stopping, and for the summary.
