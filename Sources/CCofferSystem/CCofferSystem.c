@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -441,12 +440,4 @@ int coffer_reads_next(unsigned long context, int waits, uint64_t *number, int64_
         }
         if (!waits) return 0;
     }
-}
-
-int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset) {
-    struct iovec part = {buffer, count};
-    ssize_t got = preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
-    // Where the file system cannot say, or the end of the file comes first, nothing is gained by asking again.
-    if (got == -1) return errno != EAGAIN;
-    return (size_t)got == count;
 }
