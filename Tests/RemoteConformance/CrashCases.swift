@@ -25,7 +25,10 @@ extension RemoteConformance {
     private static func killWriters(_ url: String, _ place: RemotePlace, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var winners: [UInt64: UInt64] = [:]
-        for round in 0..<8 {
+        var round = 0
+        // On a slow machine, more rounds are needed until something was put.
+        while round < 8 || (winners.count <= 10 && round < 80) {
+            defer { round += 1 }
             let writers = try (0..<2).map { writer in
                 try WorkloadProcess(
                     ["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"], place.environment)
