@@ -6,8 +6,8 @@ public import Glibc
 /// waits, use `Mutex` or `RankedMutex`. Public, because the compiler does not inline `package` functions into other
 /// modules.
 @safe
-// SAFETY: every access to `state` is made while `mutex` is held; the two pthread objects live at a
-// fixed address from init to deinit.
+// SAFETY: every access to `state` is made while `mutex` is held, in this file; others see it only as the `inout`
+// argument of a closure. The two pthread objects live at a fixed address from init to deinit.
 public final class Condition<State: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let signal: UnsafeMutablePointer<pthread_cond_t>

@@ -7,7 +7,9 @@ public import Synchronization
 public struct RankedMutex<State: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline
     struct Guarded: ~Copyable, Sendable {
-        // SAFETY: `mutex` is held during every access.
+        // SAFETY: only `withLock` reaches the state, through `mutex`, so one thread at a time uses it. The compiler
+        // cannot see that it may pass between threads, as its type need not be sendable: `init` takes it over for
+        // good (`sending`), and `withLock` lends it for the time of one call.
         @usableFromInline nonisolated(unsafe) var state: State
 
         @usableFromInline
@@ -36,7 +38,9 @@ public struct RankedMutex<State: ~Copyable>: ~Copyable, Sendable {
         rank.take()
         defer { rank.leave() }
         #endif
-        // SAFETY: only this thread uses `result`.
+        // SAFETY: `mutex.withLock` calls its closure once, at once, on this thread, and nothing else sees `result`. It
+        // is not returned through `mutex.withLock`, which would ask that it be sent: results of `Condition` need not
+        // be, either. If `body` throws, so does the call, and `result` is not read.
         nonisolated(unsafe) var result: Result?
         try mutex.withLock { guarded throws(Failure) in
             unsafe result = try body(&guarded.state)
