@@ -8,7 +8,7 @@ DESTDIR ?=
 # installation of one's own, as below a home directory, it goes along, and note is given.
 SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 SWIFT ?= swift
-# More options for “swift test”, as in: make test TEST_FLAGS='--filter Architecture'
+# Options for Tests/run.py, as in: make test TEST_FLAGS='--filter Architecture'
 TEST_FLAGS ?=
 # More options for the benchmarks, as in: make bench BENCH_FLAGS='--rounds 3 --groups small'
 BENCH_FLAGS ?=
@@ -75,7 +75,7 @@ build-tests: deps
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
 
 test: build-tests ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
-	$(SWIFT) test --scratch-path $(BUILD) --skip-build $(TEST_FLAGS)
+	python3 -B Tests/run.py $(BUILD) $(TEST_FLAGS)
 
 applications: $(STAMP) ## Real programs in a real mount: git, SQLite, PostgreSQL, rsync, tar, compilers, … (root installs them)
 	Tests/applications.sh $(BINARY)

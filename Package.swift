@@ -42,6 +42,13 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
 }
 
+/// What tests of several targets share: simulations, models, cases.
+func testSupport(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude,
+        swiftSettings: testSettings + optimization)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)
 }
@@ -131,39 +138,31 @@ let package = Package(
         tests("BenchmarkReportTests", ["BenchmarkReport"]),
 
         .target(name: "CFilesystemCalls", path: "Tests/CFilesystemCalls"),
-        .target(
-            name: "FilesystemCases", dependencies: ["CFilesystemCalls"], path: "Tests/FilesystemCases",
-            swiftSettings: testSettings),
+        testSupport("FilesystemCases", ["CFilesystemCalls"]),
         .executableTarget(
             name: "filesystem-workload", dependencies: ["FilesystemCases"], path: "Tests/filesystem-workload",
             swiftSettings: testSettings),
         tests("ArchitectureTests", []),
-        .target(
-            name: "CofferTestSupport",
-            dependencies: [
+        testSupport(
+            "CofferTestSupport",
+            [
                 "CofferSystem", "CofferCrypto", "CofferFormat", "CofferTrust", "CofferStore", "CofferVault",
                 "MergeCases",
-            ],
-            path: "Tests/CofferTestSupport", swiftSettings: testSettings),
+            ]),
 
-        .target(
-            name: "RemoteConformance",
-            dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport"],
-            path: "Tests/RemoteConformance", swiftSettings: testSettings),
+        testSupport(
+            "RemoteConformance", ["CofferSystem", "CofferFormat", "CofferRemote", "CofferTestSupport"]),
         // People with keys, who share vaults.
-        .target(
-            name: "SyncTestSupport",
-            dependencies: ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferSync", "CofferTestSupport"],
-            path: "Tests/SyncTestSupport", swiftSettings: testSettings),
+        testSupport(
+            "SyncTestSupport",
+            ["CofferCrypto", "CofferFormat", "CofferTrust", "CofferSync", "CofferTestSupport"]),
         .executableTarget(
             name: "remote-workload",
             dependencies: ["CofferSystem", "CofferFormat", "CofferRemote", "RemoteConformance"],
             path: "Tests/remote-workload", swiftSettings: testSettings),
 
         // Servers that tests start.
-        .target(
-            name: "LocalServers", path: "Tests/LocalServers", exclude: ["Scripts"],
-            swiftSettings: testSettings),
+        testSupport("LocalServers", [], exclude: ["Scripts"]),
 
         tests("CofferSystemTests", ["CFilesystemCalls", "CofferSystem"]),
         tests("CofferHTTPTests", ["CofferSystem", "CofferHTTP", "LocalServers"]),
@@ -209,14 +208,9 @@ let package = Package(
             ]),
         tests("CofferBenchTests", ["CofferBench"]),
         // What users of a vault do, and what comes of it, whatever their devices are made of.
-        .target(
-            name: "MergeCases", dependencies: ["CofferSystem"], path: "Tests/MergeCases",
-            swiftSettings: testSettings),
+        testSupport("MergeCases", ["CofferSystem"]),
         // Random histories of devices, on any store of facts.
-        .target(
-            name: "FactHistories",
-            dependencies: ["CofferCrypto", "CofferFormat", "CofferFacts", "CofferTestSupport"],
-            path: "Tests/FactHistories", swiftSettings: testSettings),
+        testSupport("FactHistories", ["CofferCrypto", "CofferFormat", "CofferFacts", "CofferTestSupport"]),
         tests(
             "CofferFactsTests",
             [

@@ -43,7 +43,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(found.count == expected.count, comment, sourceLocation: sourceLocation)
-        let isSame = found[...] == expected
+        let isSame = haveSameBytes(found[...], expected)
         #expect(isSame, comment, sourceLocation: sourceLocation)
     }
 

@@ -61,7 +61,8 @@ enum Machine {
 
 /// Tests that mount the real program.
 ///
-/// They run one after the other, because they share the machine's mounts.
+/// They run one after the other in each process (Tests/run.py starts two), because they start processes that need the
+/// machine for themselves.
 @Suite(
     .serialized,
     .enabled(if: !Machine.skipsMounts, "COFFER_SKIP_MOUNT=1 says to leave out what needs FUSE"))

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Runs all tests that "swift build --build-tests" built, and ends in time, whatever they do.
+"""Runs the tests that "swift build --build-tests" built, and ends in time, whatever they do.
 
-Usage: tests.py BUILD SECONDS [PROCESS]
-
-BUILD is the scratch path of the build, and SECONDS is how long the run may take; it also ends with PROCESS. Two processes run side by side: one
-for the tests that mount, one after the other, and one for all other tests. They get no terminal, no input, and a
-directory of their own for temporary files.
+Several processes run side by side (LANES): tests that mount run one after the other in each of two, tests that talk to
+servers have a third, and all others a fourth. --filter and --skip choose tests as in "swift test"; those run in one
+process. The processes get no terminal, no input, and a directory of their own for temporary files.
 
 A process that reports nothing for SILENCE seconds hangs. This script then shows which tests run and where their threads
 stand, and aborts the mounts of that process. If it still reports nothing, the script kills it. Tests that did not pass
@@ -14,8 +12,10 @@ the run, or of an earlier run that was killed, is unmounted and removed.
 
 Exit code 0: every test passed, at the latest when it was repeated, or says why it was skipped.
 """
+import argparse
 import ctypes
 import fcntl
+import glob
 import json
 import os
 import re
@@ -32,7 +32,13 @@ SILENCE = int(os.environ.get("COFFER_TEST_SILENCE", "600"))
 GRACE = 45
 # What is kept of the time for stopping, and for the summary.
 RESERVE = 45
-LANES = {"mounts": ["--filter", r"^MountTests\."], "others": ["--skip", r"^MountTests\."]}
+# Tests that mount take the most time, and mostly wait. The names of their suites divide them into halves.
+LANES = {
+    "mounts-a": ["--filter", r"^MountTests\.MountTests/[A-M]"],
+    "mounts-n": ["--filter", r"^MountTests\.", "--skip", r"^MountTests\.MountTests/[A-M]"],
+    "remotes": ["--filter", r"^Coffer(HTTP|Remote)Tests\."],
+    "others": ["--skip", r"^(MountTests|CofferHTTPTests|CofferRemoteTests)\."],
+}
 BASE = "coffer-run."
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -277,11 +283,21 @@ def show_stacks(process, name):
 # MARK: The run
 
 
-def run(lanes, deadline):
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build", help="the scratch path of the build")
+    parser.add_argument("--filter", action="append", default=[], metavar="REGEX", help="run only tests that match")
+    parser.add_argument("--skip", action="append", default=[], metavar="REGEX", help="leave out tests that match")
+    parser.add_argument("--seconds", type=float, default=3600, help="end after this time (%(default)s)")
+    parser.add_argument("--parent", type=int, metavar="PROCESS", help="end with this process")
+    return parser.parse_args()
+
+
+def run(lanes, options, deadline):
     """Waits until all lanes have ended; ends them at the deadline."""
     left = list(lanes)
     while left:
-        if len(sys.argv) > 3 and not os.path.exists(f"/proc/{sys.argv[3]}"):
+        if options.parent and not os.path.exists(f"/proc/{options.parent}"):
             sys.exit(130)
         left = [lane for lane in left if not lane.hear()]
         for lane in left:
@@ -294,10 +310,12 @@ def run(lanes, deadline):
 
 
 def main():
-    build, seconds = sys.argv[1], float(sys.argv[2])
-    deadline = time.monotonic() + max(seconds - RESERVE, 1)
-    programs = [name for name in os.listdir(f"{build}/debug") if name.endswith(".xctest")]
-    program = os.path.abspath(f"{build}/debug/{programs[0]}")
+    options = arguments()
+    deadline = time.monotonic() + max(options.seconds - RESERVE, 1)
+    programs = glob.glob(f"{glob.escape(options.build)}/debug/*.xctest")
+    if not programs:
+        sys.exit(f"There are no tests in {options.build}: run swift build --build-tests")
+    program = os.path.abspath(programs[0])
     remove_abandoned()
     base = os.path.join(tempfile.gettempdir(), f"{BASE}{os.getpid()}")
     os.mkdir(base, 0o755)
@@ -307,7 +325,7 @@ def main():
         signal.signal(number, lambda *_: sys.exit(130))
     done = []
     try:
-        status = run_all(program, base, deadline, done)
+        status = run_all(program, base, options, deadline, done)
     finally:
         for lane in done:
             lane.stop("the run ends")
@@ -320,9 +338,12 @@ def main():
     sys.exit(status)
 
 
-def run_all(program, base, deadline, done):
-    done += [Lane(name, program, arguments, base) for name, arguments in LANES.items()]
-    run(done, deadline)
+def run_all(program, base, options, deadline, done):
+    chosen = [word for option in ("filter", "skip") for regex in getattr(options, option)
+              for word in (f"--{option}", regex)]
+    lanes = {"chosen": chosen} if chosen else LANES
+    done += [Lane(name, program, words, base) for name, words in lanes.items()]
+    run(done, options, deadline)
     first = list(done)
     unpassed = set().union(*(lane.unpassed for lane in first))
     repeated, hung = sorted(unpassed), set()
@@ -336,7 +357,7 @@ def run_all(program, base, deadline, done):
         filters = [word for name in sorted(unpassed) for word in ("--filter", f"^{re.escape(name)}")]
         again = Lane(f"again{len(done)}", program, ["--no-parallel"] + filters, base)
         done.append(again)
-        run([again], deadline)
+        run([again], options, deadline)
         strays += again.strays
         unpassed -= again.passed
         if not again.gave_up:
