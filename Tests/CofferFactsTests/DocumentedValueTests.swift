@@ -4,7 +4,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferFacts
+import CofferFacts
 
 /// The values that docs/format.md gives under "Test values", and docs/merge.md under "Examples".
 @Suite struct DocumentedValueTests {

@@ -3,7 +3,7 @@ import CofferTestSupport
 import RemoteConformance
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// Files of many extents that another device appends to, while programs may have them open.
 @Suite struct GrowthTests {

@@ -2,7 +2,7 @@ import CofferFormat
 import CofferSystem
 import CofferTestSupport
 
-@testable import CofferVault
+import CofferVault
 
 /// Makes random file operations, as programs do.
 struct RandomProgram {

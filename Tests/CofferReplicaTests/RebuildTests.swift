@@ -5,9 +5,9 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferClient
-@testable import CofferSync
-@testable import CofferVault
+import CofferClient
+import CofferSync
+import CofferVault
 
 /// Rebuilds of all facts, on real vaults.
 @Suite struct RebuildTests {

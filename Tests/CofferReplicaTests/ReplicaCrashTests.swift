@@ -6,7 +6,7 @@ import CofferTestSupport
 import RemoteConformance
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// Power cuts of a device that makes commits and applies those of others.
 @Suite struct ReplicaCrashTests {

@@ -7,8 +7,8 @@ import MergeCases
 import RemoteConformance
 import Testing
 
-@testable import CofferClient
-@testable import CofferVault
+import CofferClient
+import CofferVault
 
 /// Real vaults that engines sync.
 @Suite struct ReplicaTests {

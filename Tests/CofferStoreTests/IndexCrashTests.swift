@@ -2,7 +2,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 /// Power cuts at random moments leave a commit, and none older than the last synced one.
 @Suite struct IndexCrashTests {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 /// Makes the Nth call of the storage fail, for every N, and checks the result.
 @Suite struct IndexFaultTests {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 @Suite struct IndexLogTests {
     /// Another thread repeatedly moves the log into the database, while changes and commits continue.

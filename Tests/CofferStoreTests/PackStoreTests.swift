@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 @Suite struct PackStoreTests {
     private let directory = SimulatedStorageDirectory()

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferTestSupport
 
-@testable import CofferStore
+import CofferStore
 
 /// Random changes that keep the rules of an index, made to the index and to its model.
 struct RandomRows {

@@ -3,7 +3,7 @@ import CofferFormat
 import CofferSystem
 import CofferTestSupport
 
-@testable import CofferStore
+import CofferStore
 
 /// The key and the simulated disk of an index, to open it as often as a test wants; one at a time.
 final class TestIndex {

@@ -2,7 +2,7 @@ import CofferFormat
 import CofferTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 struct CausalQueueTests {
     private func log(_ number: UInt64) -> LogID { LogID(low: number, high: 0) }

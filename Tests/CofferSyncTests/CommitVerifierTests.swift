@@ -5,7 +5,7 @@ import CofferTrust
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 struct CommitVerifierTests {
     private let log = LogID(low: 5, high: 5)

@@ -4,7 +4,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// The names of the members are available while the engine is busy.
 struct KnownMembersTests {

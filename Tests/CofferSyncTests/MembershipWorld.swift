@@ -7,7 +7,7 @@ import RemoteConformance
 import SyncTestSupport
 import Synchronization
 
-@testable import CofferSync
+import CofferSync
 
 let day: Int64 = 86_400_000_000_000
 

@@ -6,7 +6,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// Many devices, edits, faults and crashes: in the end all devices have the same.
 struct SimulationTests {

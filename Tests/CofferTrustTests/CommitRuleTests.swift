@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 /// Which commits count, by the head of the member chain that each names.
 @Suite struct CommitRuleTests {

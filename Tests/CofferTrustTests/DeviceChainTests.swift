@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 @Suite struct DeviceChainTests {
     private let user = UserID(low: 5, high: 6)

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 @Suite struct ForkTests {
     private let alice: Person

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 @Suite struct IdentityCardTests {
     private let alice: Person

@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 @Suite struct IdentityChainTests {
     private let alice: Person

@@ -2,7 +2,7 @@ import CofferFormat
 import CofferTestSupport
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 /// The answers to requests with an invite that admits nobody, and what an invite reveals about the vault.
 @Suite struct JoinRefusalTests {

@@ -2,7 +2,7 @@ import CofferFormat
 import CofferTestSupport
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 /// The fields of operations: each has one encoding, and is untrusted.
 @Suite struct OperationTests {

@@ -2,7 +2,7 @@ import CofferFormat
 import Foundation
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 @Suite struct PermissionTests {
     /// The rows of the table in docs/trust.md: an action, and whether each role may do it.

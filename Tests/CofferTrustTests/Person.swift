@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferTestSupport
 
-@testable import CofferTrust
+import CofferTrust
 
 /// Nanoseconds of a day.
 let day: Int64 = 86_400_000_000_000

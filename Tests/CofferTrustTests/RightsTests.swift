@@ -3,7 +3,7 @@ import CofferFormat
 import CofferTestSupport
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 /// Random links by random signers, entitled or not: the verifier and `RightsModel` must agree on each.
 @Suite struct RightsTests {

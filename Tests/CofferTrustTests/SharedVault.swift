@@ -2,7 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferTestSupport
 
-@testable import CofferTrust
+import CofferTrust
 
 /// A vault with its member chain, as a device with all keys sees it: for tests that read like a story.
 final class SharedVault {

@@ -2,7 +2,7 @@ import CofferFormat
 import Foundation
 import Testing
 
-@testable import CofferTrust
+import CofferTrust
 
 /// The records of Vectors/ never change by a byte: everything once written stays readable forever.
 ///

@@ -1,8 +1,8 @@
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// More items than memory keeps: an operation on several of them loses none of its changes.
 @Suite struct CachedItemsTests {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Foundation
 
-@testable import CofferVault
+import CofferVault
 
 /// A vault on a real disk, from which the test reads as a mount does.
 final class DiskVault {

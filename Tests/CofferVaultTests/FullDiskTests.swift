@@ -4,7 +4,7 @@ import CofferTestSupport
 import CofferVault
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 /// A full disk: timely errors, nothing torn, and a way out.
 @Suite struct FullDiskTests {

@@ -1,8 +1,8 @@
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Where data and holes are, in files of any size and any number of ranges.
 @Suite struct SeekTests {

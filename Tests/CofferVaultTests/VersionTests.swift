@@ -2,7 +2,7 @@ import CofferFormat
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// New versions of a file from elsewhere, without a mount.
 @Suite struct VersionTests {

@@ -2,7 +2,7 @@ import CofferSystem
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// A remote shows less than before to a user who never mounts: `coffer sync` reports it.
 @Suite(.serialized, .ownThread) struct DoubtTests {

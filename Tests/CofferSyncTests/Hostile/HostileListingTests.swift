@@ -6,7 +6,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// Listings of a hostile storage: invalid names, and pages without end.
 struct HostileListingTests {

@@ -6,7 +6,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// Two members that share a vault with Mallory, who may write, and whose log may be hostile.
 struct HostileScene {

@@ -6,7 +6,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// A log with two histories, or with fewer commits than before: what is reported, and what is not.
 struct OtherHistoryTests {

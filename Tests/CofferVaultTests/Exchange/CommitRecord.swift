@@ -3,7 +3,7 @@ import CofferFormat
 import CofferStore
 import CofferSystem
 
-@testable import CofferVault
+import CofferVault
 
 /// Keeps commits unchanged, as rows by their numbers.
 final class PlainRecorder: CommitRecorder {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// Programs that continue while changes are sent and applied.
 @Suite struct ConcurrentExchangeTests {

@@ -4,7 +4,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// Files that others append to while programs may have them open.
 @Suite struct GrowthTests {
