@@ -2,6 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTrust
+import Synchronization
 import Testing
 
 @testable import CofferClient

@@ -1,6 +1,7 @@
 internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
+internal import Synchronization
 
 /// The socket through which commands reach a mount.
 ///
@@ -100,7 +101,7 @@ extension ControlServer {
 /// may belong to another file by then.
 final class ControlClient: Sendable {
     private let descriptor: Int32
-    private let hearing = Condition(true)
+    private let hearing = Mutex(true)
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor

@@ -3,15 +3,16 @@ internal import CofferFormat
 internal import CofferTrust
 internal import CofferSystem
 internal import CofferVault
+internal import Synchronization
 
 /// The open vaults of a profile, which are the root directory of a mount and the subject of commands.
 final class OpenVaults: VaultDirectory {
     let profile: Profile
     let problems: ProblemLog
     let isReadOnly: Bool
-    private let state: Condition<State>
+    private let state: Mutex<State>
     /// Serializes changes of the list of vaults; taken before `state`.
-    private let changing = Condition(false)
+    private let changing = Mutex(())
 
     private struct State {
         var open: [UInt16: MountedVault] = [:]
@@ -27,7 +28,7 @@ final class OpenVaults: VaultDirectory {
         self.profile = profile
         self.problems = problems
         self.isReadOnly = isReadOnly
-        state = Condition(State(changed: Clock.fileTime))
+        state = Mutex(State(changed: Clock.fileTime))
         if !isReadOnly { profile.reserve.restore() }
         for path in profile.strayDirectories {
             problems.add("\(path) belongs to no vault of this profile. If no vault is missing, delete it.")

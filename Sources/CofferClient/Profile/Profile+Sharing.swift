@@ -3,6 +3,7 @@ internal import CofferFormat
 internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
+internal import Synchronization
 
 // The parts of a profile that sharing needs.
 extension Profile {

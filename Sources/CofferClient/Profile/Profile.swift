@@ -4,6 +4,7 @@ internal import CofferTrust
 package import CofferSystem
 internal import CofferVault
 internal import Glibc
+internal import Synchronization
 
 /// An unlocked profile: the keys of a person, of this device, and of the vaults.
 ///
@@ -13,14 +14,14 @@ package final class Profile: Sendable {
     package let location: ProfileLocation
     private let lock: FileLock
     private let key: SymmetricKey<ProfileRole>
-    let state: Condition<State>
+    let state: Mutex<State>
     /// Space for removals, and for changes of the profile, on a full disk.
     let reserve: ReserveFile
     /// Serializes the creation of vaults, which choose a slot before their store exists; taken before
     /// `state`.
-    private let creating = Condition(false)
+    private let creating = Mutex(())
     /// Serializes attempts at the passphrase, so that parallel attempts save no wait; taken before `state`.
-    private let trying = Condition(false)
+    private let trying = Mutex(())
 
     struct State {
         var record: ProfileRecord
@@ -67,7 +68,7 @@ package final class Profile: Sendable {
         reserve = ReserveFile(in: location.path)
         self.lock = lock
         self.key = key
-        self.state = Condition(state)
+        self.state = Mutex(state)
     }
 
     // MARK: Making and opening

@@ -1,6 +1,7 @@
 internal import CofferSystem
 internal import CofferVault
 internal import Glibc
+internal import Synchronization
 
 /// An empty file next to the vaults that holds preallocated disk blocks beyond its end.
 ///
@@ -14,7 +15,7 @@ final class ReserveFile: DiskReserve {
 
     private let directory: String
     /// Whether the file is known to exist.
-    private let isThere = Condition(false)
+    private let isThere = Mutex(false)
 
     /// - Parameter directory: The profile's directory.
     init(in directory: String) {

@@ -1,6 +1,7 @@
 internal import CofferFormat
 internal import CofferSystem
 internal import CofferVault
+internal import Synchronization
 
 /// Settings of a vault on this device that apply when it is opened.
 struct VaultUse: Equatable, Sendable {

@@ -4,6 +4,7 @@ package import CofferStore
 package import CofferVault
 internal import CofferSync
 package import CofferSystem
+internal import Synchronization
 
 /// Blocking access to the packs of a vault at a remote.
 package final class RemotePacks: ContentSource {
@@ -14,8 +15,8 @@ package final class RemotePacks: ContentSource {
     /// How long a read waits for a large slice before it requests a small one, in nanoseconds.
     private let slicePatience: Int64
     /// The number of bytes to request at a time; adapts to the speed of the remote.
-    private let sliceByteCount = Condition(RemotePacks.firstSliceByteCount)
-    private let state = Condition(State())
+    private let sliceByteCount = Mutex(RemotePacks.firstSliceByteCount)
+    private let state = Mutex(State())
 
     private struct State {
         /// Why the last call of the remote failed; nil if it did not.
@@ -25,7 +26,7 @@ package final class RemotePacks: ContentSource {
     }
 
     /// The calls that threads wait for; nil after `stop`.
-    private let calls = Condition<Calls?>(Calls())
+    private let calls = Mutex<Calls?>(Calls())
 
     private struct Calls {
         var next: UInt64 = 0

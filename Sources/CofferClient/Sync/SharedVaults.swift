@@ -25,7 +25,7 @@ final class SharedVaults: Sendable {
     let vaults: OpenVaults
     /// Called with the name of each vault that is added to the mount's root.
     let rootChanged: @Sendable (String) -> Void
-    private let state = Condition(State())
+    private let state = Mutex(State())
     private let joiningTask = Mutex<Task<Void, Never>?>(nil)
 
     var profile: Profile { vaults.profile }

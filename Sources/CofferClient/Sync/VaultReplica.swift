@@ -5,6 +5,7 @@ package import CofferSync
 package import CofferVault
 internal import CofferStore
 internal import CofferSystem
+internal import Synchronization
 
 /// A vault of this device as the sync engine's replica.
 ///
@@ -21,7 +22,7 @@ package final class VaultReplica: LocalReplica {
     private let packs: RemotePacks
     private let contents: RemoteContents
     private let thread = BlockingCalls("coffer-sync", max: 1)
-    private let state = Condition(State())
+    private let state = Mutex(State())
 
     private struct State {
         var wake: (@Sendable () -> Void)?
