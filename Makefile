@@ -38,7 +38,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo foreign-reader build-tests test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo picture foreign-reader build-tests test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
@@ -66,6 +66,9 @@ demo: deps build ## Show the main job on real files, from an empty profile to a 
 	Tests/demo.sh $(BINARY)
 	Tests/demo-sharing.sh $(BINARY)
 	Tests/foreign-reader.sh $(BINARY)
+
+picture: $(STAMP) ## Draw README's picture of the first minute anew (needs pexpect and rich for python3)
+	python3 -B docs/images/first-minute.py $(BINARY)
 
 foreign-reader: $(STAMP) ## Read a shared vault with a program that was written from the documents alone
 	Tests/foreign-reader.sh $(BINARY)
