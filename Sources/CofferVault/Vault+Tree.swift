@@ -203,7 +203,7 @@ extension Vault {
             // truncate(2) to the current size leaves the file's times alone. So does the kernel, which keeps
             // the times itself.
             let keepsTimes = changes.size == item.row.size && changes.mode == nil
-            if let size = changes.size { try self.resize(item, to: size, time, &state) }
+            if let size = changes.size { try state.resize(item, to: size, time) }
             try state.tree.setAttributes(of: item, changes, at: time, keepsTimes: keepsTimes)
             return Attributes(item.row)
         }

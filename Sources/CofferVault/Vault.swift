@@ -116,7 +116,7 @@ package final class Vault: Sendable {
         committing = RankedMutex(IntentLog(in: directory, vault: id, key: store), rank: .commit)
         var vaultState = VaultState(
             index: index, packs: packs, orphans: try index.orphans(),
-            space: FreeSpace(in: directory, log: log, packs: packs))
+            space: FreeSpace(in: directory, log: log, packs: packs), readAhead: readAhead)
         if try index.tracking() == .on { vaultState.tree.journal = JournalWriter() }
         state = Condition(vaultState, rank: .vaultState)
         if index.droppedFrameCount > 0 {
@@ -139,7 +139,7 @@ package final class Vault: Sendable {
                 do throws(FileSystemError) {
                     return try body(&state)
                 } catch {
-                    noticeRollback(&state)
+                    state.noticeRollback()
                     throw error
                 }
             }
@@ -169,7 +169,7 @@ package final class Vault: Sendable {
                     if state.index.changes != changes {
                         state.stopped = "a change failed half-way (\(error.summary))"
                     }
-                    noticeRollback(&state)
+                    state.noticeRollback()
                     throw error
                 }
             }
@@ -254,12 +254,6 @@ package final class Vault: Sendable {
 
     func releaseNames() {
         state.update { $0.holdsNames = false }
-    }
-
-    /// Stops writing if the index was rolled back to its last commit, and drops what was read since.
-    func noticeRollback(_ state: inout VaultState) {
-        state.noticeRollback()
-        if state.stopped != nil { readAhead.endAll() }
     }
 
     /// Reports damage that an operation found to the problem log.

@@ -30,6 +30,10 @@ package struct VaultState: ~Copyable {
     var nameChanges = 0
     /// Why nothing may be written any more; nil if writing is allowed.
     var stopped: String?
+    /// The streams, which end when the content that they read ahead changes.
+    let readAhead: ReadAhead
+    /// Shows a change to programs at once, without waiting; nil if nothing shows the vault.
+    var showAtOnce: (@Sendable (VaultChange) -> Void)?
 
     /// Disk space that no committed row refers to.
     struct Dead {
@@ -45,8 +49,9 @@ package struct VaultState: ~Copyable {
         let count: Int
     }
 
-    init(index: Index, packs: PackStore, orphans: [Int64], space: FreeSpace) {
+    init(index: Index, packs: PackStore, orphans: [Int64], space: FreeSpace, readAhead: ReadAhead) {
         tree = ItemTree(index: index, orphans: orphans)
+        self.readAhead = readAhead
         self.packs = packs
         self.space = space
     }
@@ -64,10 +69,12 @@ package struct VaultState: ~Copyable {
 
     /// Stops writing if the transaction was rolled back, and drops what belonged to it.
     mutating func noticeRollback() {
-        guard !tree.index.isInTransaction else { return }
-        stopped = stopped ?? "the disk failed to read or write the index"
-        tree.dropChanges()
-        facts = nil
+        if !tree.index.isInTransaction {
+            stopped = stopped ?? "the disk failed to read or write the index"
+            tree.dropChanges()
+            facts = nil
+        }
+        if stopped != nil { readAhead.endAll() }
     }
 
     mutating func ensureWritable() throws(FileSystemError) {

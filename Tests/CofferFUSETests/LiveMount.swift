@@ -172,7 +172,7 @@ struct Elsewhere {
         try change { changes throws(FileSystemError) in
             try vault.changing { state throws(FileSystemError) in
                 let item = try state.tree.item(attributes.number)
-                try vault.setContent(of: item, to: .unreadable(size, of: .random()), like: nil, &state)
+                try state.setContent(of: item, to: .unreadable(size, of: .random()), like: nil)
             }
             changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
         }

@@ -27,11 +27,11 @@ extension Vault {
         return try changeElsewhere { changes throws(FileSystemError) in
             if bytes.byteCount == 0 {
                 try changing { state throws(FileSystemError) in
-                    try self.supersede(number, by: version, names, &state).row.modified = modified
+                    try state.supersede(number, by: version, names).row.modified = modified
                 }
             } else {
                 try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
-                    let item = try self.supersede(number, by: version, names, &state)
+                    let item = try state.supersede(number, by: version, names)
                     try state.index.insert(row)
                     item.row.size = row.length
                     item.row.allocated = row.length

@@ -89,7 +89,7 @@ extension Vault {
         of number: Int64, to content: FetchedContent, like other: Int64? = nil
     ) throws(FileSystemError) {
         try changing { state throws(FileSystemError) in
-            try self.setContent(of: try state.tree.item(number), to: content, like: other, &state)
+            try state.setContent(of: try state.tree.item(number), to: content, like: other)
         }
     }
 

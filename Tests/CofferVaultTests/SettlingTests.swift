@@ -63,7 +63,7 @@ import Testing
             parts += 1
             #expect(part.entries.count < 64 + ContentNode.entryCountMax)
             try devices.b.changing { state throws(FileSystemError) in
-                try devices.b.setPart(part, from: 0, to: end, of: try state.tree.item(b), &state)
+                try state.setPart(part, from: 0, to: end, of: try state.tree.item(b))
             }
             return parts < 1
         }

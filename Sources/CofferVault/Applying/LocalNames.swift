@@ -164,7 +164,7 @@ final class LocalNames {
         let time = Clock.fileTime
         var bytes = name.place.name.bytes
         let other = try state.index.entry(bytes, in: parent)
-        if other != nil { bytes = try vault.conflictName(for: bytes, in: parent, at: time, &state) }
+        if other != nil { bytes = try state.conflictName(for: bytes, in: parent, at: time) }
         try state.tree.insertEntry(bytes, in: directory, to: name.number, type, time)
         if type == .directory {
             directory.row.links += 1

@@ -124,7 +124,7 @@ extension RemoteUpdate {
         _ old: CachedItem, _ names: [Vault.Name], _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
     ) throws(FileSystemError) -> CachedItem {
         let (id, number) = (old.row.id, old.row.number)
-        let version = try vault.supersede(number, by: state.index.nextItemNumber(), names, &state)
+        let version = try state.supersede(number, by: state.index.nextItemNumber(), names)
         try tree.store.setNumber(version.row.number, of: id)
         changes += names.map { .entry($0) }
         return version

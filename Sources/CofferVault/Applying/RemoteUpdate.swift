@@ -72,7 +72,7 @@ final class RemoteUpdate {
         var isWhole = false
         let isReady = try vault.changing { state throws(FileSystemError) in
             // Check this before any change: a failure half-way stops the vault.
-            try vault.ensureSpace(for: incoming.commit, &state)
+            try state.ensureSpace(for: incoming.commit)
             guard try self.isReady(for: incoming.commit, &state) else { return false }
             isWhole = try self.begin(incoming, &state)
             if isWhole { try self.finish(&state) }
@@ -122,7 +122,7 @@ final class RemoteUpdate {
         try state.tree.storeItems()
         let first = try state.index.journal(after: 0, limit: 1).first
         guard first == nil else { return false }
-        for item in try vault.items(concernedBy: [commit], &state) {
+        for item in try state.items(concernedBy: [commit]) {
             guard let row = try state.row(item, nil) else { continue }
             if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
         }

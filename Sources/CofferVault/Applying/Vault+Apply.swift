@@ -13,9 +13,6 @@ extension Vault {
     private static let holdMax: Int64 = 250_000_000
     /// The number of facts that are applied in one call, unless the first commit has more.
     private static let factCountMax = 8192
-    /// The approximate number of index bytes that a fact may need.
-    static let byteCountPerFact = 4096
-
     /// Applies commits of other devices, one after the other, each completely or not at all.
     ///
     /// Local changes that may conflict with them become commits first, so that nothing is lost. Other
@@ -42,7 +39,7 @@ extension Vault {
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
             let items = try reading { state throws(FileSystemError) in
-                try self.items(concernedBy: batch.map(\.commit), &state)
+                try state.items(concernedBy: batch.map(\.commit))
             }
             let growths = try growths(in: batch, as: participant)
             try awaitPrograms(beforeChanging: items)
@@ -61,22 +58,6 @@ extension Vault {
             try participant.contents.settle(in: self)
             return applied
         }
-    }
-
-    /// The items that some commits may change: those that their facts mention, and the copies by rule of
-    /// these.
-    func items(
-        concernedBy commits: some Sequence<FactCommit>, _ state: inout VaultState
-    ) throws(FileSystemError) -> Set<ItemID> {
-        var items: Set<ItemID> = []
-        for commit in commits { items.formUnion(commit.facts.lazy.map(\.assertion.item)) }
-        let facts = try state.openFacts()
-        for item in items {
-            for copy in try facts.copies(of: item) {
-                if let entry = try facts.entry(copy) { items.insert(entry.item) }
-            }
-        }
-        return items
     }
 
     private static func batch(of commits: [IncomingCommit]) -> ArraySlice<IncomingCommit> {
@@ -127,7 +108,7 @@ extension Vault {
             // Only for the first commit: a new commit of this device must come before all others.
             while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
                 let items = try reading { state throws(FileSystemError) in
-                    try self.items(concernedBy: [commit.commit], &state)
+                    try state.items(concernedBy: [commit.commit])
                 }
                 while try collect(as: participant, .items(items), recorder) != nil {}
                 isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
@@ -146,13 +127,34 @@ extension Vault {
             applied.count += 1
         }
     }
+}
+
+extension VaultState {
+    /// The approximate number of index bytes that a fact may need.
+    static let byteCountPerFact = 4096
+
+    /// The items that some commits may change: those that their facts mention, and the copies by rule of
+    /// these.
+    mutating func items(
+        concernedBy commits: some Sequence<FactCommit>
+    ) throws(FileSystemError) -> Set<ItemID> {
+        var items: Set<ItemID> = []
+        for commit in commits { items.formUnion(commit.facts.lazy.map(\.assertion.item)) }
+        let facts = try openFacts()
+        for item in items {
+            for copy in try facts.copies(of: item) {
+                if let entry = try facts.entry(copy) { items.insert(entry.item) }
+            }
+        }
+        return items
+    }
 
     /// Checks that there is room for the content of a commit.
-    func ensureSpace(for commit: FactCommit, _ state: inout VaultState) throws(FileSystemError) {
+    mutating func ensureSpace(for commit: FactCommit) throws(FileSystemError) {
         let contents = commit.facts.reduce(0) { sum, fact in
             guard case .content(_, let content?) = fact.assertion else { return sum }
             return sum + content.bytes.count
         }
-        try state.space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
+        try space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
     }
 }

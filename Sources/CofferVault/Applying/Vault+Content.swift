@@ -5,93 +5,6 @@ internal import CofferSystem
 
 // Contents from other devices.
 extension Vault {
-    /// Replaces a file's content, within the open transaction.
-    ///
-    /// Extents that are already on this device keep their bytes; others are fetched when they are read.
-    /// Unsent local changes are lost; the caller has taken care of them.
-    ///
-    /// - Parameter other: Another file that may have some of the extents, as it was split from this one.
-    func setContent(
-        of item: CachedItem, to content: FetchedContent, like other: Int64?, _ state: inout VaultState
-    ) throws(FileSystemError) {
-        guard item.type == .regular else { throw .invalidArgument }
-        let number = item.row.number
-        readAhead.end(number)
-        var exchange = ContentExchange()
-        let old = try state.index.extents(of: number, overlapping: 0..<Int64.max)
-        if item.row.origin == content.value.origin { exchange.offer(old) }
-        if let other, try state.tree.row(other)?.origin == content.value.origin {
-            // The tail records only one item for each of its extents.
-            try state.packs.writeTail()
-            exchange.offer(try state.index.extents(of: other, overlapping: 0..<Int64.max))
-        }
-        var fresh: [ExtentRow] = []
-        for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number, state)) }
-        let stays = Self.unchanged(old, fresh)
-        for row in old where !stays.contains(row.offset) {
-            try state.index.remove(row)
-            item.row.allocated -= row.length
-        }
-        for row in fresh where !stays.contains(row.offset) {
-            try state.index.insert(row)
-            item.row.allocated += row.length
-        }
-        // Do this last, so that nothing that stays is freed in between.
-        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place), &state) }
-        item.row.size = content.value.size
-        item.row.origin = content.value.origin
-        try replacePages(of: item, with: content, &state)
-        item.row.unsent.remove(.content)
-        state.tree.touch(item, [])
-    }
-
-    /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
-    ///
-    /// Parts come in order, the first one from 0. Until the next part is in place, the file ends with a range
-    /// that cannot be read.
-    func setPart(
-        _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem,
-        _ state: inout VaultState
-    ) throws(FileSystemError) {
-        guard item.type == .regular else { throw .invalidArgument }
-        let number = item.row.number
-        if start == 0 { try forgetPages(of: item, &state) }
-        try removeContent(of: item, start..<Int64.max, &state)
-        var entries = part.entries
-        if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
-        item.row.size = max(end, entries.last?.end ?? 0)
-        item.row.origin = part.value.origin
-        var exchange = ContentExchange()
-        for entry in entries {
-            let row = try exchange.row(for: entry, of: number, state)
-            try state.index.insert(row)
-            item.row.allocated += row.length
-        }
-        let new = part.pages.map {
-            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
-        }
-        try replacePages(of: item, new: new[...], left: [], &state)
-        state.tree.touch(item, [])
-    }
-
-    private static func unchanged(_ old: [ExtentRow], _ fresh: [ExtentRow]) -> Set<Int64> {
-        let rows = Dictionary(old.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
-        return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))
-    }
-
-    private func replacePages(
-        of item: CachedItem, with content: FetchedContent, _ state: inout VaultState
-    ) throws(FileSystemError) {
-        let number = item.row.number
-        guard item.row.flags.contains(.hasPages) || !content.pages.isEmpty else { return }
-        let stored = try state.index.pages(of: number)
-        let left = stored.filter { row in !content.known.contains { $0.isAbove(row.node) } }
-        let new = content.pages.map {
-            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
-        }
-        try replacePages(of: item, new: new[...], left: left[...], &state)
-    }
-
     /// Whether the content of a file is on this device, on a remote, or both, according to its rows.
     ///
     /// For other items, returns whether their changes were sent.
@@ -177,5 +90,93 @@ private struct ContentExchange {
         }
         used.insert(row.place)
         return row
+    }
+}
+
+extension VaultState {
+    /// Replaces a file's content, within the open transaction.
+    ///
+    /// Extents that are already on this device keep their bytes; others are fetched when they are read.
+    /// Unsent local changes are lost; the caller has taken care of them.
+    ///
+    /// - Parameter other: Another file that may have some of the extents, as it was split from this one.
+    mutating func setContent(
+        of item: CachedItem, to content: FetchedContent, like other: Int64?
+    ) throws(FileSystemError) {
+        guard item.type == .regular else { throw .invalidArgument }
+        let number = item.row.number
+        readAhead.end(number)
+        var exchange = ContentExchange()
+        let old = try index.extents(of: number, overlapping: 0..<Int64.max)
+        if item.row.origin == content.value.origin { exchange.offer(old) }
+        if let other, try tree.row(other)?.origin == content.value.origin {
+            // The tail records only one item for each of its extents.
+            try packs.writeTail()
+            exchange.offer(try index.extents(of: other, overlapping: 0..<Int64.max))
+        }
+        var fresh: [ExtentRow] = []
+        for entry in content.entries { fresh.append(try exchange.row(for: entry, of: number, self)) }
+        let stays = Self.unchanged(old, fresh)
+        for row in old where !stays.contains(row.offset) {
+            try index.remove(row)
+            item.row.allocated -= row.length
+        }
+        for row in fresh where !stays.contains(row.offset) {
+            try index.insert(row)
+            item.row.allocated += row.length
+        }
+        // Do this last, so that nothing that stays is freed in between.
+        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place)) }
+        item.row.size = content.value.size
+        item.row.origin = content.value.origin
+        try replacePages(of: item, with: content)
+        item.row.unsent.remove(.content)
+        tree.touch(item, [])
+    }
+
+    /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
+    ///
+    /// Parts come in order, the first one from 0. Until the next part is in place, the file ends with a range
+    /// that cannot be read.
+    mutating func setPart(
+        _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem
+    ) throws(FileSystemError) {
+        guard item.type == .regular else { throw .invalidArgument }
+        let number = item.row.number
+        if start == 0 { try forgetPages(of: item) }
+        try removeContent(of: item, start..<Int64.max)
+        var entries = part.entries
+        if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
+        item.row.size = max(end, entries.last?.end ?? 0)
+        item.row.origin = part.value.origin
+        var exchange = ContentExchange()
+        for entry in entries {
+            let row = try exchange.row(for: entry, of: number, self)
+            try index.insert(row)
+            item.row.allocated += row.length
+        }
+        let new = part.pages.map {
+            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
+        }
+        try replacePages(of: item, new: new[...], left: [])
+        tree.touch(item, [])
+    }
+
+    private static func unchanged(_ old: [ExtentRow], _ fresh: [ExtentRow]) -> Set<Int64> {
+        let rows = Dictionary(old.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
+        return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))
+    }
+
+    mutating func replacePages(
+        of item: CachedItem, with content: FetchedContent
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        guard item.row.flags.contains(.hasPages) || !content.pages.isEmpty else { return }
+        let stored = try index.pages(of: number)
+        let left = stored.filter { row in !content.known.contains { $0.isAbove(row.node) } }
+        let new = content.pages.map {
+            RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
+        }
+        try replacePages(of: item, new: new[...], left: left[...])
     }
 }

@@ -17,6 +17,11 @@ extension Vault {
             self.name = name
         }
     }
+}
+
+extension VaultState {
+    /// The highest number that is tried in a name by rule.
+    private static var conflictNumberMax: Int { 1000 }
 
     /// Creates a new, empty version of a file, and makes `names` lead to it.
     ///
@@ -25,27 +30,27 @@ extension Vault {
     ///
     /// - Parameter version: The number of the new version; unused so far.
     /// - Returns: The new version; the caller sets its content and times.
-    func supersede(
-        _ number: Int64, by version: Int64, _ names: [Name], _ state: inout VaultState
+    mutating func supersede(
+        _ number: Int64, by version: Int64, _ names: [Vault.Name]
     ) throws(FileSystemError) -> CachedItem {
-        let old = try state.tree.item(number)
+        let old = try tree.item(number)
         guard old.type == .regular, let name = names.first, names.count <= Int(old.row.links) else {
             throw .invalidArgument
         }
         var entries: [EntryRow] = []
         for name in names {
-            let entry = try state.index.entry(name.name, in: name.parent)
+            let entry = try index.entry(name.name, in: name.parent)
             guard let entry, entry.item == number else { throw .notFound }
             entries.append(entry)
         }
         for var entry in entries {
-            try state.index.remove(entry)
+            try index.remove(entry)
             entry.item = version
-            try state.index.insert(entry)
+            try index.insert(entry)
         }
         if old.row.flags.contains(.hasAttributes) {
-            for (name, value) in try state.index.attributes(of: number) {
-                try state.index.setAttribute(name, of: version, to: value, replacing: nil)
+            for (name, value) in try index.attributes(of: number) {
+                try index.setAttribute(name, of: version, to: value, replacing: nil)
             }
         }
         var row = old.row
@@ -58,14 +63,14 @@ extension Vault {
         row.flags.remove(.hasPages)
         old.row.links -= row.links
         old.row.changed = row.changed
-        state.tree.touch(old, [])
+        tree.touch(old, [])
         if old.row.links == 0 {
             // The item continues as its new version: nothing of this one is sent.
             old.row.unsent = []
-            state.tree.orphans.insert(number)
-            state.tree.outdated[number] = name
+            tree.orphans.insert(number)
+            tree.outdated[number] = name
         }
-        return state.tree.add(row)
+        return tree.add(row)
     }
 
     /// Keeps an outdated version that a program writes to, as a file of its own: next to the new version, or
@@ -74,70 +79,66 @@ extension Vault {
     /// Call this before each change of content. A program that still has the old version open then neither
     /// loses its writes nor overwrites the new version: both stay. Writes continue in the old version, which
     /// has a name from the first byte on and so survives a crash.
-    func keepIfOutdated(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
+    mutating func keepIfOutdated(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
-        guard !state.tree.outdated.isEmpty, let place = state.tree.outdated[number] else { return }
-        try state.space.ensure(for: 8192)
-        let isRemoved = state.tree.removedElsewhere.contains(number)
+        guard !tree.outdated.isEmpty, let place = tree.outdated[number] else { return }
+        try space.ensure(for: 8192)
+        let isRemoved = tree.removedElsewhere.contains(number)
         // While names are held, the directory may be about to be removed, too.
         let directory =
-            isRemoved && state.holdsNames
-            ? try state.tree.directory(Self.rootNumber) : try home(of: place, &state)
+            isRemoved && holdsNames
+            ? try tree.directory(Vault.rootNumber) : try home(of: place)
         let parent = directory.row.number
         let time = Clock.fileTime
         let name =
             isRemoved
-            ? try nameForKept(place.name, in: parent, at: time, &state)
-            : try conflictName(for: place.name, in: parent, at: time, &state)
-        try state.tree.insertEntry(name, in: directory, to: number, .regular, time)
+            ? try nameForKept(place.name, in: parent, at: time)
+            : try conflictName(for: place.name, in: parent, at: time)
+        try tree.insertEntry(name, in: directory, to: number, .regular, time)
         item.row.links = 1
         item.row.changed = time
         // The new version is the item that other devices know; the extents stay sealed for that item.
         item.row.id = .random()
-        state.tree.touch(item, [.existence, .mode, .times, .content, .attributes])
-        try state.tree.noteMade(item, name, in: directory)
-        state.tree.orphans.remove(number)
-        state.tree.outdated[number] = nil
-        state.tree.removedElsewhere.remove(number)
-        let sink = sink.withLock { $0 }
-        sink?.noteAtOnce(.entry(Name(name, in: parent)), in: self)
-        sink?.noteAtOnce(.attributes(item: number, Name(name, in: parent)), in: self)
+        tree.touch(item, [.existence, .mode, .times, .content, .attributes])
+        try tree.noteMade(item, name, in: directory)
+        tree.orphans.remove(number)
+        tree.outdated[number] = nil
+        tree.removedElsewhere.remove(number)
+        showAtOnce?(.entry(Vault.Name(name, in: parent)))
+        showAtOnce?(.attributes(item: number, Vault.Name(name, in: parent)))
     }
 
     /// The name for an outdated version that is kept: its own if that is free, because the file was removed.
-    private func nameForKept(
-        _ name: [UInt8], in parent: Int64, at time: Int64, _ state: inout VaultState
+    private mutating func nameForKept(
+        _ name: [UInt8], in parent: Int64, at time: Int64
     ) throws(FileSystemError) -> [UInt8] {
-        let holder = try state.index.entry(name, in: parent)
+        let holder = try index.entry(name, in: parent)
         // While names are held, another item may be about to get it.
-        if holder == nil, !state.holdsNames { return name }
-        return try conflictName(for: name, in: parent, at: time, &state)
+        if holder == nil, !holdsNames { return name }
+        return try conflictName(for: name, in: parent, at: time)
     }
 
     /// The first free name by rule: `name (conflict, 2026-11-20).ext`, then with a number.
-    func conflictName(
-        for name: [UInt8], in parent: Int64, at time: Int64, _ state: inout VaultState
+    mutating func conflictName(
+        for name: [UInt8], in parent: Int64, at time: Int64
     ) throws(FileSystemError) -> [UInt8] {
         guard let name = EntryName(name) else { throw .invalidArgument }
         let wanted = ConflictName.wanted(for: name, milliseconds: UInt64(max(0, time / 1_000_000)))
         for number in 1...Self.conflictNumberMax {
             let numbered = ConflictName.numbered(wanted, number).bytes
-            let other = try state.index.entry(numbered, in: parent)
+            let other = try index.entry(numbered, in: parent)
             if other == nil { return numbered }
         }
         throw .alreadyExists
     }
 
-    /// The highest number that is tried in a name by rule.
-    private static var conflictNumberMax: Int { 1000 }
-
     /// The directory that contained an outdated version's name; the root if that directory was removed.
-    private func home(of place: Name, _ state: inout VaultState) throws(FileSystemError) -> CachedItem {
+    private mutating func home(of place: Vault.Name) throws(FileSystemError) -> CachedItem {
         do throws(FileSystemError) {
-            return try state.tree.directory(place.parent)
+            return try tree.directory(place.parent)
         } catch {
             switch error {
-            case .stale, .notFound: return try state.tree.directory(Self.rootNumber)
+            case .stale, .notFound: return try tree.directory(Vault.rootNumber)
             default: throw error
             }
         }

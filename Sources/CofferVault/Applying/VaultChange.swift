@@ -45,6 +45,12 @@ extension Vault {
     /// Sets the sink that shows the vault; nil for none.
     package func setSink(_ sink: (any ChangeSink)?) {
         self.sink.withLock { $0 = sink }
+        state.withLock { state in
+            guard let sink else { return state.showAtOnce = nil }
+            state.showAtOnce = { [weak self] change in
+                if let self { sink.noteAtOnce(change, in: self) }
+            }
+        }
     }
 
     /// Changes the vault other than through a mount, and shows that to programs.

@@ -176,7 +176,7 @@ extension Vault {
                 }
             } refer: { row, state throws(FileSystemError) in
                 let item = try state.tree.item(number)
-                try self.removeContent(of: item, range, &state)
+                try state.removeContent(of: item, range)
                 try state.index.insert(row)
                 item.row.allocated += row.length
                 state.tree.touch(item, aspects)

@@ -19,7 +19,7 @@ extension Vault {
             if state.stopped != nil { return false }
             if item.row.allocated > Self.eraseAtOnceMax { return true }
             do throws(FileSystemError) {
-                try erase(item, &state)
+                try state.erase(item)
                 upkeep.note(changes: state.changeCount)
             } catch {
                 state.stopped =
@@ -30,22 +30,6 @@ extension Vault {
             return false
         }
         if needsUpkeep { upkeep.release(number) }
-    }
-
-    /// Removes an item with its content and attributes.
-    func erase(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
-        readAhead.end(item.row.number)
-        if item.row.allocated > 0 {
-            try removeContent(of: item, 0..<Int64.max, &state)
-        }
-        if item.row.flags.contains(.hasAttributes) {
-            for (name, value) in try state.index.attributes(of: item.row.number) {
-                try state.index.removeAttribute(name, of: item.row.number, value: value)
-            }
-        }
-        if item.row.flags.contains(.hasPages) { try forgetPages(of: item, &state) }
-        try state.tree.erase(item)
-        state.fragmented.remove(item.row.number)
     }
 
     /// Removes an item of any size without blocking other operations for long: some ranges at a time, each
@@ -60,10 +44,10 @@ extension Vault {
                 let item = try state.tree.item(number)
                 let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
                 guard let last = rows.last(where: { $0.item == number }) else {
-                    try self.erase(item, &state)
+                    try state.erase(item)
                     return true
                 }
-                try self.removeContent(of: item, 0..<last.end, &state)
+                try state.removeContent(of: item, 0..<last.end)
                 state.tree.removes = true
                 state.tree.touch(item, [])
                 return false
@@ -72,5 +56,23 @@ extension Vault {
             try moveLog()
             upkeep.pause()
         }
+    }
+}
+
+extension VaultState {
+    /// Removes an item with its content and attributes.
+    mutating func erase(_ item: CachedItem) throws(FileSystemError) {
+        readAhead.end(item.row.number)
+        if item.row.allocated > 0 {
+            try removeContent(of: item, 0..<Int64.max)
+        }
+        if item.row.flags.contains(.hasAttributes) {
+            for (name, value) in try index.attributes(of: item.row.number) {
+                try index.removeAttribute(name, of: item.row.number, value: value)
+            }
+        }
+        if item.row.flags.contains(.hasPages) { try forgetPages(of: item) }
+        try tree.erase(item)
+        fragmented.remove(item.row.number)
     }
 }

@@ -50,7 +50,7 @@ extension Vault {
         try changing { state throws(FileSystemError) in
             guard try state.tree.row(number) != nil else { return }
             let item = try state.tree.item(number)
-            try self.forgetPages(of: item, &state)
+            try state.forgetPages(of: item)
             state.tree.touch(item, [])
         }
     }

@@ -234,7 +234,7 @@ extension Vault {
                 try self.plan(unplanned, of: stream, &state)
                 return true
             } catch {
-                self.noticeRollback(&state)
+                state.noticeRollback()
                 self.readAhead.end(number)
                 return false
             }

@@ -41,17 +41,17 @@ extension Vault {
                 }
                 keepsSize = keeps
             case .punchHole:
-                try self.keepIfOutdated(item, &state)
-                try self.removeContent(of: item, range, &state)
+                try state.keepIfOutdated(item)
+                try state.removeContent(of: item, range)
                 state.tree.removes = true
                 keepsSize = true
             case .zero(let keeps):
-                try self.keepIfOutdated(item, &state)
-                try self.removeContent(of: item, range, &state)
+                try state.keepIfOutdated(item)
+                try state.removeContent(of: item, range)
                 keepsSize = keeps
             }
             self.readAhead.end(number)
-            if !keepsSize, range.upperBound > item.row.size { try self.keepIfOutdated(item, &state) }
+            if !keepsSize, range.upperBound > item.row.size { try state.keepIfOutdated(item) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.written = Clock.realTime
             if touches {

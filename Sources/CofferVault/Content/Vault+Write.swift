@@ -29,11 +29,11 @@ extension Vault {
                 isWanted: { state throws(FileSystemError) in try state.tree.item(number).row.origin == origin
                 }
             ) { row, state throws(FileSystemError) in
-                try self.keepIfOutdated(try state.tree.item(number), &state)
+                try state.keepIfOutdated(try state.tree.item(number))
                 let size = try state.tree.item(number).row.size
                 let changes = state.index.changes
-                try self.refer(to: row, &state)
-                self.noteIntent(of: row, changes: state.index.changes - changes, &state)
+                try state.refer(to: row)
+                state.noteIntent(of: row, changes: state.index.changes - changes)
                 guard isLast else { return }
                 let item = try state.tree.item(number)
                 if touches {
@@ -62,19 +62,6 @@ extension Vault {
         }
     }
 
-    /// Records a small write for the intent log.
-    ///
-    /// - Parameter changes: The number of index rows that it changed.
-    private func noteIntent(of row: ExtentRow, changes: Int, _ state: inout VaultState) {
-        let count = ExtentLayout.sealedByteCount(Int(row.total))
-        guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
-        let write = IntentRecord.Write(
-            item: row.item, offset: row.offset, length: Int(row.length), prefixLow: row.prefix.low,
-            prefixHigh: row.prefix.high, epoch: row.epoch)
-        state.tree.intents.note(
-            .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
-    }
-
     /// Seals an extent without the lock; then, with it, places the extent and makes `refer` use it.
     ///
     /// - Parameter isWanted: Whether the extent is still to be stored.
@@ -94,8 +81,7 @@ extension Vault {
             try refer(
                 ExtentRow(
                     item: number, offset: offset, length: Int64(bytes.byteCount), place: place,
-                    prefix: prefix,
-                    epoch: keys.current),
+                    prefix: prefix, epoch: keys.current),
                 &state)
         }
     }
@@ -177,99 +163,114 @@ extension Vault {
             }
         }
     }
+}
+
+extension VaultState {
+    /// Records a small write for the intent log.
+    ///
+    /// - Parameter changes: The number of index rows that it changed.
+    mutating func noteIntent(of row: ExtentRow, changes: Int) {
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
+        let write = IntentRecord.Write(
+            item: row.item, offset: row.offset, length: Int(row.length), prefixLow: row.prefix.low,
+            prefixHigh: row.prefix.high, epoch: row.epoch)
+        tree.intents.note(
+            .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
+    }
 
     /// Makes an item refer to a new extent, in place of the old content.
-    private func refer(to row: ExtentRow, _ state: inout VaultState) throws(FileSystemError) {
-        let item = try state.tree.item(row.item)
+    mutating func refer(to row: ExtentRow) throws(FileSystemError) {
+        let item = try tree.item(row.item)
         readAhead.end(row.item)
-        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end, &state) }
-        try state.index.insert(row)
+        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end) }
+        try index.insert(row)
         item.row.allocated += row.length
         item.row.size = max(item.row.size, row.end)
-        state.tree.touch(item, .content)
-        if row.length < Compaction.smallByteCount, row.offset > 0 { state.fragmented.insert(row.item) }
+        tree.touch(item, .content)
+        if row.length < Compaction.smallByteCount, row.offset > 0 { fragmented.insert(row.item) }
     }
 
     /// Makes a range of an item a hole, and shortens ranges that extend beyond it.
-    func removeContent(
-        of item: CachedItem, _ range: Range<Int64>, _ state: inout VaultState
+    mutating func removeContent(
+        of item: CachedItem, _ range: Range<Int64>
     ) throws(FileSystemError) {
         guard !range.isEmpty else { return }
         let number = item.row.number
         readAhead.end(number)
-        let rows = try state.index.extents(of: number, overlapping: range)
+        let rows = try index.extents(of: number, overlapping: range)
         for row in rows {
             let overlap = row.offset..<row.end
             let removed = overlap.clamped(to: range)
-            try state.index.remove(row)
+            try index.remove(row)
             if overlap.lowerBound < removed.lowerBound {
                 var left = row
                 left.length = removed.lowerBound - row.offset
-                try state.index.insert(left)
+                try index.insert(left)
             }
             if removed.upperBound < overlap.upperBound {
                 var right = row
                 right.offset = removed.upperBound
                 right.length = row.end - removed.upperBound
-                try state.index.insert(right)
+                try index.insert(right)
             }
             item.row.allocated -= Int64(removed.count)
-            try drop(row, Int64(removed.count), &state)
+            try drop(row, Int64(removed.count))
         }
     }
 
     /// Counts bytes of an extent as dead.
     ///
     /// - Parameter keepsBytes: Whether they must stay in their pack in any case.
-    func drop(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false, _ state: inout VaultState
+    mutating func drop(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false
     ) throws(FileSystemError) {
         var isShared = keepsBytes
         if row.remote != 0 {
-            let live = try state.index.addLive(-count, toRemote: row.remote)
+            let live = try index.addLive(-count, toRemote: row.remote)
             isShared = isShared || live > 0
         }
-        try dropLocal(row, count, keepsBytes: isShared, &state)
+        try dropLocal(row, count, keepsBytes: isShared)
     }
 
     /// Counts bytes of an extent on this device as dead.
     ///
     /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack; items share only
     ///   extents that are on a remote.
-    func dropLocal(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool, _ state: inout VaultState
+    mutating func dropLocal(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool
     ) throws(FileSystemError) {
         switch row.place {
         case .remote: break
         case .pack(let pack, let position):
-            state.packs.drop(pack, at: Int(position), count)
-            state.deadByteCount += count
+            packs.drop(pack, at: Int(position), count)
+            deadByteCount += count
             if !keepsBytes, count == row.total, count >= Compaction.smallByteCount {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))
-                state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
+                discards.append(.init(pack: pack, position: Int(position), count: sealed))
             }
         case .row(let content):
-            try state.index.addLive(-count, toContent: content)
+            try index.addLive(-count, toContent: content)
         }
     }
 
     /// Changes the size: shrinking discards the content after the new end, growing adds a hole.
-    func resize(
-        _ item: CachedItem, to size: Int64, _ time: Int64, _ state: inout VaultState
+    mutating func resize(
+        _ item: CachedItem, to size: Int64, _ time: Int64
     ) throws(FileSystemError) {
         guard item.type == .regular else {
             throw item.type == .directory ? .isDirectory : .invalidArgument
         }
-        guard size >= 0, size <= Self.fileByteCountMax else { throw .fileTooLarge }
-        if size != item.row.size { try keepIfOutdated(item, &state) }
+        guard size >= 0, size <= Vault.fileByteCountMax else { throw .fileTooLarge }
+        if size != item.row.size { try keepIfOutdated(item) }
         readAhead.end(item.row.number)
         if size < item.row.size {
-            try removeContent(of: item, size..<Int64.max, &state)
-            state.tree.removes = true
+            try removeContent(of: item, size..<Int64.max)
+            tree.removes = true
         }
         if size != item.row.size { item.row.modified = time }
         item.row.size = size
-        try state.tree.dropCapability(of: item)
-        state.tree.touch(item, [.content, .times])
+        try tree.dropCapability(of: item)
+        tree.touch(item, [.content, .times])
     }
 }

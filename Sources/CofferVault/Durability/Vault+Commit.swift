@@ -137,7 +137,7 @@ extension Vault {
         do throws(FileSystemError) {
             try committing.withLock { intents throws(FileSystemError) in
                 let isCommitted = try state.withLock { state throws(FileSystemError) in
-                    noticeRollback(&state)
+                    state.noticeRollback()
                     guard state.stopped == nil else { return false }
                     try state.index.commit()
                     return true
@@ -157,7 +157,7 @@ extension Vault {
         if let reason = state.stopped { throw .stopped(reason: reason) }
         if state.packs.isSynced, state.packs.pendingByteCount <= Self.inlineByteCountMax {
             try state.tree.storeItems()
-            try moveTailIntoRows(&state)
+            try state.moveTailIntoRows()
         } else {
             try state.packs.writeTail()
             try writer.finish()
@@ -212,27 +212,6 @@ extension Vault {
         if rest <= Self.lastFrameCountMax { state.withLock { $0.logIsNearlyMoved = true } }
     }
 
-    /// Moves the extents of the tail into rows of the index.
-    private func moveTailIntoRows(_ state: inout VaultState) throws(FileSystemError) {
-        for extent in state.packs.pending {
-            let range = extent.base..<extent.base + extent.total
-            let rows = try state.index.extents(of: extent.item, overlapping: range)
-                .filter { $0.place == .pack(extent.pack, position: extent.position) }
-            let live = rows.reduce(0) { $0 + $1.length }
-            guard live > 0 else { continue }
-            let sealed = state.packs.bytes(of: extent)
-            let number = try state.index.insertContent(sealed, live: live)
-            for row in rows {
-                var moved = row
-                moved.place = .row(number)
-                try state.index.remove(row)
-                try state.index.insert(moved)
-            }
-            state.packs.addLive(-live, to: extent.pack)
-        }
-        state.packs.dropTail()
-    }
-
     /// Frees disk space that no committed row refers to; the log must be on disk.
     ///
     /// - Returns: Whether pieces of packs were freed.
@@ -261,7 +240,7 @@ extension Vault {
         let isNew = state.withLock { state in
             defer {
                 state.stopped = state.stopped ?? reason
-                noticeRollback(&state)
+                state.noticeRollback()
             }
             return state.stopped == nil
         }
@@ -297,7 +276,7 @@ extension Vault {
             for number in state.tree.orphans {
                 let item = try state.tree.item(number)
                 // Removing a large item takes time; the next mount continues with it.
-                if item.row.allocated <= Self.eraseAtOnceMax { try erase(item, &state) }
+                if item.row.allocated <= Self.eraseAtOnceMax { try state.erase(item) }
             }
         }
         try commitIndex(usingReserve: true)
@@ -311,5 +290,28 @@ extension Vault {
             throw error
         }
         committing.withLock { $0.remove() }
+    }
+}
+
+extension VaultState {
+    /// Moves the extents of the tail into rows of the index.
+    mutating func moveTailIntoRows() throws(FileSystemError) {
+        for extent in packs.pending {
+            let range = extent.base..<extent.base + extent.total
+            let rows = try index.extents(of: extent.item, overlapping: range)
+                .filter { $0.place == .pack(extent.pack, position: extent.position) }
+            let live = rows.reduce(0) { $0 + $1.length }
+            guard live > 0 else { continue }
+            let sealed = packs.bytes(of: extent)
+            let number = try index.insertContent(sealed, live: live)
+            for row in rows {
+                var moved = row
+                moved.place = .row(number)
+                try index.remove(row)
+                try index.insert(moved)
+            }
+            packs.addLive(-live, to: extent.pack)
+        }
+        packs.dropTail()
     }
 }

@@ -76,7 +76,7 @@ extension Vault {
         for (write, sealed) in record.writes {
             let item = try state.tree.item(write.item)
             let end = write.offset + Int64(write.length)
-            try removeContent(of: item, write.offset..<end, &state)
+            try state.removeContent(of: item, write.offset..<end)
             let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
             try state.index.insert(
                 ExtentRow(
@@ -90,7 +90,7 @@ extension Vault {
         }
         for row in rows {
             let item = try state.tree.item(row.number)
-            if item.type == .regular { try removeContent(of: item, row.size..<Int64.max, &state) }
+            if item.type == .regular { try state.removeContent(of: item, row.size..<Int64.max) }
             let allocated = item.row.allocated
             item.row = row
             item.row.allocated = allocated

@@ -129,7 +129,7 @@ extension Vault {
             guard let item = try state.tree.row(row.item),
                 item.unsent.isDisjoint(with: [.content, .existence])
             else { return 0 }
-            let rows = try self.rows(ofExtent: row, &state).filter {
+            let rows = try state.rows(ofExtent: row).filter {
                 $0.place == row.place && $0.remote == row.remote
             }
             let count = rows.reduce(0) { $0 + $1.length }
@@ -144,7 +144,7 @@ extension Vault {
             }
             let isShared = try state.index.remoteExtent(row.remote).live > count
             self.remoteReads.forget(row)
-            for row in rows { try self.dropLocal(row, row.length, keepsBytes: true, &state) }
+            for row in rows { try state.dropLocal(row, row.length, keepsBytes: true) }
             if !isShared, case .pack(let pack, let position) = row.place {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))
                 state.discards.append(.init(pack: pack, position: Int(position), count: sealed))

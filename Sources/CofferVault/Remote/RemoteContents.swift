@@ -193,8 +193,8 @@ package final class RemoteContents: ContentPublishing {
                 "A file of \(content.size) bytes was written by a newer Coffer: update Coffer to read it.")
         }
         let origin = Self.value(content)?.origin ?? file.id
-        try file.vault.setContent(
-            of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other, &state)
+        try state.setContent(
+            of: file.item, to: fetched ?? .unreadable(content.size, of: origin), like: file.other)
     }
 
     // MARK: Owed contents
@@ -325,9 +325,9 @@ package final class RemoteContents: ContentPublishing {
                 try state.index.removeKept(row.key)
                 let item = try state.tree.item(number)
                 if item.row.unsent.isDisjoint(with: .content) {
-                    try vault.setContent(of: item, to: fetched, like: nil, &state)
+                    try state.setContent(of: item, to: fetched, like: nil)
                 } else {
-                    try vault.fillGaps(in: 0..<Int64.max, of: item, with: fetched, &state)
+                    try state.fillGaps(in: 0..<Int64.max, of: item, with: fetched)
                 }
             }
             try finish(row, number, in: vault)
@@ -357,9 +357,9 @@ package final class RemoteContents: ContentPublishing {
                 guard let known = try state.tree.row(number) else { return false }
                 let item = try state.tree.item(number)
                 if known.unsent.isDisjoint(with: .content) {
-                    try vault.setPart(part, from: from, to: end, of: item, &state)
+                    try state.setPart(part, from: from, to: end, of: item)
                 } else {
-                    try vault.fillGaps(in: from..<end, of: item, with: part, &state)
+                    try state.fillGaps(in: from..<end, of: item, with: part)
                 }
                 return true
             }

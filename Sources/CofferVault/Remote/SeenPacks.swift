@@ -22,7 +22,7 @@ struct SeenPacks {
     mutating func has(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         let place = try vault.reading { state throws(FileSystemError) -> SealedPlace? in
             // It may have been overwritten in the meantime.
-            let rows = try self.vault.rows(ofExtent: row, &state)
+            let rows = try state.rows(ofExtent: row)
             guard rows.contains(where: { $0.remote == row.remote }) else { return nil }
             return try state.index.remoteExtent(row.remote).place
         }

@@ -36,50 +36,8 @@ extension Vault {
     func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
             if try state.tree.peek(number).unsent.isDisjoint(with: .content) { return true }
-            return try !self.gaps(in: number, 0..<Int64.max, &state).isEmpty
+            return try !state.gaps(in: number, 0..<Int64.max).isEmpty
         }
-    }
-
-    /// The ranges of a file of which nothing is known.
-    private func gaps(
-        in number: Int64, _ range: Range<Int64>, _ state: inout VaultState
-    ) throws(FileSystemError) -> [Range<Int64>] {
-        var gaps: [Range<Int64>] = []
-        for row in try state.index.extents(of: number, overlapping: range)
-        where row.place == .remote {
-            guard try state.index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
-            gaps.append((row.offset..<row.end).clamped(to: range))
-        }
-        return gaps
-    }
-
-    /// Fills the unknown ranges with a content that arrived late, and keeps what was written in the meantime.
-    ///
-    /// - Parameter range: The range whose entries are all given.
-    func fillGaps(
-        in range: Range<Int64>, of item: CachedItem, with content: FetchedContent, _ state: inout VaultState
-    ) throws(FileSystemError) {
-        // Extents that are sealed for another item cannot be mixed with those of this one.
-        guard item.row.origin == content.value.origin else { return }
-        let number = item.row.number
-        var numbers: [SealedPlace: Int64] = [:]
-        for gap in try gaps(in: number, range, &state) {
-            try removeContent(of: item, gap, &state)
-            for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
-                let entry = entry.clamped(to: gap)
-                var row = ExtentRow(item: number, entry, remote: 0)
-                if let known = numbers[entry.place] {
-                    row.remote = known
-                    try state.index.addLive(row.length, toRemote: known)
-                } else {
-                    row.remote = try state.index.insertRemoteExtent(entry.place, live: row.length)
-                    numbers[entry.place] = row.remote
-                }
-                try state.index.insert(row)
-                item.row.allocated += row.length
-            }
-        }
-        state.tree.touch(item, [])
     }
 }
 
@@ -90,5 +48,49 @@ extension ContentEntry {
         return ContentEntry(
             offset: part.lowerBound, length: Int64(part.count), base: base, total: total, place: place,
             prefixLow: prefixLow, prefixHigh: prefixHigh, epoch: epoch)
+    }
+}
+
+extension VaultState {
+    /// The ranges of a file of which nothing is known.
+    mutating func gaps(
+        in number: Int64, _ range: Range<Int64>
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        var gaps: [Range<Int64>] = []
+        for row in try index.extents(of: number, overlapping: range)
+        where row.place == .remote {
+            guard try index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
+            gaps.append((row.offset..<row.end).clamped(to: range))
+        }
+        return gaps
+    }
+
+    /// Fills the unknown ranges with a content that arrived late, and keeps what was written in the meantime.
+    ///
+    /// - Parameter range: The range whose entries are all given.
+    mutating func fillGaps(
+        in range: Range<Int64>, of item: CachedItem, with content: FetchedContent
+    ) throws(FileSystemError) {
+        // Extents that are sealed for another item cannot be mixed with those of this one.
+        guard item.row.origin == content.value.origin else { return }
+        let number = item.row.number
+        var numbers: [SealedPlace: Int64] = [:]
+        for gap in try gaps(in: number, range) {
+            try removeContent(of: item, gap)
+            for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
+                let entry = entry.clamped(to: gap)
+                var row = ExtentRow(item: number, entry, remote: 0)
+                if let known = numbers[entry.place] {
+                    row.remote = known
+                    try index.addLive(row.length, toRemote: known)
+                } else {
+                    row.remote = try index.insertRemoteExtent(entry.place, live: row.length)
+                    numbers[entry.place] = row.remote
+                }
+                try index.insert(row)
+                item.row.allocated += row.length
+            }
+        }
+        tree.touch(item, [])
     }
 }

@@ -12,7 +12,7 @@ extension Vault {
     /// Whether a range of an item is still only on the remote.
     func isMissing(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
-            try self.rows(ofExtent: row, &state).contains { $0.place == .remote && $0.remote == row.remote }
+            try state.rows(ofExtent: row).contains { $0.place == .remote && $0.remote == row.remote }
         }
     }
 
@@ -70,7 +70,7 @@ extension Vault {
         if isReadOnly { throw .readOnly }
         func rows(_ state: inout VaultState) throws(FileSystemError) -> [ExtentRow] {
             guard try state.tree.row(row.item) != nil else { return [] }
-            return try self.rows(ofExtent: row, &state).filter {
+            return try state.rows(ofExtent: row).filter {
                 $0.place == place && $0.remote == row.remote
             }
         }
@@ -90,7 +90,7 @@ extension Vault {
                 try state.index.remove(row)
                 try state.index.insert(kept)
             }
-            for row in old { try self.dropLocal(row, row.length, keepsBytes: true, &state) }
+            for row in old { try state.dropLocal(row, row.length, keepsBytes: true) }
             if live < row.total { state.packs.drop(pack, at: Int(position), row.total - live) }
         }
     }
@@ -116,7 +116,7 @@ extension Vault {
             let place = try reading { state throws(FileSystemError) -> SealedPlace? in
                 // It may have been overwritten and forgotten in the meantime.
                 guard
-                    try self.rows(ofExtent: row, &state).contains(where: {
+                    try state.rows(ofExtent: row).contains(where: {
                         $0.place == row.place && $0.remote == row.remote
                     })
                 else { return nil }

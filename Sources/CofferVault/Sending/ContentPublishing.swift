@@ -55,7 +55,7 @@ package struct ContentTarget {
 
     /// Removes all content.
     func clear(_ state: inout VaultState) throws(FileSystemError) {
-        try vault.removeContent(of: item, 0..<Int64.max, &state)
+        try state.removeContent(of: item, 0..<Int64.max)
         item.row.size = 0
         state.tree.touch(item, [])
     }

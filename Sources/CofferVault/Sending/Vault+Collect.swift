@@ -140,9 +140,9 @@ extension Vault {
         var tree = try state.factTree(participant.hashKey)
         try sealing { () throws(SealingError) in try recorder.check(tree.store.versions()) }
         let count = contents.values.reduce(changes.records.count + changes.items.count) {
-            $0 + $1.bytes.count / Self.byteCountPerFact
+            $0 + $1.bytes.count / VaultState.byteCountPerFact
         }
-        try state.space.ensure(for: (count + 1) * Self.byteCountPerFact)
+        try state.space.ensure(for: (count + 1) * VaultState.byteCountPerFact)
         let now = participant.milliseconds()
         tree.store.hasWritten = false
         try tree.beginCommit(log: participant.log, milliseconds: now, label: participant.label)

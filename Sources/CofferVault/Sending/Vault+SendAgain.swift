@@ -87,7 +87,7 @@ extension Vault {
             let pages = try state.index.pages(of: number)
             guard pages.contains(where: { packs.contains($0.reference.place.pack) }) else { return 0 }
             let item = try state.tree.item(number)
-            try self.forgetPages(of: item, &state)
+            try state.forgetPages(of: item)
             state.tree.touch(item, .content)
             return pages.reduce(0) { $0 + Int($1.reference.length) }
         }

@@ -22,14 +22,7 @@ extension Vault {
     /// Whether the item still refers to an extent at the same place.
     func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
         try reading { state throws(FileSystemError) in
-            try self.rows(ofExtent: row, &state).contains { $0.place == row.place }
-        }
-    }
-
-    /// All ranges of the item that belong to the same extent.
-    func rows(ofExtent row: ExtentRow, _ state: inout VaultState) throws(FileSystemError) -> [ExtentRow] {
-        try state.index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
-            $0.isOfSameExtent(as: row)
+            try state.rows(ofExtent: row).contains { $0.place == row.place }
         }
     }
 
@@ -42,7 +35,7 @@ extension Vault {
             rest = rest.dropFirst(Self.noteCount)
             try changing { state throws(FileSystemError) in
                 for extent in batch {
-                    let rows = try self.rows(ofExtent: extent.row, &state).filter { $0.remote == 0 }
+                    let rows = try state.rows(ofExtent: extent.row).filter { $0.remote == 0 }
                     if rows.isEmpty { continue }
                     let remote = try state.index.insertRemoteExtent(
                         extent.place, live: rows.reduce(0) { $0 + $1.length })
@@ -68,32 +61,40 @@ extension Vault {
             new = new.dropFirst(Self.noteCount)
             try changing { state throws(FileSystemError) in
                 guard try state.tree.row(number) != nil else { return }
-                try self.replacePages(of: try state.tree.item(number), new: fresh, left: old, &state)
+                try state.replacePages(of: try state.tree.item(number), new: fresh, left: old)
             }
         }
     }
+}
 
+extension VaultState {
     /// Records pages; removes those that they replace, and `left`, if it is still recorded.
-    func replacePages(
-        of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>,
-        _ state: inout VaultState
+    mutating func replacePages(
+        of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>
     ) throws(FileSystemError) {
         let number = item.row.number
-        for row in left where try state.index.page(row.node, of: number) == row {
-            try state.index.remove(row)
+        for row in left where try index.page(row.node, of: number) == row {
+            try index.remove(row)
         }
         for row in new {
-            if let old = try state.index.page(row.node, of: number) { try state.index.remove(old) }
-            try state.index.insert(row)
+            if let old = try index.page(row.node, of: number) { try index.remove(old) }
+            try index.insert(row)
         }
         if new.isEmpty { return }
         item.row.flags.insert(.hasPages)
-        state.tree.touch(item, [])
+        tree.touch(item, [])
     }
 
     /// Removes the records of all pages of an item.
-    func forgetPages(of item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
-        for row in try state.index.pages(of: item.row.number) { try state.index.remove(row) }
+    mutating func forgetPages(of item: CachedItem) throws(FileSystemError) {
+        for row in try index.pages(of: item.row.number) { try index.remove(row) }
         item.row.flags.remove(.hasPages)
+    }
+
+    /// All ranges of the item that belong to the same extent.
+    mutating func rows(ofExtent row: ExtentRow) throws(FileSystemError) -> [ExtentRow] {
+        try index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
+            $0.isOfSameExtent(as: row)
+        }
     }
 }
