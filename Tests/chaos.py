@@ -1631,7 +1631,10 @@ class Story:
                     lines.add(parts[1])
         ambiguous = self.ambiguous()
         children, removed, removed_sizes, made = collections.defaultdict(list), {}, collections.defaultdict(list), {}
+        readers = collections.defaultdict(list)
         for o in self.ops:
+            for vid in o.get("base", ()):
+                readers[vid].append(o)
             for h in o.get("over", ()):
                 children[h].append(o)
             for h in o.get("rem", ()):
@@ -1655,6 +1658,9 @@ class Story:
                 return True
             for o in children.get(h, ()):
                 if id(o) not in ambiguous:
+                    return True
+                # A kill in the middle of a change leaves something in between, over which somebody wrote who had read it.
+                if any(id(r) not in ambiguous for r in readers.get(o.get("vid"), ())):
                     return True
                 # A call that failed half-way leaves something in between.
                 if "part" in o or "made" not in o or fine(o["made"], o.get("size"), depth + 1):
