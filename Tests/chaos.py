@@ -1633,7 +1633,7 @@ class Story:
         children, removed, removed_sizes, made = collections.defaultdict(list), {}, collections.defaultdict(list), {}
         readers = collections.defaultdict(list)
         for o in self.ops:
-            for vid in o.get("base", ()):
+            for vid in o.get("base") or ():
                 readers[vid].append(o)
             for h in o.get("over", ()):
                 children[h].append(o)

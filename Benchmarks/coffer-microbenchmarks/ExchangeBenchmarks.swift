@@ -50,23 +50,24 @@ struct ExchangeBenchmarks {
         try loop.measure("exchange: create, without a remote") { try create($0, in: plain, "a") }
         try plain.close()
         let sender = try open("sender", id, keys)
-        try sender.beginTracking()
+        try sender.outgoing.beginTracking()
         try loop.measure("exchange: create, with a remote") { try create($0, in: sender, "b") }
         let one = participant(1)
         let recorder = Recorder()
-        while try sender.collectChanges(as: one, takesAll: true, recorder: recorder) != nil {}
+        while try sender.outgoing.collectChanges(as: one, takesAll: true, recorder: recorder) != nil {}
         try time("collect a new file", Self.fileCount) {
             try create(Self.fileCount, in: sender, "c")
-            while try sender.collectChanges(as: one, takesAll: true, recorder: recorder) != nil {}
+            while try sender.outgoing.collectChanges(as: one, takesAll: true, recorder: recorder) != nil {}
         }
         let receiver = try open("receiver", id, keys)
-        try receiver.beginTracking()
+        try receiver.outgoing.beginTracking()
         let other = participant(2)
         var pending = recorder.commits.map { IncomingCommit($0) }[...]
         let files = pending.reduce(0) { $0 + $1.commit.facts.count { $0.isKind } }
         try time("apply a new file", files) {
             while !pending.isEmpty {
-                let applied = try receiver.apply(Array(pending.prefix(16)), as: other, recorder: Recorder())
+                let applied = try receiver.incoming.apply(
+                    Array(pending.prefix(16)), as: other, recorder: Recorder())
                 pending = pending.dropFirst(applied.count)
             }
         }

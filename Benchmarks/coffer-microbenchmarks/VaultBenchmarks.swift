@@ -25,7 +25,7 @@ struct VaultBenchmarks {
         var offset = 0
         try loop.measure("vault: write 1 MiB, commits included", bytes: chunk.count) { repetitions in
             for _ in 0..<repetitions {
-                try vault.write(
+                try vault.contents.write(
                     chunk.span.bytes, to: file.number, at: Int64(offset % Self.fileSize), touches: true,
                     dropsPrivileges: false)
                 offset += chunk.count
@@ -33,7 +33,7 @@ struct VaultBenchmarks {
             }
         }
         for start in stride(from: 0, to: Self.fileSize, by: chunk.count) {
-            try vault.write(
+            try vault.contents.write(
                 chunk.span.bytes, to: file.number, at: Int64(start), touches: true, dropsPrivileges: false)
         }
         try vault.commit()
@@ -52,14 +52,15 @@ struct VaultBenchmarks {
             var page = 0
             for _ in 0..<repetitions {
                 page = (page + 7_919) % pages
-                let count = try vault.read(number, at: Int64(page * 4_096), count: 4_096, into: buffer)
+                let count = try vault.contents.read(
+                    number, at: Int64(page * 4_096), count: 4_096, into: buffer)
                 guard count == 4_096 else { throw IndexBenchmarks.Wrong() }
             }
         }
         try loop.measure("vault: read 128 KiB in order", bytes: 128 << 10) { repetitions in
             var offset = 0
             for _ in 0..<repetitions {
-                let count = try vault.read(number, at: Int64(offset), count: 128 << 10, into: buffer)
+                let count = try vault.contents.read(number, at: Int64(offset), count: 128 << 10, into: buffer)
                 guard count == 128 << 10 else { throw IndexBenchmarks.Wrong() }
                 offset = (offset + 128 << 10) % Self.fileSize
             }

@@ -133,7 +133,7 @@ struct FileSystem: Sendable {
         guard let mounted = root.vaults.first else {
             return StorageSpace(total: 0, free: 0, available: 0, files: 0, freeFiles: 0)
         }
-        return try mounted.vault.space()
+        return try mounted.vault.contents.space()
     }
 
     /// Commits all vaults, for fsync(2) on the root.

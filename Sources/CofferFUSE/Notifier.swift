@@ -221,7 +221,7 @@ final class Notifier: Sendable {
             case .growth(let item, let size, _):
                 grow(Node(slot: change.slot, item: item), from: size, in: vault, cache)
             case .nameless(let item):
-                if !lookups.isKnown(Node(slot: change.slot, item: item)) { vault.release(item) }
+                if !lookups.isKnown(Node(slot: change.slot, item: item)) { vault.contents.release(item) }
             case .entry, .attributes: break
             }
         }
@@ -246,7 +246,7 @@ final class Notifier: Sendable {
         let buffer = AlignedBuffer(count: 1)
         guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size
         else { return }
-        let count = try? vault.read(node.item, at: now - 1, count: 1, into: buffer)
+        let count = try? vault.contents.read(node.item, at: now - 1, count: 1, into: buffer)
         if count == 0 { return }
         cache.forgetContent(of: node, from: size)
         let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0

@@ -57,7 +57,7 @@ extension Operations {
         let buffer = session.buffer
         let count: Int?
         do throws(FileSystemError) {
-            count = try session.fileSystem.vault(node).read(
+            count = try session.fileSystem.vault(node).contents.read(
                 node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer,
                 in: session.reads
             ) { unsafe session.deferred.add(HeldRequest(request)) }
@@ -79,7 +79,7 @@ extension Operations {
         // SAFETY: libfuse lends `size` bytes until the request is answered.
         let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: size)
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try unsafe session.fileSystem.vault(node).write(
+            try unsafe session.fileSystem.vault(node).contents.write(
                 buffer.bytes, to: node.item, at: Int64(offset), touches: stampsFiles, dropsPrivileges: drops)
         }) { reply, _ in reply.written(size) }
     }
@@ -123,7 +123,7 @@ extension Operations {
         let zeroRange: Int32 = 16
         let caller = unsafe caller(request)
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            let allocation: Vault.Allocation
+            let allocation: Contents.Allocation
             switch mode {
             case 0: allocation = .reserve(keepsSize: false)
             case keepSize: allocation = .reserve(keepsSize: true)
@@ -135,7 +135,7 @@ extension Operations {
             guard offset >= 0, length > 0 else { throw .invalidArgument }
             let (end, overflows) = Int64(offset).addingReportingOverflow(Int64(length))
             guard !overflows else { throw .fileTooLarge }
-            try session.fileSystem.vault(node).allocate(
+            try session.fileSystem.vault(node).contents.allocate(
                 allocation, of: node.item, Int64(offset)..<end, touches: stampsFiles, by: caller)
         }
     }
@@ -166,7 +166,7 @@ extension Operations {
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             guard flags == 0 else { throw .invalidArgument }
             guard from.slot == to.slot else { throw .crossVault }
-            return try session.fileSystem.vault(from).copy(
+            return try session.fileSystem.vault(from).contents.copy(
                 from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count,
                 touches: stampsFiles, by: caller)
         }) { reply, count in reply.written(count) }

@@ -24,7 +24,7 @@ extension Session {
         }
         if isTaken { return }
         request.reply?.answer({ () throws(FileSystemError) in
-            try fileSystem.vault(node).seek(node.item, from: offset, toData: toData)
+            try fileSystem.vault(node).contents.seek(node.item, from: offset, toData: toData)
         }) { reply, position in reply.position(position) }
     }
 
@@ -50,7 +50,7 @@ extension Session {
         -> Int64?
     {
         do throws(FileSystemError) {
-            return try fileSystem.vault(node).seek(node.item, from: offset, toData: toData)
+            return try fileSystem.vault(node).contents.seek(node.item, from: offset, toData: toData)
         } catch {
             if case .beyondEnd = error { return nil }
             throw error

@@ -81,7 +81,7 @@ extension Vault {
         do throws(SystemError) {
             let threads = [
                 try Thread.start("coffer-commit") { [self] in commitEachSecond() },
-                try Thread.start("coffer-upkeep") { [self] in tidyUp() },
+                try Thread.start("coffer-upkeep") { [self] in repacking.tidyUp() },
             ]
             upkeep.work.withLock { $0.threads = threads }
         } catch {
@@ -104,16 +104,18 @@ extension Vault {
             }
         }
     }
+}
 
+extension Repacking {
     /// Waits for upkeep to do and then, unless that is urgent, until files have been left alone for a while.
     ///
     /// - Returns: Items to remove; nil if the thread should end.
     private func nextUpkeep() -> [Int64]? {
-        _ = upkeep.work.wait { $0.isStopped || $0.needsUpkeep || !$0.released.isEmpty ? true : nil }
-        _ = upkeep.work.wait(nanoseconds: Compaction.quiet) {
+        _ = vault.upkeep.work.wait { $0.isStopped || $0.needsUpkeep || !$0.released.isEmpty ? true : nil }
+        _ = vault.upkeep.work.wait(nanoseconds: Compaction.quiet) {
             $0.isStopped || $0.upkeepIsUrgent || !$0.released.isEmpty ? true : nil
         }
-        return upkeep.work.withLock { work in
+        return vault.upkeep.work.withLock { work in
             if work.isStopped { return nil }
             defer {
                 work.needsUpkeep = false
@@ -124,7 +126,7 @@ extension Vault {
         }
     }
 
-    private func tidyUp() {
+    func tidyUp() {
         var released: [Int64] = []
         while let more = nextUpkeep() {
             // Includes items that a full disk kept from being removed.
@@ -132,17 +134,17 @@ extension Vault {
             do throws(FileSystemError) {
                 while let number = released.popLast() {
                     do throws(FileSystemError) {
-                        try eraseInSlices(number)
+                        try vault.contents.eraseInSlices(number)
                     } catch {
                         if case .noSpace = error { released.append(number) }
                         throw error
                     }
                 }
-                try moveLog()
-                try evictIfDue()
-                if try compact() { upkeep.noteUpkeep(isUrgent: false) }
+                try vault.moveLog()
+                try vault.cache.evictIfDue()
+                if try compact() { vault.upkeep.noteUpkeep(isUrgent: false) }
             } catch {
-                problems.add("Background upkeep failed: \(error.summary)")
+                vault.problems.add("Background upkeep failed: \(error.summary)")
             }
         }
     }

@@ -45,7 +45,7 @@ package final class Vault: Sendable {
     /// Threads that help prepare extents for sending.
     let packFillers = PackFillers()
     /// Taken while no other lock is held.
-    let cache = RankedMutex(CacheLimit(), rank: .leaf)
+    let cacheLimit = RankedMutex(CacheLimit(), rank: .leaf)
     /// Held during eviction.
     ///
     /// Taken before `committing`, while no other lock is held.
@@ -178,6 +178,9 @@ package final class Vault: Sendable {
             throw error
         }
     }
+
+    /// Whether the vault tracks changes for a remote.
+    package var isTracking: Bool { state.withLock { $0.tree.isTracking } }
 
     /// Sets whether programs may change anything; changes from other devices are applied in any case.
     package func setForReading(_ isForReading: Bool) {

@@ -73,6 +73,17 @@ import Testing
         expectNone(TextRules.bannedWords(Project.sources + Project.benchmarks))
     }
 
+    @Test("At most a dozen files extend a type")
+    func spread() {
+        expectNone(TypeRules.spread(Project.sources))
+    }
+
+    @Test("A room of a vault calls only the rooms that it is built on")
+    func rooms() {
+        #expect(TypeRules.rooms.allSatisfy { room in Project.sources.contains { $0.path.contains("/\(room.folder)/") } })
+        expectNone(TypeRules.rooms(Project.sources))
+    }
+
     @Test("Files have at most 450 lines")
     func length() {
         expectNone(TextRules.length(Project.allSources + Project.benchmarks + Project.tests))

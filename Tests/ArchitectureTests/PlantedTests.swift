@@ -253,6 +253,29 @@ import Testing
         #expect(lines(TextRules.length(file(path, text + "let one = 1\n"))) == [TextRules.lineCountMax + 1])
     }
 
+    @Test func spread() {
+        let one = SourceFile(path: "Sources/CofferVault/Vault.swift", "final class Vault {}\nextension Int {}\n")
+        let more = (0...TypeRules.extensionCountMax).map {
+            SourceFile(path: "Sources/CofferVault/\($0).swift", "// a comment\nextension Vault {}\nextension Int {}\n")
+        }
+        #expect(TypeRules.spread([one] + more.dropLast()).isEmpty)
+        #expect(lines(TypeRules.spread([one] + more)) == [2])
+        let elsewhere = SourceFile(path: "Sources/CofferSync/Vault.swift", "extension Vault {}\n")
+        #expect(TypeRules.spread([one] + more.dropLast() + [elsewhere]).isEmpty)
+    }
+
+    @Test func rooms() {
+        let text = """
+            try vault.contents.read()
+            // vault.incoming.apply()
+            vault.incoming.apply()
+            """
+        #expect(TypeRules.rooms(file("Sources/CofferVault/Incoming/A.swift", text)).isEmpty)
+        #expect(lines(TypeRules.rooms(file("Sources/CofferVault/Cache/A.swift", text))) == [3])
+        #expect(lines(TypeRules.rooms(file("Sources/CofferVault/Vault.swift", text))) == [1, 3])
+        #expect(TypeRules.rooms(file("Sources/CofferClient/A.swift", text)).isEmpty)
+    }
+
     @Test func paths() {
         let banned = TextRules.machinePaths + [TextRules.temporaryPath]
         let text = """

@@ -155,7 +155,8 @@ struct Elsewhere {
     func append(_ text: String, to item: Int64, at offset: Int64) throws(FileSystemError) {
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else { return }
-        try vault.write(bytes.span.bytes, to: item, at: offset, touches: true, dropsPrivileges: false)
+        try vault.contents.write(
+            bytes.span.bytes, to: item, at: offset, touches: true, dropsPrivileges: false)
     }
 
     func grows(_ text: String, by content: String) throws {
@@ -223,7 +224,7 @@ struct Elsewhere {
     func content(_ text: String) throws -> String {
         let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
         let buffer = AlignedBuffer(count: max(1, Int(attributes.size)))
-        let count = try vault.read(attributes.number, at: 0, count: buffer.count, into: buffer)
+        let count = try vault.contents.read(attributes.number, at: 0, count: buffer.count, into: buffer)
         return buffer.withBytes(0..<count) { bytes in
             String(decoding: (0..<count).map { bytes.littleEndian(at: $0, as: UInt8.self) }, as: UTF8.self)
         }

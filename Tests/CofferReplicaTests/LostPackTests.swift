@@ -99,14 +99,14 @@ import Testing
         await pair.member.engine.lookedLongAgo()
         while try await pair.member.round() {}
         #expect(pair.packs.isEmpty)
-        let unsent = try await onThread { try pair.member.vault.unsentCount() }
+        let unsent = try await onThread { try pair.member.vault.outgoing.unsentCount() }
         #expect(unsent == 0)
     }
 
     @Test func contentLostEverywhereIsReported() async throws {
         let pair = try await Pair()
         let owner = pair.owner
-        let left = try await onThread { try owner.vault.evict(to: 0) }
+        let left = try await onThread { try owner.vault.cache.evict(to: 0) }
         #expect(left == 0)
         try await pair.losesPacks()
         try await pair.meetLater()

@@ -86,7 +86,7 @@ import CofferVault
             for (number, device) in devices.enumerated() {
                 var program = RandomProgram(seed: seed &* 3 &+ UInt64(number) &+ 5, on: device)
                 for _ in 0..<40 { try program.act() }
-                while try device.vault.hasUnsent() { try device.collect() }
+                while try device.vault.outgoing.hasUnsent() { try device.collect() }
             }
         }
         // Their packs are at the remote, so that each device can read the other's content.

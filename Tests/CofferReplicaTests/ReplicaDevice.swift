@@ -95,7 +95,8 @@ final class ReplicaDevice: Sendable {
         let participant = Participant(
             log: LogID(low: 0, high: 0), label: "", hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()),
             contents: RemoteContents { _ in Sending.Delivery {} }, milliseconds: { 0 })
-        let differences = try vault.differencesFromFacts(as: participant) { _, _ throws(FileSystemError) in
+        let differences = try vault.facts.differencesFromFacts(as: participant) {
+            _, _ throws(FileSystemError) in
             true
         }
         return differences + (try vault.check { _, _ in }.damage.map(\.text))

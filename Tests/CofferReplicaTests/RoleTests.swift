@@ -68,7 +68,7 @@ import Testing
             let flaws = try await onThread { try owner.flaws() + member.flaws() }
             #expect(flaws == [])
             let (unsent, attribute) = try await onThread {
-                (try member.vault.unsentCount(), try member.attribute("user.mine", of: ""))
+                (try member.vault.outgoing.unsentCount(), try member.attribute("user.mine", of: ""))
             }
             #expect(unsent == 0 && attribute == nil)
         }

@@ -83,7 +83,7 @@ import Testing
                 #expect(one == other)
                 let flaws = try owner.flaws() + member.flaws()
                 #expect(flaws == [])
-                let (hasUnsent, names) = (try member.vault.hasUnsent(), try aside.names(in: ""))
+                let (hasUnsent, names) = (try member.vault.outgoing.hasUnsent(), try aside.names(in: ""))
                 #expect(!hasUnsent && Set(names) == Set(texts.keys))
                 for (name, bytes) in texts { #expect(try aside.bytes(name) == bytes, "\(name)") }
             }
@@ -93,7 +93,7 @@ import Testing
         func expectUntouched() async throws {
             let (member, aside) = (member, aside)
             try await onThread {
-                #expect(try member.vault.hasUnsent())
+                #expect(try member.vault.outgoing.hasUnsent())
                 let names = try aside.names(in: "").filter { $0 != ".coffer-part" }
                 #expect(names == [])
             }
@@ -198,7 +198,7 @@ import Testing
             #expect(texts == ["other", "second"] || texts == ["first", "other", "second"])
             let (one, other) = (try owner.tree(), try member.tree())
             #expect(one == other)
-            let hasUnsent = try member.vault.hasUnsent()
+            let hasUnsent = try member.vault.outgoing.hasUnsent()
             #expect(!hasUnsent)
         }
     }
@@ -227,7 +227,7 @@ import Testing
             }
             guard let pages else { return }
             // Once the vault is read-only, the write is refused, and lost.
-            try? vault.write(
+            try? vault.contents.write(
                 pages.bytes.span.bytes, to: item, at: 0, touches: true, dropsPrivileges: false)
         }
     }

@@ -63,7 +63,7 @@ extension OpenVaultUser {
         while !rest.isEmpty {
             let part = Array(rest.prefix(1 << 20))
             rest = rest.dropFirst(part.count)
-            try vault.write(
+            try vault.contents.write(
                 part.span.bytes, to: number(path), at: offset, touches: true, dropsPrivileges: false)
             offset += Int64(part.count)
         }
@@ -73,7 +73,7 @@ extension OpenVaultUser {
         let number = try number(path)
         let size = Int(try vault.attributes(of: number).size)
         let buffer = AlignedBuffer(count: max(size, 1))
-        let done = try vault.read(number, at: 0, count: size, into: buffer)
+        let done = try vault.contents.read(number, at: 0, count: size, into: buffer)
         return buffer.withBytes(0..<done) { $0.array }
     }
 
@@ -82,9 +82,9 @@ extension OpenVaultUser {
     package func remove(_ path: String) throws {
         let (parent, name) = try split(path)
         if try vault.attributes(of: number(path)).type == .directory {
-            vault.release(try vault.removeDirectory(name, in: parent))
+            vault.contents.release(try vault.removeDirectory(name, in: parent))
         } else {
-            vault.release(try vault.unlink(name, in: parent).number)
+            vault.contents.release(try vault.unlink(name, in: parent).number)
         }
         try collect()
     }
@@ -93,7 +93,7 @@ extension OpenVaultUser {
         let (parent, name) = try split(path)
         let (newParent, newName) = try split(other)
         if let gone = try vault.rename(name, in: parent, to: newName, in: newParent, .replace) {
-            vault.release(gone)
+            vault.contents.release(gone)
         }
         try collect()
     }

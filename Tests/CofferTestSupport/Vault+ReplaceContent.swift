@@ -30,7 +30,7 @@ extension Vault {
                     try state.supersede(number, by: version, names).row.modified = modified
                 }
             } else {
-                try store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
+                try contents.store(bytes, of: origin, version, at: 0) { row, state throws(FileSystemError) in
                     let item = try state.supersede(number, by: version, names)
                     try state.index.insert(row)
                     item.row.size = row.length

@@ -31,7 +31,7 @@ import Testing
     private func begin(_ file: Int64? = nil) throws -> WaitingRequest {
         let request = WaitingRequest()
         let buffer = AlignedBuffer(count: 10)
-        let count = try devices.b.read(file ?? b, at: 0, count: 10, into: buffer, or: { request })
+        let count = try devices.b.contents.read(file ?? b, at: 0, count: 10, into: buffer, or: { request })
         #expect(count == nil)
         return request
     }
@@ -226,13 +226,13 @@ import Testing
         devices.remote.change { all in
             for (id, bytes) in all { all[id] = isCut ? Array(bytes.dropLast(1 << 20)) : nil }
         }
-        try devices.b.evict(to: 0)
+        try devices.b.cache.evict(to: 0)
         #expect(try devices.b.missingByteCount(of: b) <= (isCut ? 2 << 20 : 0))
         let isSame = try devices.b.content(of: b) == content
         #expect(isSame)
         #expect(devices.problems.all.contains { $0.text.contains("is not at the remote, or cut short") })
         devices.remote.change { $0 = packs }
-        try devices.b.evict(to: 0)
+        try devices.b.cache.evict(to: 0)
         #expect(try devices.b.missingByteCount(of: b) == content.count)
         #expect(devices.problems.all == [])
         try devices.b.close()
@@ -242,7 +242,7 @@ import Testing
         _ = try devices.b.content(of: b)
         try devices.b.commit()
         devices.remote.fail(.timedOut)
-        try devices.b.evict(to: 0)
+        try devices.b.cache.evict(to: 0)
         #expect(try devices.b.missingByteCount(of: b) == 0)
         try devices.b.close()
     }

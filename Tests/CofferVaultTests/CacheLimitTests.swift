@@ -21,7 +21,7 @@ import Testing
         let content = Pattern.make(56 << 20)
         let (_, b) = try devices.file(content)
         try devices.b.commit()
-        devices.b.setCacheLimit(limit)
+        devices.b.cache.setCacheLimit(limit)
         try devices.b.start()
         let used = devices.testB.directory.usedByteCount
         devices.remote.forgetFetches()
@@ -29,7 +29,7 @@ import Testing
         for offset in stride(from: 0, to: content.count, by: 128 << 10) {
             let request = WaitingRequest()
             let buffer = AlignedBuffer(count: 128 << 10)
-            let count = try devices.b.read(
+            let count = try devices.b.contents.read(
                 b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
             let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
             let isSame = bytes == Array(content[offset..<offset + (128 << 10)])
@@ -42,7 +42,7 @@ import Testing
         // Prefetched content was not evicted before it was read.
         #expect(fetched < content.count * 5 / 4)
         devices.b.remoteReads.stop()
-        try devices.b.evictIfDue()
+        try devices.b.cache.evictIfDue()
         #expect(try cachedByteCount(devices.b, [b]) <= Int(limit))
         try devices.b.commit()
         #expect(devices.testB.directory.usedByteCount < used + (32 << 20))
@@ -52,26 +52,26 @@ import Testing
 
     @Test func sentChangesCountToo() throws {
         let devices = try TwoDevices()
-        devices.a.setCacheLimit(4 << 20)
-        try devices.a.evictIfDue()
+        devices.a.cache.setCacheLimit(4 << 20)
+        try devices.a.cache.evictIfDue()
         let numbers = try (0..<4).map {
             try devices.a.makeFile("\($0)", Pattern.make(3 << 20, seed: UInt64($0)))
         }
-        try devices.a.evictIfDue()
+        try devices.a.cache.evictIfDue()
         #expect(try numbers.allSatisfy { try devices.a.missingByteCount(of: $0) == 0 })
         for number in numbers { _ = try devices.a.send(number, to: devices.remote) }
-        #expect(devices.a.cache.withLock { $0.isDue })
-        try devices.a.evictIfDue()
-        #expect(!devices.a.cache.withLock { $0.isDue })
+        #expect(devices.a.cacheLimit.withLock { $0.isDue })
+        try devices.a.cache.evictIfDue()
+        #expect(!devices.a.cacheLimit.withLock { $0.isDue })
         #expect(try cachedByteCount(devices.a, numbers) <= 4 << 20)
         for (seed, number) in numbers.enumerated() {
             let isSame = try devices.a.content(of: number) == Pattern.make(3 << 20, seed: UInt64(seed))
             #expect(isSame)
         }
         // Without a limit, nothing is evicted any more.
-        devices.a.setCacheLimit(nil)
+        devices.a.cache.setCacheLimit(nil)
         for number in numbers { _ = try devices.a.content(of: number) }
-        try devices.a.evictIfDue()
+        try devices.a.cache.evictIfDue()
         #expect(try cachedByteCount(devices.a, numbers) == 12 << 20)
     }
 }

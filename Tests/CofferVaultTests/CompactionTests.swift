@@ -42,7 +42,7 @@ import Testing
     @Test func smallRangesAreUnited() throws {
         let (number, content) = try makeFragments("a", count: 600, seed: 1)
         #expect(try ranges(of: number).count == 600)
-        #expect(try vault.compact() == false)
+        #expect(try vault.repacking.compact() == false)
         #expect(try ranges(of: number).count <= 10)
         #expect(try vault.content(of: number) == content)
         try vault.commit()
@@ -55,7 +55,7 @@ import Testing
     @Test func aRecentlyWrittenFileIsLeftAlone() throws {
         let (number, _) = try makeFragments("a", count: 200, seed: 1)
         try vault.put([1], to: number, at: 100)
-        #expect(try vault.compact())
+        #expect(try vault.repacking.compact())
         #expect(try ranges(of: number).count >= 200)
     }
 
@@ -66,7 +66,7 @@ import Testing
         }
         let before = (try vault.content(of: number), try vault.attributes(of: number).allocated)
         try rest(number)
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         #expect(try vault.content(of: number) == before.0)
         #expect(try vault.attributes(of: number).allocated == before.1)
         #expect(try vault.damage() == [])
@@ -114,7 +114,7 @@ import Testing
         try vault.commit()
         let before = try wasted()
         #expect(before.waste > before.live / 100 * Compaction.wastePercentMax)
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         try vault.commit()
         let after = try wasted()
         #expect(after.waste <= after.live / 100 * Compaction.wastePercentMax)
@@ -123,14 +123,14 @@ import Testing
         #expect(try vault.damage() == [])
         // Nothing more changes.
         let packs = vault.state.withLock { Set($0.packs.rows.map(\.number)) }
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         #expect(vault.state.withLock { Set($0.packs.rows.map(\.number)) } == packs)
     }
 
     @Test func sparsePacksAreEmptiedAndRemoved() throws {
         let (number, content) = try makeSparsePacks()
         let before = test.directory.paths.filter { $0.hasPrefix("packs/") }
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         try vault.commit()
         _ = try vault.makeFile("another", [1])
         try vault.commit()
@@ -151,7 +151,7 @@ import Testing
         test.directory.fail(StorageFault([.write], path: "packs/", skip: skip, code: code))
         var hasFailed = false
         do {
-            _ = try vault.compact()
+            _ = try vault.repacking.compact()
             try vault.commit()
         } catch {
             hasFailed = true
@@ -163,7 +163,7 @@ import Testing
         #expect(try vault.content(of: number) == content)
         if vault.stoppedReason == nil {
             #expect(try vault.damage() == [])
-            _ = try vault.compact()
+            _ = try vault.repacking.compact()
             try vault.commit()
         }
         let again = try test.on(test.directory.crash(seed: 1)).open()
@@ -180,7 +180,7 @@ import Testing
             while !isDone.withLock({ $0 }) {
                 do {
                     vault.state.withLock { state in _ = state.fragmented.insert(number) }
-                    _ = try vault.compact()
+                    _ = try vault.repacking.compact()
                     try vault.commit()
                 } catch {
                     failures.withLock { $0.append("\(error)") }

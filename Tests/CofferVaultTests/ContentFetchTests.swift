@@ -15,7 +15,7 @@ import Testing
         devices.remote.hold(true)
         let request = WaitingRequest()
         let buffer = AlignedBuffer(count: 100_000)
-        let count = try devices.b.read(b, at: 500_000, count: 100_000, into: buffer, or: { request })
+        let count = try devices.b.contents.read(b, at: 500_000, count: 100_000, into: buffer, or: { request })
         #expect(count == nil)
         devices.remote.waitForHeld(1)
         #expect(!request.isAnswered)
@@ -37,7 +37,7 @@ import Testing
         let requests = (0..<8).map { _ in WaitingRequest() }
         let buffer = AlignedBuffer(count: 4096)
         for (index, request) in requests.enumerated() {
-            let count = try devices.b.read(
+            let count = try devices.b.contents.read(
                 b, at: Int64(index) * 9000, count: 4096, into: buffer, or: { request })
             #expect(count == nil)
         }
@@ -61,7 +61,7 @@ import Testing
         while offset < content.count {
             let request = WaitingRequest()
             let buffer = AlignedBuffer(count: 128 << 10)
-            let count = try devices.b.read(
+            let count = try devices.b.contents.read(
                 b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
             let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
             let isSame = bytes == Array(content[offset..<offset + (128 << 10)])
@@ -106,16 +106,16 @@ import Testing
         #expect(fails("unreachable") { _ = try devices.b.get(b, count: 10) })
         #expect(devices.problems.all.last?.text.contains("no route to host") == true)
         devices.remote.fail(nil)
-        devices.b.attach(nil)
+        devices.b.contents.attach(nil)
         #expect(fails("unreachable") { _ = try devices.b.get(b, count: 10) })
-        devices.b.attach(devices.remote)
+        devices.b.contents.attach(devices.remote)
         devices.remote.change { $0 = [:] }
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         // No read waits for it.
         devices.b.remoteReads.arrivals.stop()
         let request = WaitingRequest()
         let buffer = AlignedBuffer(count: 10)
-        #expect(try devices.b.read(b, at: 0, count: 10, into: buffer, or: { request }) == nil)
+        #expect(try devices.b.contents.read(b, at: 0, count: 10, into: buffer, or: { request }) == nil)
         #expect(fails("notArrived") { _ = try request.wait() })
         try devices.b.close()
     }
@@ -161,7 +161,7 @@ import Testing
         // The first one is used again, the last one is pinned.
         _ = try devices.b.content(of: files[0])
         let used = devices.testB.directory.usedByteCount
-        let rest = try devices.b.evict(to: 12 << 20) { $0 == files[3] }
+        let rest = try devices.b.cache.evict(to: 12 << 20) { $0 == files[3] }
         #expect(rest <= 12 << 20)
         #expect(devices.testB.directory.usedByteCount < used - (14 << 20))
         #expect(try devices.b.missingByteCount(of: files[1]) > 0)
@@ -175,7 +175,7 @@ import Testing
         }
         // Content with unsent changes stays.
         for number in files { try devices.b.put([1], to: number) }
-        #expect(try devices.b.evict(to: 0) == 0)
+        #expect(try devices.b.cache.evict(to: 0) == 0)
         #expect(try devices.b.missingByteCount(of: files[1]) == 0)
     }
 
@@ -291,10 +291,10 @@ import Testing
             try value(top, count: 20, [(top, .leaf(few))]),
         ]
         for value in wrong {
-            #expect(fails("damaged") { _ = try devices.b.fetchExtents(of: value, for: nil) })
+            #expect(fails("damaged") { _ = try devices.b.contents.fetchExtents(of: value, for: nil) })
         }
         let right = try value(root, count: 20, [(root, .leaf(few))])
-        #expect(try devices.b.fetchExtents(of: right, for: nil).entries == few)
+        #expect(try devices.b.contents.fetchExtents(of: right, for: nil).entries == few)
     }
 
     /// A page that is local already, in smaller content than it was made for.
@@ -369,13 +369,13 @@ import Testing
         if random.oneIn(2) { try devices.b.commit() }
         _ = try devices.b.content(of: b)
         try devices.b.commit()
-        try devices.b.evict(to: 500_000)
+        try devices.b.cache.evict(to: 500_000)
         _ = try devices.b.content(of: b)
         try devices.b.commit()
         devices.testB.directory.observe(nil)
         for directory in cuts.withLock({ $0 }) + [devices.testB.directory.crash(seed: seed)] {
             let vault = try devices.testB.on(directory).open()
-            vault.attach(devices.remote)
+            vault.contents.attach(devices.remote)
             let content = try vault.content(of: b)
             let isWhole = content == old || content == new
             #expect(isWhole, "seed \(seed)")

@@ -50,8 +50,8 @@ import Testing
             contents[file].removeLast(contents[file].count - size)
         }
 
-        private func allocate(_ allocation: Vault.Allocation, _ range: Range<Int>, in file: Int) throws {
-            try vault.allocate(
+        private func allocate(_ allocation: Contents.Allocation, _ range: Range<Int>, in file: Int) throws {
+            try vault.contents.allocate(
                 allocation, of: numbers[file], Int64(range.lowerBound)..<Int64(range.upperBound),
                 by: TestVault.owner)
         }
@@ -74,7 +74,7 @@ import Testing
 
         private mutating func copy(_ range: Range<Int>, from file: Int) throws {
             let target = offset(below: contents[1 - file].count + 10_000)
-            let count = try vault.copy(
+            let count = try vault.contents.copy(
                 numbers[file], at: Int64(range.lowerBound), to: numbers[1 - file], at: Int64(target),
                 count: range.count, by: TestVault.owner)
             let bytes = contents[file][range.clamped(to: 0..<contents[file].count)]
@@ -129,11 +129,11 @@ import Testing
         try vault.put([1], to: number, at: 1 << 40)
         try vault.put([2], to: number, at: 100)
         #expect(try vault.attributes(of: number).allocated == 2)
-        #expect(try vault.seek(number, from: 0, toData: true) == 100)
-        #expect(try vault.seek(number, from: 100, toData: false) == 101)
-        #expect(try vault.seek(number, from: 101, toData: true) == 1 << 40)
-        #expect(try vault.seek(number, from: 1 << 40, toData: false) == (1 << 40) + 1)
-        #expect(fails("beyondEnd") { _ = try vault.seek(number, from: (1 << 40) + 1, toData: true) })
+        #expect(try vault.contents.seek(number, from: 0, toData: true) == 100)
+        #expect(try vault.contents.seek(number, from: 100, toData: false) == 101)
+        #expect(try vault.contents.seek(number, from: 101, toData: true) == 1 << 40)
+        #expect(try vault.contents.seek(number, from: 1 << 40, toData: false) == (1 << 40) + 1)
+        #expect(fails("beyondEnd") { _ = try vault.contents.seek(number, from: (1 << 40) + 1, toData: true) })
         #expect(try vault.get(number, at: 99, count: 3) == [0, 2, 0])
     }
 }

@@ -22,7 +22,7 @@ import Testing
                 content = Array(content.prefix(offset))
                 content += [UInt8](repeating: 0, count: offset - content.count)
             case 1:
-                try vault.allocate(
+                try vault.contents.allocate(
                     .punchHole, of: number, Int64(offset)..<Int64(offset + count), by: TestVault.owner)
                 let part = (offset..<offset + count).clamped(to: 0..<content.count)
                 content.replaceSubrange(part, with: repeatElement(0, count: part.count))
@@ -44,7 +44,7 @@ import Testing
         let copy = try devices.b.makeFile("file")
         for round in 0..<8 {
             for _ in 0..<1 + random.below(40) { try file.change(devices.a, &random) }
-            if random.oneIn(3) { _ = try devices.a.compact() }
+            if random.oneIn(3) { _ = try devices.a.repacking.compact() }
             let value = try devices.a.send(file.number, to: devices.remote)
             try devices.b.receive(value, as: copy)
             let comment: Comment = "seed \(seed), round \(round)"
@@ -65,8 +65,8 @@ import Testing
                     #expect(isSame, comment)
                 }
             }
-            if random.oneIn(3) { try devices.b.evict(to: Int64(random.below(2_000_000))) }
-            if random.oneIn(3) { _ = try devices.b.compact() }
+            if random.oneIn(3) { try devices.b.cache.evict(to: Int64(random.below(2_000_000))) }
+            if random.oneIn(3) { _ = try devices.b.repacking.compact() }
             #expect(try devices.a.indexProblems() == [], comment)
             #expect(try devices.b.indexProblems() == [], comment)
             // The other device arrives at the same content.
@@ -76,7 +76,7 @@ import Testing
         #expect(try devices.b.damage() == [])
         try devices.b.close()
         let again = try devices.testB.open()
-        again.attach(devices.remote)
+        again.contents.attach(devices.remote)
         let isSame = try again.content(of: copy) == file.content
         #expect(isSame, "seed \(seed)")
     }
@@ -233,17 +233,17 @@ import Testing
     @Test func theStateShowsWhereTheContentIs() throws {
         let devices = try TwoDevices()
         let number = try devices.a.makeFile("file", Pattern.make(100_000))
-        #expect(try devices.a.contentState(of: number) == .local)
+        #expect(try devices.a.contents.contentState(of: number) == .local)
         devices.a.state.withLock { _ = $0.tree.publishing.insert(number) }
-        #expect(try devices.a.contentState(of: number) == .uploading)
+        #expect(try devices.a.contents.contentState(of: number) == .uploading)
         let copy = try devices.b.makeFile("file")
         try devices.b.receive(try devices.a.send(number, to: devices.remote), as: copy)
-        #expect(try devices.a.contentState(of: number) == .synced)
-        #expect(try devices.b.contentState(of: copy) == .remoteOnly)
+        #expect(try devices.a.contents.contentState(of: number) == .synced)
+        #expect(try devices.b.contents.contentState(of: copy) == .remoteOnly)
         _ = try devices.b.content(of: copy)
-        #expect(try devices.b.contentState(of: copy) == .synced)
+        #expect(try devices.b.contents.contentState(of: copy) == .synced)
         try devices.b.put([1], to: copy)
-        #expect(try devices.b.contentState(of: copy) == .local)
+        #expect(try devices.b.contents.contentState(of: copy) == .local)
     }
 
     @Test func itemsRemovedBeforeTheirMoveAreNoDamage() throws {
@@ -255,7 +255,7 @@ import Testing
         }
         #expect(rows.allSatisfy { $0.remote != 0 && $0.place != .remote } && !rows.isEmpty)
         try devices.b.truncate(number, to: 0)
-        for row in rows { try devices.b.move(row) }
+        for row in rows { try devices.b.contents.move(row) }
         #expect(devices.problems.all.isEmpty)
         #expect(try devices.b.damage() == [])
     }
@@ -266,7 +266,7 @@ import Testing
         let (a, number) = try devices.file(bytes)
         let copy = try devices.b.makeFile("copy")
         try devices.b.receive(try devices.a.send(a, to: devices.remote), as: copy, like: number)
-        try devices.b.fetchMissing { _, _ in }
+        try devices.b.cache.fetchMissing { _, _ in }
         #expect(try devices.b.missingByteCount(of: number) == 0)
         #expect(try devices.b.missingByteCount(of: copy) == 0)
         devices.remote.fail(.timedOut)

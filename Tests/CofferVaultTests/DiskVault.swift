@@ -48,7 +48,7 @@ final class DiskVault {
         try pages.map { page in
             var request: AwaitedRead?
             let count = flights.count
-            let got = try vault.read(
+            let got = try vault.contents.read(
                 number, at: Int64(page) * 4096, count: 4096, into: buffer, in: flights
             ) {
                 let made = AwaitedRead()

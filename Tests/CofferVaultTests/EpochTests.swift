@@ -37,7 +37,7 @@ extension Vault {
         content.replaceSubrange(100_000..<400_000, with: change)
         #expect(try devices.a.content(of: a) == content)
         try devices.a.commit()
-        #expect(try devices.a.epochUsage() == [.first: 900_000, Epoch(2): 300_000])
+        #expect(try devices.a.repacking.epochUsage() == [.first: 900_000, Epoch(2): 300_000])
 
         // The other device has received the content, but not the keys.
         try devices.b.receive(try devices.a.send(a, to: devices.remote), as: b)
@@ -78,7 +78,7 @@ extension Vault {
         // Others can read everything that is sent, although they have only the one key.
         files[fresh] = [1, 2, 3]
         for (number, content) in files {
-            try devices.a.sealAnew(number, isFetching: true)
+            try devices.a.repacking.sealAnew(number, isFetching: true)
             let b = try devices.b.makeFile("\(number)")
             try devices.b.receive(try devices.a.send(number, to: devices.remote), as: b)
             #expect(try devices.b.content(of: b) == content)
@@ -106,7 +106,7 @@ extension Vault {
         #expect(try devices.b.content(of: b) == content)
         // It is not done again, nor for content that others have sealed.
         let epochs = try devices.a.rows(of: a)
-        try devices.a.sealAnew(a, isFetching: true)
+        try devices.a.repacking.sealAnew(a, isFetching: true)
         #expect(try devices.a.rows(of: a) == epochs)
     }
 
@@ -120,7 +120,7 @@ extension Vault {
         try vault.adopt(test.keys)
         #expect(vault.epoch == .first)
         #expect(try vault.get(file, count: 3) == [1, 2, 3])
-        try vault.sealAnew(file)
+        try vault.repacking.sealAnew(file)
         #expect(try vault.epochs(of: file) == [1])
         #expect(try vault.get(file, count: 3) == [1, 2, 3])
         try vault.close()

@@ -211,7 +211,7 @@ import CofferStore
             var changes = AttributeChanges()
             changes.size = 5000
             _ = try vault.setAttributes(of: number, changes)
-        case .punch: try vault.allocate(.punchHole, of: number, 4096..<8192, by: TestVault.owner)
+        case .punch: try vault.contents.allocate(.punchHole, of: number, 4096..<8192, by: TestVault.owner)
         case .remove: try vault.remove("a")
         }
         #expect(fails("noSpace") { try vault.commit() })
@@ -245,11 +245,12 @@ import CofferStore
         let number = try vault.makeFile("a")
         #expect(
             fails("noSpace") {
-                try vault.allocate(
+                try vault.contents.allocate(
                     .reserve(keepsSize: false), of: number, 0..<(64 << 20), by: TestVault.owner)
             })
         #expect(try vault.attributes(of: number).size == 0)
-        try vault.allocate(.reserve(keepsSize: false), of: number, 0..<(4 << 20), by: TestVault.owner)
+        try vault.contents.allocate(
+            .reserve(keepsSize: false), of: number, 0..<(4 << 20), by: TestVault.owner)
         #expect(try vault.attributes(of: number).size == 4 << 20)
     }
 }

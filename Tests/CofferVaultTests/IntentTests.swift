@@ -74,7 +74,7 @@ import Testing
         #expect(try commitsByRecord())
         try vault.truncate(number, to: 90_000)
         #expect(try commitsByRecord())
-        try vault.allocate(.reserve(keepsSize: false), of: number, 0..<100_000, by: TestVault.owner)
+        try vault.contents.allocate(.reserve(keepsSize: false), of: number, 0..<100_000, by: TestVault.owner)
         #expect(try commitsByRecord())
         // Down again over the hole: no content is lost.
         try vault.truncate(number, to: 60_000)
@@ -98,9 +98,10 @@ import Testing
         case 4: try vault.truncate(number, to: 10)
         case 5: try vault.put(Pattern.make(300_000), to: number)
         case 6: _ = try vault.unlink(Array("b".utf8), in: Vault.rootNumber)
-        case 7: try vault.allocate(.punchHole, of: number, 100..<200, by: TestVault.owner)
+        case 7: try vault.contents.allocate(.punchHole, of: number, 100..<200, by: TestVault.owner)
         case 8: _ = try vault.link(number, as: Array("d".utf8), in: Vault.rootNumber)
-        case 9: try vault.allocate(.zero(keepsSize: true), of: number, 100..<200, by: TestVault.owner)
+        case 9:
+            try vault.contents.allocate(.zero(keepsSize: true), of: number, 100..<200, by: TestVault.owner)
         case 10: try vault.put(Pattern.make(261_800, seed: 2), to: number)
         default:
             for place in 0..<300 { try vault.put([3], to: number, at: 100 * place) }
@@ -177,7 +178,7 @@ import Testing
         changes.modified = .at(1)
         _ = try vault.setAttributes(of: number, changes)
         try vault.commit()
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         try vault.put([1], to: number, at: 7)
         #expect(try !commitsByRecord())
         try expectAfterCrash()

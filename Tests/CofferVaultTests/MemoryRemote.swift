@@ -74,7 +74,7 @@ extension Vault {
     func beginSending(
         _ deliver: @escaping (RemotePack) throws(TransferError) -> Void
     ) throws(FileSystemError) -> Sending {
-        try beginSending(beginning: { pack in
+        try outgoing.beginSending(beginning: { pack in
             do throws(TransferError) {
                 try deliver(pack)
                 return Sending.Delivery {}
@@ -111,7 +111,7 @@ extension Vault {
     /// Replaces the content of a file by sent content.
     func receive(_ bytes: [UInt8], as number: Int64, like other: Int64? = nil) throws {
         let value = try ContentValue(bytes.span.bytes)
-        let content = try fetchExtents(of: value, for: number)
+        let content = try contents.fetchExtents(of: value, for: number)
         try setContent(of: number, to: content, like: other)
         try changing { state throws(FileSystemError) in
             let item = try state.tree.item(number)
@@ -148,8 +148,8 @@ struct TwoDevices {
         testB = try testA.onAnotherDevice()
         a = try testA.open()
         b = try testB.open(problems: problems)
-        a.attach(remote)
-        b.attach(remote)
+        a.contents.attach(remote)
+        b.contents.attach(remote)
     }
 
     /// A file on A that B has received.

@@ -33,7 +33,7 @@ import Testing
     private func reencrypt(_ vault: Vault, step: Int64 = 500_000) throws -> Int64 {
         var done: Int64 = 0
         for _ in 0..<1000 {
-            let progress = try vault.reencrypt(byteCountMax: step)
+            let progress = try vault.repacking.reencrypt(byteCountMax: step)
             done += progress.byteCount
             #expect(progress.byteCount <= step + Int64(ExtentLayout.byteCountMax))
             if progress.isAtEnd { return done }
@@ -50,18 +50,18 @@ import Testing
         _ = try vault.unlink(Array("open".utf8), in: Vault.rootNumber)
         try vault.commit()
         let before = try files.keys.map { try vault.attributes(of: $0) }
-        let total = try vault.epochUsage()
+        let total = try vault.repacking.epochUsage()
         #expect(total.keys.sorted() == [.first])
         let next = try test.freshKeys(2)
         try vault.adopt(next)
         #expect(try reencrypt(vault) == total[.first])
         try vault.commitIndex()
-        #expect(try vault.epochUsage() == [Epoch(2): total[.first] ?? 0])
+        #expect(try vault.repacking.epochUsage() == [Epoch(2): total[.first] ?? 0])
         #expect(try files.keys.map { try vault.attributes(of: $0) } == before)
         for (number, content) in files {
             #expect(try vault.content(of: number) == content)
             #expect(try vault.epochs(of: number).isSubset(of: [2]))
-            if !content.isEmpty { #expect(try vault.contentState(of: number) == .local) }
+            if !content.isEmpty { #expect(try vault.contents.contentState(of: number) == .local) }
         }
         #expect(try vault.get(open, count: 3) == [1, 2, 3])
         // There is nothing left to do.
@@ -79,20 +79,20 @@ import Testing
         let vault = try test.open()
         let files = try files(in: vault)
         try vault.adopt(try test.freshKeys(2))
-        let first = try vault.reencrypt(byteCountMax: 100_000)
+        let first = try vault.repacking.reencrypt(byteCountMax: 100_000)
         #expect(!first.isAtEnd)
         #expect(first.byteCount >= 100_000)
         try vault.commitIndex()
-        let left = try #require(try vault.epochUsage()[.first])
+        let left = try #require(try vault.repacking.epochUsage()[.first])
         // Writes in the meantime use the new epoch anyway, and a newer epoch starts everything again.
         let other = try vault.makeFile("other", [1, 2, 3])
         #expect(try reencrypt(vault) == left)
         try vault.adopt(try test.freshKeys(3))
-        _ = try vault.reencrypt(byteCountMax: 1)
+        _ = try vault.repacking.reencrypt(byteCountMax: 1)
         try vault.adopt(try test.freshKeys(4))
         try reencrypt(vault)
         try vault.commitIndex()
-        #expect(try vault.epochUsage().keys.sorted() == [Epoch(4)])
+        #expect(try vault.repacking.epochUsage().keys.sorted() == [Epoch(4)])
         #expect(try vault.content(of: other) == [1, 2, 3])
         for (number, content) in files { #expect(try vault.content(of: number) == content) }
     }
@@ -108,9 +108,9 @@ import Testing
         for vault in [devices.a, devices.b] { try vault.adopt(next) }
         #expect(try devices.b.missingByteCount(of: b) == content.count)
         devices.remote.fail(.timedOut)
-        let none = try devices.b.reencrypt(byteCountMax: 1 << 30)
+        let none = try devices.b.repacking.reencrypt(byteCountMax: 1 << 30)
         #expect(none == .init(byteCount: 0, skippedByteCount: Int64(2 * content.count), isAtEnd: true))
-        #expect(try devices.b.contentState(of: b) == .remoteOnly)
+        #expect(try devices.b.contents.contentState(of: b) == .remoteOnly)
         devices.remote.fail(nil)
         #expect(try reencrypt(devices.b) == Int64(2 * content.count))
         for number in [b, copy] {
@@ -127,8 +127,8 @@ import Testing
             #expect(try vault.damage() == [])
         }
         // The content that was fetched for it can be evicted again.
-        try devices.b.evict(to: 0)
-        #expect(try devices.b.contentState(of: b) == .remoteOnly)
+        try devices.b.cache.evict(to: 0)
+        #expect(try devices.b.contents.contentState(of: b) == .remoteOnly)
     }
 
     @Test func writersGoOn() throws {
@@ -185,7 +185,7 @@ import Testing
                 cuts.withLock { $0.append(left) }
             }
         }
-        while try !vault.reencrypt(byteCountMax: 300_000).isAtEnd {
+        while try !vault.repacking.reencrypt(byteCountMax: 300_000).isAtEnd {
             if random.oneIn(2) { try vault.commit() }
         }
         try vault.commitIndex()
@@ -199,7 +199,7 @@ import Testing
             #expect(try left.damage() == [], "seed \(seed)")
             try reencrypt(left)
             try left.commitIndex()
-            #expect(try left.epochUsage().keys.sorted() == [Epoch(2)], "seed \(seed)")
+            #expect(try left.repacking.epochUsage().keys.sorted() == [Epoch(2)], "seed \(seed)")
         }
     }
 

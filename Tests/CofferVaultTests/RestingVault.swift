@@ -55,7 +55,7 @@ struct RestingVault {
 
     /// Compacts, commits, moves the log and starts it from its beginning.
     func tidy(_ vault: Vault) throws {
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         try vault.commit()
         try vault.log.checkpoint()
         vault.state.withLock { $0.logIsNearlyMoved = true }

@@ -113,7 +113,7 @@ import Testing
         case .remove:
             try vault.remove("a")
         case .punch:
-            try vault.allocate(
+            try vault.contents.allocate(
                 .punchHole, of: number, 0..<Int64(bytes.count), touches: true, by: TestVault.owner)
             expected = { _ in .bytes([UInt8](repeating: 0, count: 4096)) }
         case .compact:
@@ -124,7 +124,7 @@ import Testing
             try vault.commit()
             for index in 0..<8 { try vault.remove("\(index)") }
             try vault.commit()
-            #expect(try vault.compact() == false)
+            #expect(try vault.repacking.compact() == false)
             try vault.commit()
             let left = try FileManager.default.contentsOfDirectory(atPath: disk.packs)
             #expect(pack.count == 1 && !left.contains(pack[0]))
@@ -166,7 +166,8 @@ import Testing
         let buffer = AlignedBuffer(count: 20_000)
         var requests: [AwaitedRead] = []
         for (index, name) in names.enumerated() {
-            let got = try disk.vault.read(name, at: 0, count: 20_000, into: buffer, in: disk.flights) {
+            let got = try disk.vault.contents.read(name, at: 0, count: 20_000, into: buffer, in: disk.flights)
+            {
                 let made = AwaitedRead()
                 requests.append(made)
                 return made

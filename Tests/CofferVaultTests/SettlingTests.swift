@@ -16,7 +16,7 @@ import Testing
 
     /// A file of A in many pieces, with its value; B has a file that lacks it.
     private func owed(_ count: Int, version: UInt8? = nil) throws -> (a: Int64, b: Int64, value: [UInt8]) {
-        try devices.b.beginTracking()
+        try devices.b.outgoing.beginTracking()
         let a = try devices.a.makeFile("file")
         for index in 0..<count {
             try devices.a.put(Pattern.make(50, seed: UInt64(index)), to: a, at: index * 5000)
@@ -59,7 +59,8 @@ import Testing
         let (a, b, value) = try owed(1000)
         let content = try unsafe ContentValue(value.span.bytes)
         var parts = 0
-        _ = try devices.b.fetchExtents(of: content, countMax: 64) { part, end throws(FileSystemError) in
+        _ = try devices.b.contents.fetchExtents(of: content, countMax: 64) {
+            part, end throws(FileSystemError) in
             parts += 1
             #expect(part.entries.count < 64 + ContentNode.entryCountMax)
             try devices.b.changing { state throws(FileSystemError) in
@@ -100,7 +101,7 @@ import Testing
         devices.remote.change { $0 = packs }
     }
 
-    private func isOwed(_ file: Int64) -> Bool { devices.b.owedContent(of: file) != nil }
+    private func isOwed(_ file: Int64) -> Bool { devices.b.contents.owedContent(of: file) != nil }
 
     @Test func missingPacksAreRetried() throws {
         let (a, b, _) = try owed(1000)

@@ -16,7 +16,7 @@ import Testing
         let devices = try TwoDevices()
         let (a, b) = try devices.file(Pattern.make(10_000))
         #expect(fails("attributeNotFound") { _ = try state(devices.a, a) })
-        for vault in [devices.a, devices.b] { try vault.beginTracking() }
+        for vault in [devices.a, devices.b] { try vault.outgoing.beginTracking() }
         #expect(try state(devices.a, a) == "synced")
         #expect(try state(devices.b, b) == "remote-only")
         _ = try devices.b.get(b, count: 10)
@@ -32,7 +32,7 @@ import Testing
         let vault = try test.open()
         let number = try vault.makeFile("file", [1])
         for isTracked in [false, true] {
-            if isTracked { try vault.beginTracking() }
+            if isTracked { try vault.outgoing.beginTracking() }
             for name in ["user.coffer.state", "user.coffer.other"].map({ Array($0.utf8) }) {
                 #expect(
                     fails("notSupported") {

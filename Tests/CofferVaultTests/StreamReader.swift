@@ -35,7 +35,7 @@ extension Vault {
         _ number: Int64, at offset: Int, count: Int, into buffer: AlignedBuffer
     ) throws -> (bytes: [UInt8]?, request: AwaitedRead?) {
         var request: AwaitedRead?
-        let got = try read(number, at: Int64(offset), count: count, into: buffer) {
+        let got = try contents.read(number, at: Int64(offset), count: count, into: buffer) {
             let made = AwaitedRead()
             request = made
             return made

@@ -123,7 +123,7 @@ import Testing
                 try vault.put(new, to: number, at: near.lowerBound)
                 bytes.replaceSubrange(near, with: new)
             case 3:
-                try vault.allocate(
+                try vault.contents.allocate(
                     .punchHole, of: number, Int64(near.lowerBound)..<Int64(near.upperBound),
                     by: TestVault.owner)
                 bytes.replaceSubrange(near, with: [UInt8](repeating: 0, count: 60_000))
@@ -140,7 +140,7 @@ import Testing
             place += piece
         }
         // The file grows while its end is read ahead, in every way in which a file can.
-        try vault.allocate(
+        try vault.contents.allocate(
             .reserve(keepsSize: false), of: number, 0..<Int64(size + 50_000), by: TestVault.owner)
         bytes += [UInt8](repeating: 0, count: 50_000)
         expectSame(try read(place, 1 << 20), bytes[place...], "reserved")

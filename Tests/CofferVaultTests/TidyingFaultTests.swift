@@ -106,7 +106,7 @@ import Testing
     func anyCallOfAnOpeningMayFail(code: Int32) throws {
         let resting = try RestingVault()
         let (test, vault) = try resting.open()
-        _ = try vault.compact()
+        _ = try vault.repacking.compact()
         try vault.commit()
         _ = try vault.makeFile("more", Pattern.make(2 << 20))
         let crashed = test.directory.crash(seed: 1)

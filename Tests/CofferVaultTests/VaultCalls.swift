@@ -33,12 +33,13 @@ extension Vault {
     }
 
     func put(_ bytes: [UInt8], to number: Int64, at offset: Int = 0) throws {
-        try write(bytes.span.bytes, to: number, at: Int64(offset), touches: true, dropsPrivileges: false)
+        try contents.write(
+            bytes.span.bytes, to: number, at: Int64(offset), touches: true, dropsPrivileges: false)
     }
 
     func get(_ number: Int64, at offset: Int = 0, count: Int) throws -> [UInt8] {
         let buffer = AlignedBuffer(count: count)
-        let done = try read(number, at: Int64(offset), count: count, into: buffer)
+        let done = try contents.read(number, at: Int64(offset), count: count, into: buffer)
         return buffer.withBytes(0..<done) { $0.array }
     }
 
@@ -59,7 +60,7 @@ extension Vault {
     }
 
     func remove(_ name: String, in parent: Int64 = rootNumber) throws {
-        release(try unlink(Array(name.utf8), in: parent).number)
+        contents.release(try unlink(Array(name.utf8), in: parent).number)
     }
 
     func move(

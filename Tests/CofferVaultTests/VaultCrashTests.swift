@@ -84,14 +84,14 @@ import Testing
             case 6:
                 guard let content = files[name] else { continue }
                 let target = "file \(random.below(6))"
-                if let replaced = try vault.move(name, to: target) { vault.release(replaced) }
+                if let replaced = try vault.move(name, to: target) { vault.contents.release(replaced) }
                 files[name] = nil
                 files[target] = content
             case 7:
                 guard files.removeValue(forKey: name) != nil else { continue }
                 try vault.remove(name)
             case 8:
-                _ = try vault.compact()
+                _ = try vault.repacking.compact()
                 if round % 3 == 0 {
                     let rest = try vault.log.checkpoint()
                     if rest < 200 { vault.state.withLock { $0.logIsNearlyMoved = true } }

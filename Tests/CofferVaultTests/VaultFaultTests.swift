@@ -91,7 +91,7 @@ import Testing
             #expect(vault.intents.recordCount >= 8)
             vault.state.withLock { $0.logIsNearlyMoved = true }
             try commit()
-            if let replaced = try vault.move("new", to: "old") { vault.release(replaced) }
+            if let replaced = try vault.move("new", to: "old") { vault.contents.release(replaced) }
             files["old"] = files.removeValue(forKey: "new")
             try commit()
             try vault.log.checkpoint()
@@ -99,7 +99,7 @@ import Testing
             files["small"]?.removeLast(84_400)
             try vault.remove("old")
             files["old"] = nil
-            _ = try vault.compact()
+            _ = try vault.repacking.compact()
             try commit()
         } catch {}
         return history

@@ -10,7 +10,7 @@ extension ControlHandler {
         for mounted in vaults.vaults where name == nil || mounted.name.hasSameBytes(as: name ?? "") {
             do throws(FileSystemError) {
                 if !vaults.isReadOnly { try mounted.vault.commit() }
-                reports += try mounted.vault.conflicts().map { conflict in
+                reports += try mounted.vault.incoming.conflicts().map { conflict in
                     ConflictReport(
                         vault: mounted.name, path: String(decoding: conflict.path, as: UTF8.self),
                         original: conflict.original.map { String(decoding: $0, as: UTF8.self) },
@@ -27,7 +27,7 @@ extension ControlHandler {
     func resolve(_ path: String, of name: String, _ choice: ConflictChoice) throws(ClientError) {
         let mounted = try vaults.named(name)
         do throws(FileSystemError) {
-            try mounted.vault.resolveConflict(
+            try mounted.vault.incoming.resolveConflict(
                 Array(path.utf8), keeping: choice == .copy ? .copy : .original)
         } catch {
             switch error {

@@ -11,7 +11,7 @@ extension ControlHandler {
         // Without a remote all content is here, and pins have no meaning.
         let mounted = try shared.named(name).mounted
         let items = try numbers(of: paths, in: mounted)
-        do throws(FileSystemError) { try mounted.vault.pin(items) } catch { throw .vault(error) }
+        do throws(FileSystemError) { try mounted.vault.cache.pin(items) } catch { throw .vault(error) }
         if waits { try fetch(items, in: mounted, while: client.isHeard, client.progress) }
         var reports: [PinReport] = []
         for (item, path) in zip(items, paths) { reports.append(try report(on: item, path, in: mounted)) }
@@ -22,7 +22,9 @@ extension ControlHandler {
         let mounted = try vaults.named(name)
         let items = try numbers(of: paths, in: mounted)
         let others: [Int64]
-        do throws(FileSystemError) { others = try mounted.vault.unpin(items) } catch { throw .vault(error) }
+        do throws(FileSystemError) { others = try mounted.vault.cache.unpin(items) } catch {
+            throw .vault(error)
+        }
         if let place = items.firstIndex(where: { others.contains($0) }) {
             throw .content(.notPinned(path: paths[place], vault: name))
         }
@@ -54,7 +56,9 @@ extension ControlHandler {
             // A full disk has no space to store changes until content is evicted.
             if !vaults.isReadOnly { try? mounted.vault.commit() }
             let files = try mounted.vault.files(below: items)
-            let result = try mounted.vault.evict(files) { progress(Progress(done: $0, total: files.count)) }
+            let result = try mounted.vault.cache.evict(files) {
+                progress(Progress(done: $0, total: files.count))
+            }
             return EvictReport(mounted.name, result)
         } catch {
             throw .vault(error)
@@ -63,7 +67,7 @@ extension ControlHandler {
 
     /// The sum of all pins of a vault; nil without pins.
     func pinned(_ vault: Vault) throws(FileSystemError) -> PinnedReport? {
-        guard let use = try vault.pinnedUse() else { return nil }
+        guard let use = try vault.cache.pinnedUse() else { return nil }
         return PinnedReport(
             paths: use.paths, files: use.content.files, bytes: use.content.bytes,
             missingBytes: use.content.missing)
@@ -91,12 +95,13 @@ extension ControlHandler {
     ) throws(ClientError) {
         let vault = mounted.vault
         do throws(FileSystemError) {
-            _ = try vault.fetchContents(of: try vault.files(below: items), while: isHeard) { done, total in
+            _ = try vault.cache.fetchContents(of: try vault.files(below: items), while: isHeard) {
+                done, total in
                 progress(Progress(done: Int(done), total: Int(total), isBytes: true))
             }
         } catch {
             let files = try? vault.files(below: items)
-            let use = files.flatMap { try? vault.contentUse(of: $0) }
+            let use = files.flatMap { try? vault.cache.contentUse(of: $0) }
             throw .content(.notFetched(vault: mounted.name, bytes: use?.missing ?? 0, error))
         }
     }
@@ -104,7 +109,7 @@ extension ControlHandler {
     private func pins(of mounted: MountedVault) throws(ClientError) -> [PinReport] {
         let paths: [Int64: String]
         do throws(FileSystemError) {
-            let items = try mounted.vault.pinnedItems()
+            let items = try mounted.vault.cache.pinnedItems()
             if items.isEmpty { return [] }
             if !vaults.isReadOnly { try mounted.vault.commit() }
             let found = try mounted.vault.paths(of: items)
@@ -122,7 +127,7 @@ extension ControlHandler {
         on item: Int64, _ path: String, in mounted: MountedVault
     ) throws(ClientError) -> PinReport {
         do throws(FileSystemError) {
-            let use = try mounted.vault.contentUse(of: try mounted.vault.files(below: [item]))
+            let use = try mounted.vault.cache.contentUse(of: try mounted.vault.files(below: [item]))
             return PinReport(
                 vault: mounted.name, path: path, files: use.files, bytes: use.bytes,
                 missingBytes: use.missing)
@@ -133,8 +138,8 @@ extension ControlHandler {
 }
 
 extension EvictReport {
-    init(_ vault: String, _ result: Vault.Evicted) {
-        let kept = Vault.EvictionObstacle.allCases.compactMap { reason in
+    init(_ vault: String, _ result: Cache.Evicted) {
+        let kept = Cache.EvictionObstacle.allCases.compactMap { reason in
             result.kept[reason].map { Kept(reason: reason.rawValue, bytes: $0) }
         }
         self.init(vault: vault, evictedBytes: result.byteCount, kept: kept)

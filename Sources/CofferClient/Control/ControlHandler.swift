@@ -49,7 +49,7 @@ package final class ControlHandler: Sendable {
         let profile = vaults.profile
         let open = vaults.vaults
         var disk: DiskReport?
-        if let space = try? open.first?.vault.space() {
+        if let space = try? open.first?.vault.contents.space() {
             disk = DiskReport(total: space.total, available: space.available)
         }
         var reports: [VaultReport] = []
@@ -142,7 +142,7 @@ extension Vault {
     fileprivate func differences(keys: [EpochKey]) throws(FileSystemError) -> [String]? {
         guard let first = keys.first(where: { $0.epoch == .first }) else { return nil }
         do throws(FileSystemError) {
-            return try comparisonWithFacts(StateHashKey(first.subkey(StateHashRole.self)))
+            return try facts.comparisonWithFacts(StateHashKey(first.subkey(StateHashRole.self)))
         } catch {
             guard case .damaged = error else { throw error }
             return ["The facts of the commits cannot be read: \(error.summary)."]

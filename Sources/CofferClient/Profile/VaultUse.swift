@@ -24,7 +24,7 @@ struct VaultUse: Equatable, Sendable {
     /// Applies the settings to an open vault that has a remote.
     func apply(to opened: Vault) {
         opened.setForReading(isForReading)
-        opened.setCacheLimit(cacheLimit)
+        opened.cache.setCacheLimit(cacheLimit)
     }
 
     private static let noLimit = UInt64.max

@@ -221,7 +221,7 @@ extension SharedVault {
     }
 
     private static func usage(of vault: Vault) -> [Epoch: UInt64] {
-        guard let usage = try? vault.epochUsage() else { return [:] }
+        guard let usage = try? vault.repacking.epochUsage() else { return [:] }
         return usage.mapValues { UInt64(max($0, 0)) }
     }
 }

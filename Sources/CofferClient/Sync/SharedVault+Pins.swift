@@ -26,10 +26,10 @@ extension SharedVault {
             while (try? await Task.sleep(for: pause)) != nil {
                 pause = Self.pinPause
                 let vault = mounted.vault
-                guard vault.mayHavePins, await engine.status.failure == nil else { continue }
+                guard vault.cache.mayHavePins, await engine.status.failure == nil else { continue }
                 let (known, start) = (change, Clock.monotonic)
                 switch await thread.run({
-                    vault.fetchPinned(since: known, while: { !ending.withLock { $0 } })
+                    vault.cache.fetchPinned(since: known, while: { !ending.withLock { $0 } })
                 }) {
                 case .unchanged: continue
                 case .interrupted: return

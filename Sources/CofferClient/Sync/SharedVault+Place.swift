@@ -61,7 +61,9 @@ extension SharedVault {
     func checkKnownCommits() throws(ClientError) {
         let commits = try asking { engine async throws(SyncError) in try await engine.lastCommits() }
         let packs: [PackID]
-        do throws(FileSystemError) { packs = try mounted.vault.remotePacks() } catch { throw .vault(error) }
+        do throws(FileSystemError) { packs = try mounted.vault.cache.remotePacks() } catch {
+            throw .vault(error)
+        }
         let (remote, layout) = (remote, layout)
         let isComplete: Bool
         do throws(RemoteError) {

@@ -25,8 +25,8 @@ extension SharedVault {
             let epoch = vault.epoch
             guard epoch > finished, await falls() else { continue }
             let progress = await thread.run { () -> Reencryption.Progress? in
-                guard (try? vault.unsentCount()) == 0 else { return nil }
-                return try? vault.reencrypt(byteCountMax: Self.stepByteCount)
+                guard (try? vault.outgoing.unsentCount()) == 0 else { return nil }
+                return try? vault.repacking.reencrypt(byteCountMax: Self.stepByteCount)
             }
             guard let progress else { continue }
             if progress.byteCount > 0 { engine.localChange() }

@@ -14,9 +14,9 @@ extension SharedVault {
         let status = snapshot?.status ?? SyncStatus()
         let chain = snapshot?.chain ?? MemberChain(id: ChainID(share.vault))
         let epoch = chain.state.epoch
-        let usage = (try? mounted.vault.epochUsage()) ?? [:]
+        let usage = (try? mounted.vault.repacking.epochUsage()) ?? [:]
         let old = usage.filter { $0.key != epoch }.values.reduce(0, +)
-        let unsentItems = (try? mounted.vault.unsentCount()) ?? 0
+        let unsentItems = (try? mounted.vault.outgoing.unsentCount()) ?? 0
         return SyncReport(
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
@@ -26,7 +26,7 @@ extension SharedVault {
             doubts: status.findings.filter(\.isDoubt).map(\.description),
             repairs: status.findings.filter(\.isRepair).map(\.description),
             unsentItems: unsentItems,
-            unsentBytes: unsentItems > 0 ? (try? mounted.vault.unsentByteCount()) ?? 0 : 0,
+            unsentBytes: unsentItems > 0 ? (try? mounted.vault.outgoing.unsentByteCount()) ?? 0 : 0,
             commitsLeft: status.progress.commitsLeft,
             sentBytes: Int64(traffic.counts.bytesSent), receivedBytes: Int64(traffic.counts.bytesReceived),
             bytesPerSecond: Int64(traffic.bytesPerSecond),

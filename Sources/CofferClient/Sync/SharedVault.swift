@@ -208,7 +208,7 @@ final class SharedVault: Sendable {
         }
     }
 
-    private var unsentCount: Int { (try? mounted.vault.unsentCount()) ?? 0 }
+    private var unsentCount: Int { (try? mounted.vault.outgoing.unsentCount()) ?? 0 }
 
     /// Sends and fetches everything.
     ///
@@ -257,7 +257,7 @@ final class SharedVault: Sendable {
             if items == 0 {
                 left = 0
             } else if Clock.monotonic - (looked ?? .min / 2) > Self.lookingPause {
-                left = (try? mounted.vault.unsentByteCount()) ?? 0
+                left = (try? mounted.vault.outgoing.unsentByteCount()) ?? 0
                 looked = Clock.monotonic
             }
             progress(telling(commits, items: items, bytes: left, since: before))

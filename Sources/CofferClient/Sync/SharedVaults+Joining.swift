@@ -249,7 +249,9 @@ extension SharedVaults {
         // Another vault may have taken the name meanwhile.
         let name = try freeName(nil, for: vault)
         let mounted = try vaults.create(name, joined: (share, joined.keyring.all), owner: .current)
-        do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
+        do throws(FileSystemError) { try mounted.vault.outgoing.beginTracking() } catch {
+            throw .vault(error)
+        }
         return try open(mounted, share)
     }
 }

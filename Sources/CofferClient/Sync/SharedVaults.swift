@@ -154,12 +154,14 @@ final class SharedVaults: Sendable {
             // Checked before the vault starts to track changes for the remote.
             try shared.reach()
             if try shared.checkKnownLinks() { try shared.checkKnownCommits() }
-            do throws(FileSystemError) { try mounted.vault.beginTracking() } catch { throw .vault(error) }
+            do throws(FileSystemError) { try mounted.vault.outgoing.beginTracking() } catch {
+                throw .vault(error)
+            }
             let key = shared.firstKey
             try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
             try shared.checkFirstLink()
             try profile.setShare(share)
-            mounted.vault.setCacheLimit(profile.use(of: id).cacheLimit)
+            mounted.vault.cache.setCacheLimit(profile.use(of: id).cacheLimit)
             _ = try open(mounted, share)
             AwaitedTask { await shared.applyRole() }.wait()
         }
@@ -211,7 +213,7 @@ final class SharedVaults: Sendable {
         let (mounted, share) = (shared.mounted, shared.share)
         try alone(share.vault, name) { () throws(ClientError) in
             // No more content may be evicted: it could not be fetched again.
-            mounted.vault.setCacheLimit(nil)
+            mounted.vault.cache.setCacheLimit(nil)
             do throws(ClientError) {
                 try keepContents(of: mounted, contents, progress)
                 forget(mounted.slot)
@@ -222,7 +224,7 @@ final class SharedVaults: Sendable {
                 if self[mounted.slot] == nil {
                     _ = try? open(mounted, profile.share(of: share.vault) ?? share)
                 }
-                mounted.vault.setCacheLimit(profile.use(of: share.vault).cacheLimit)
+                mounted.vault.cache.setCacheLimit(profile.use(of: share.vault).cacheLimit)
                 throw error
             }
             mounted.vault.setForReading(false)
@@ -239,9 +241,11 @@ final class SharedVaults: Sendable {
         let missing: (items: Int, bytes: Int64)
         do throws(FileSystemError) {
             if contents == .fetch {
-                try mounted.vault.fetchMissing { progress(Progress(done: $0, total: $1, isBytes: true)) }
+                try mounted.vault.cache.fetchMissing {
+                    progress(Progress(done: $0, total: $1, isBytes: true))
+                }
             }
-            missing = try mounted.vault.missingContent()
+            missing = try mounted.vault.cache.missingContent()
         } catch {
             throw .vault(error)
         }
@@ -257,7 +261,7 @@ final class SharedVaults: Sendable {
         }
         try alone(record.id, name) { () throws(ClientError) in
             try profile.changeUse(of: record.id) { $0.cacheLimit = limit.map { max($0, 0) } }
-            self[record.slot]?.mounted.vault.setCacheLimit(limit)
+            self[record.slot]?.mounted.vault.cache.setCacheLimit(limit)
         }
     }
 

@@ -56,7 +56,7 @@ package final class VaultReplica: LocalReplica {
         let packs = RemotePacks(remote, layout)
         self.packs = packs
         contents = RemoteContents { packs.deliver($0) }
-        vault.attach(packs)
+        vault.contents.attach(packs)
     }
 
     /// Has `wake` called when files that were being written may be ready to be sent.
@@ -83,7 +83,7 @@ package final class VaultReplica: LocalReplica {
     package func placeArrivedContents() async throws(ReplicaError) {
         guard contents.mayOwe else { return }
         try await call { replica throws(FileSystemError) in
-            try replica.vault.settle(replica.contents)
+            try replica.vault.outgoing.settle(replica.contents)
         }
     }
 
@@ -91,28 +91,28 @@ package final class VaultReplica: LocalReplica {
 
     package func rows() async throws(ReplicaError) -> [KeptRow] {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.beginTracking()
-            return try replica.vault.keptRows()
+            try replica.vault.outgoing.beginTracking()
+            return try replica.vault.facts.keptRows()
         }
     }
 
     package func row(_ key: KeptRow.Key) async throws(ReplicaError) -> [UInt8]? {
-        try await call { replica throws(FileSystemError) in try replica.vault.keptRow(key) }
+        try await call { replica throws(FileSystemError) in try replica.vault.facts.keptRow(key) }
     }
 
     package func save(_ rows: [KeptChange]) async throws(ReplicaError) {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.keep(rows)
+            try replica.vault.facts.keep(rows)
         }
     }
 
     package func versions() async throws(ReplicaError) -> VersionVector {
-        try await call { replica throws(FileSystemError) in try replica.vault.versions() }
+        try await call { replica throws(FileSystemError) in try replica.vault.facts.versions() }
     }
 
     package func stateHash() async throws(ReplicaError) -> StateHash {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.stateHash()
+            try replica.vault.facts.stateHash()
         }
     }
 
@@ -120,7 +120,7 @@ package final class VaultReplica: LocalReplica {
         after register: Register?, limit: Int
     ) async throws(ReplicaError) -> [RegisterValues] {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.values(after: register, limit: limit)
+            try replica.vault.facts.values(after: register, limit: limit)
         }
     }
 
@@ -130,7 +130,7 @@ package final class VaultReplica: LocalReplica {
         _ commits: [IncomingCommit], draft: CommitDraft?
     ) async throws(ReplicaError) -> AppliedCommits {
         try await committing(draft) { replica, participant, recorder throws(FileSystemError) in
-            var applied = try replica.vault.apply(commits, as: participant, recorder: recorder)
+            var applied = try replica.vault.incoming.apply(commits, as: participant, recorder: recorder)
             applied.made = recorder?.made ?? []
             return applied
         }
@@ -139,22 +139,24 @@ package final class VaultReplica: LocalReplica {
     package func makeCommit(_ draft: CommitDraft) async throws(ReplicaError) -> SealedCommit? {
         let sealed = try await committing(draft) { replica, participant, recorder throws(FileSystemError) in
             guard let recorder else { return SealedCommit?.none }
-            let commit = try replica.vault.collectChanges(
+            let commit = try replica.vault.outgoing.collectChanges(
                 as: participant, takesAll: replica.state.withLock { $0.impatient > 0 },
                 recorder: recorder)
-            if commit == nil, draft.takesChanges, try replica.vault.hasUnsent() { replica.wakeLater() }
+            if commit == nil, draft.takesChanges, try replica.vault.outgoing.hasUnsent() {
+                replica.wakeLater()
+            }
             return recorder.made.last
         }
         return sealed
     }
 
     package func sealAnew(_ items: [ItemID]) async throws(ReplicaError) {
-        try await call { replica throws(FileSystemError) in try replica.vault.sealAnew(items) }
+        try await call { replica throws(FileSystemError) in try replica.vault.repacking.sealAnew(items) }
     }
 
     package func contentPacks() async throws(ReplicaError) -> [PackID] {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.remotePacks()
+            try replica.vault.cache.remotePacks()
         }
     }
 
@@ -162,12 +164,12 @@ package final class VaultReplica: LocalReplica {
         contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.sendAgain(from: packs, saidIn: log, byteCountMax: byteCountMax)
+            try replica.vault.outgoing.sendAgain(from: packs, saidIn: log, byteCountMax: byteCountMax)
         }
     }
 
     package func hasUnsent() async throws(ReplicaError) -> Bool {
-        try await call { replica throws(FileSystemError) in try replica.vault.hasUnsent() }
+        try await call { replica throws(FileSystemError) in try replica.vault.outgoing.hasUnsent() }
     }
 
     package func setAside(_ items: [ItemID], andUnsent unsent: Bool) async throws(ReplicaError) {
@@ -178,7 +180,7 @@ package final class VaultReplica: LocalReplica {
                 replica.vault.setForReading(true)
             }
             guard let place = replica.state.withLock({ $0.asidePlace }) else { throw .notPermitted }
-            _ = try replica.vault.setAside(items, andUnsent: unsent, in: place)
+            _ = try replica.vault.incoming.setAside(items, andUnsent: unsent, in: place)
         }
     }
 
@@ -231,8 +233,8 @@ package final class VaultReplica: LocalReplica {
     package func beginRebuild() async throws(ReplicaError) {
         state.withLock { $0.gathered = 0 }
         try await call { replica throws(FileSystemError) in
-            try replica.vault.beginTracking()
-            try replica.vault.beginRebuild()
+            try replica.vault.outgoing.beginTracking()
+            try replica.vault.incoming.beginRebuild()
         }
     }
 
@@ -242,13 +244,13 @@ package final class VaultReplica: LocalReplica {
             return state.gathered
         }
         try await call { replica throws(FileSystemError) in
-            try replica.vault.gather(groups, number: number)
+            try replica.vault.incoming.gather(groups, number: number)
         }
     }
 
     package func finishRebuild(_ facts: RebuiltFacts) async throws(ReplicaError) -> StateHash {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.finishRebuild(facts, as: replica.participant())
+            try replica.vault.incoming.finishRebuild(facts, as: replica.participant())
         }
     }
 

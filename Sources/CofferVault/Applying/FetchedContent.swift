@@ -37,7 +37,7 @@ package struct FetchedContent: Sendable {
     }
 }
 
-extension Vault {
+extension Contents {
     /// Fetches the pages of a content's tree, except for parts that a file of this device also has.
     ///
     /// Takes the vault's lock only briefly; waits for the remote.
@@ -52,7 +52,7 @@ extension Vault {
         guard case .tree(let root, let count) = value.extents else { throw .invalidArgument }
         var here = KnownPages()
         if let number {
-            let reader = try state.withLock { state throws(FileSystemError) in
+            let reader = try vault.state.withLock { state throws(FileSystemError) in
                 try state.index.makeContentReader()
             }
             if let item = try reader.item(number),
@@ -61,7 +61,7 @@ extension Vault {
                 here = try KnownPages(item, reader)
             }
         }
-        var fetch = TreeFetch(vault: self, value: value, count: count, here: here)
+        var fetch = TreeFetch(vault: vault, value: value, count: count, here: here)
         try fetch.walk([root])
         return try fetch.finish(root)
     }
@@ -81,7 +81,7 @@ extension Vault {
         _ take: @escaping (FetchedContent, _ end: Int64) throws(FileSystemError) -> Bool
     ) throws(FileSystemError) -> Bool {
         guard case .tree(let root, let count) = value.extents else { throw .invalidArgument }
-        var fetch = TreeFetch(vault: self, value: value, count: count, here: KnownPages())
+        var fetch = TreeFetch(vault: vault, value: value, count: count, here: KnownPages())
         fetch.part = TreeFetch.Part(countMax: countMax, take: take)
         try fetch.walk([root])
         if fetch.part?.isEnded == true { return false }

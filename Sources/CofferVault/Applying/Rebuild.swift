@@ -4,14 +4,14 @@ internal import CofferStore
 internal import CofferSystem
 
 // Replacing all facts: first they are gathered, then put in place of the existing ones.
-extension Vault {
+extension Incoming {
     /// The number of group bytes in a row.
     private static let gatheredByteCount = 512 << 10
 
     /// Begins to gather facts; drops what was gathered before.
     package func beginRebuild() throws(FileSystemError) {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            try changing { state throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
                 try state.index.removeKept(.gathered ... .gathered)
             }
         }
@@ -21,7 +21,7 @@ extension Vault {
     package func gather(
         _ groups: [CheckpointPiece.Group], number: UInt64
     ) throws(FileSystemError) {
-        try exchanging.withLock { _ throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
             var rest = groups[...]
             var part: UInt64 = 0
             while !rest.isEmpty {
@@ -33,12 +33,12 @@ extension Vault {
                 let key = KeptRow.Key(.gathered, id: [], number: number << 16 | part)
                 let row = KeptChange(key, CheckpointPiece.padded(groups: bytes))
                 part += 1
-                try changing { state throws(FileSystemError) in
+                try vault.changing { state throws(FileSystemError) in
                     try state.space.ensure(for: 2 * (row.value?.count ?? 0) + 4096)
                     try state.tree.keep([row])
                 }
             }
-            try commitIndex()
+            try vault.commitIndex()
         }
     }
 
@@ -52,25 +52,25 @@ extension Vault {
     package func finishRebuild(
         _ facts: RebuiltFacts, as participant: Participant
     ) throws(FileSystemError) -> StateHash {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            let hash = try changeElsewhere { changes throws(FileSystemError) in
-                holdNames()
-                defer { releaseNames() }
-                return try committing.withLock { intents throws(FileSystemError) in
-                    let rebuild = Rebuild(of: self, facts, as: participant)
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
+            let hash = try vault.changeElsewhere { changes throws(FileSystemError) in
+                vault.holdNames()
+                defer { vault.releaseNames() }
+                return try vault.committing.withLock { intents throws(FileSystemError) in
+                    let rebuild = Rebuild(of: vault, facts, as: participant)
                     let hash: StateHash
                     do throws(FileSystemError) { hash = try rebuild.run() } catch {
                         // Half of the facts are gone: none of this may be committed.
-                        if rebuild.hasBegun { stop("replacing all facts failed (\(error.summary))") }
+                        if rebuild.hasBegun { vault.stop("replacing all facts failed (\(error.summary))") }
                         throw error
                     }
                     changes += rebuild.update.changes
-                    try commitAlone(intents)
+                    try vault.commitAlone(intents)
                     return hash
                 }
             }
-            try participant.contents.settle(in: self)
+            try participant.contents.settle(in: vault)
             return hash
         }
     }

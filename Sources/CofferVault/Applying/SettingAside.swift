@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Copying what only this device has to another vault, before it is removed from this one.
-extension Vault {
+extension Incoming {
     /// Copies items to another vault, each to its path in this vault.
     ///
     /// When it is repeated, it makes no second copies of what is already there. If bytes that were written on
@@ -21,10 +21,10 @@ extension Vault {
     package func setAside(
         _ items: [ItemID], andUnsent unsent: Bool, in place: () throws(FileSystemError) -> Vault
     ) throws(FileSystemError) -> Int {
-        let numbers = try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
+        let numbers = try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
             var numbers = unsent ? try unsentNumbers() : []
-            try reading { state throws(FileSystemError) in
+            try vault.reading { state throws(FileSystemError) in
                 for id in items {
                     if let row = try state.row(id, nil) { numbers.insert(row.number) }
                 }
@@ -33,7 +33,7 @@ extension Vault {
         }
         guard !numbers.isEmpty else { return 0 }
         return try withoutActuallyEscaping(place) { place throws(FileSystemError) in
-            let copying = SettingAside(of: self, numbers, in: place)
+            let copying = SettingAside(of: vault, numbers, in: place)
             try copying.run()
             return copying.count
         }
@@ -41,7 +41,7 @@ extension Vault {
 
     /// Items that were created, and files that were written to, on this device and are in no commit.
     private func unsentNumbers() throws(FileSystemError) -> Set<Int64> {
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             try state.tree.storeItems()
             state.tree.asideChanges = state.tree.localChanges
             var numbers: Set<Int64> = []
@@ -278,7 +278,8 @@ private final class SettingAside {
             try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
                 // A hole stays a hole.
                 if isSparse, bytes.array.allSatisfy({ $0 == 0 }) { return }
-                try target.write(bytes, to: number, at: offset, touches: true, dropsPrivileges: false)
+                try target.contents.write(
+                    bytes, to: number, at: offset, touches: true, dropsPrivileges: false)
             }
             offset += Int64(count)
         }
@@ -292,17 +293,17 @@ private final class SettingAside {
     private func read(_ attributes: Attributes, at offset: Int64) throws(FileSystemError) -> Int {
         let (number, size) = (attributes.number, Self.bufferByteCount)
         do throws(FileSystemError) {
-            return try source.read(number, at: offset, count: size, into: buffer)
+            return try source.contents.read(number, at: offset, count: size, into: buffer)
         } catch {
             guard case .damaged = error else { throw error }
             // Contents that are only on the remote may be repaired there.
             let range = offset..<min(offset + Int64(size), attributes.size)
-            guard try source.missingExtents(of: number, range).isEmpty else { throw error }
+            guard try source.contents.missingExtents(of: number, range).isEmpty else { throw error }
         }
         let count = Int(min(Int64(size), attributes.size - offset))
         for place in stride(from: 0, to: count, by: Self.pieceByteCount) {
             do throws(FileSystemError) {
-                _ = try source.read(
+                _ = try source.contents.read(
                     number, at: offset + Int64(place), count: min(Self.pieceByteCount, count - place),
                     into: buffer, place: place)
             } catch {
@@ -326,7 +327,7 @@ private final class SettingAside {
         var offset: Int64 = 0
         while offset < attributes.size {
             let count = try read(attributes, at: offset)
-            let otherCount = try target.read(
+            let otherCount = try target.contents.read(
                 other.number, at: offset, count: Self.bufferByteCount, into: otherBuffer)
             guard count == otherCount, count > 0 else { return false }
             let bytes = buffer.withBytes(0..<count) { $0.array }

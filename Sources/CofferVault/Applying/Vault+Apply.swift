@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // From commits of other devices to changes of the tree.
-extension Vault {
+extension Incoming {
     /// How often changes that programs make in the meantime are committed first.
     private static let triesMax = 5
     /// How many commits of local changes are made before names are held; programs may be faster than that.
@@ -29,16 +29,16 @@ extension Vault {
     package func apply(
         _ commits: [IncomingCommit], as participant: Participant, recorder: (any CommitRecorder)?
     ) throws(FileSystemError) -> AppliedCommits {
-        try exchanging.withLock { _ throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
             defer {
-                closeFacts()
+                vault.facts.close()
                 participant.contents.forgetPrepared()
             }
             var applied = AppliedCommits()
             let batch = Self.batch(of: commits)
             guard !batch.isEmpty else { return applied }
             try prepare(batch, as: participant)
-            let items = try reading { state throws(FileSystemError) in
+            let items = try vault.reading { state throws(FileSystemError) in
                 try state.items(concernedBy: batch.map(\.commit))
             }
             let growths = try growths(in: batch, as: participant)
@@ -46,16 +46,16 @@ extension Vault {
             // A commit without facts conflicts with nothing.
             if let recorder, !items.isEmpty {
                 for _ in 0..<Self.collectionsMax {
-                    if try collect(as: participant, .items(items), recorder) == nil { break }
+                    if try vault.outgoing.collect(as: participant, .items(items), recorder) == nil { break }
                 }
             }
-            try changeElsewhere { changes throws(FileSystemError) in
-                holdNames()
-                defer { releaseNames() }
+            try vault.changeElsewhere { changes throws(FileSystemError) in
+                vault.holdNames()
+                defer { vault.releaseNames() }
                 try apply(batch, growths, as: participant, recorder, &applied, &changes)
             }
-            try commitIndex()
-            try participant.contents.settle(in: self)
+            try vault.commitIndex()
+            try participant.contents.settle(in: vault)
             return applied
         }
     }
@@ -76,22 +76,22 @@ extension Vault {
         for commit in commits {
             for fact in commit.commit.facts {
                 guard case .content(let item, let content?) = fact.assertion else { continue }
-                try participant.contents.prepare(content, of: item, in: self)
+                try participant.contents.prepare(content, of: item, in: vault)
             }
         }
     }
 
     /// Makes the kernel write what programs wrote to some files to the vault.
     private func awaitPrograms(beforeChanging items: Set<ItemID>) throws(FileSystemError) {
-        guard sink.withLock({ $0 != nil }) else { return }
-        let numbers = try reading { state throws(FileSystemError) in
+        guard vault.sink.withLock({ $0 != nil }) else { return }
+        let numbers = try vault.reading { state throws(FileSystemError) in
             var numbers: [Int64] = []
             for item in items {
                 if let row = try state.row(item, .regular) { numbers.append(row.number) }
             }
             return numbers
         }
-        for number in numbers.sorted() { flush(number) }
+        for number in numbers.sorted() { vault.flush(number) }
     }
 
     private func apply(
@@ -102,16 +102,16 @@ extension Vault {
         for commit in commits {
             if applied.count > 0, Clock.monotonic > end { return }
             let update = RemoteUpdate(
-                of: self, by: commit, as: participant, isAlone: recorder == nil, growths: growths)
-            var isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
+                of: vault, by: commit, as: participant, isAlone: recorder == nil, growths: growths)
+            var isDone = try vault.committing.withLock { _ throws(FileSystemError) in try update.run() }
             var tries = 1
             // Only for the first commit: a new commit of this device must come before all others.
             while !isDone, applied.count == 0, let recorder, tries < Self.triesMax {
-                let items = try reading { state throws(FileSystemError) in
+                let items = try vault.reading { state throws(FileSystemError) in
                     try state.items(concernedBy: [commit.commit])
                 }
-                while try collect(as: participant, .items(items), recorder) != nil {}
-                isDone = try committing.withLock { _ throws(FileSystemError) in try update.run() }
+                while try vault.outgoing.collect(as: participant, .items(items), recorder) != nil {}
+                isDone = try vault.committing.withLock { _ throws(FileSystemError) in try update.run() }
                 tries += 1
             }
             changes += update.changes

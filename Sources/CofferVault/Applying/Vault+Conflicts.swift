@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Conflict copies, and choosing which version stays.
-extension Vault {
+extension Incoming {
     /// A conflict copy; except for its name, a file like any other.
     package struct Conflict: Equatable, Sendable {
         /// Its path in the vault.
@@ -28,13 +28,14 @@ extension Vault {
 
     /// All conflict copies, as of the last commit.
     package func conflicts() throws(FileSystemError) -> [Conflict] {
-        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        let reader = try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader()
+        }
         var conflicts: [Conflict] = []
         for found in try reader.names(containing: ConflictName.mark, limit: Self.conflictsMax) {
             guard let name = EntryName(found.name), let parts = ConflictName.parts(of: name) else {
                 continue
             }
-            let directory = try reader.path(ofDirectory: found.parent, below: Self.rootNumber)
+            let directory = try reader.path(ofDirectory: found.parent, below: Vault.rootNumber)
             let original = try reader.item(named: parts.original.bytes, in: found.parent)
             conflicts.append(
                 Conflict(
@@ -57,24 +58,24 @@ extension Vault {
         guard let name = EntryName(last), let parts = ConflictName.parts(of: name) else {
             throw .invalidArgument
         }
-        var parent = Self.rootNumber
-        for component in components.dropLast() { parent = try lookup(component, in: parent).number }
+        var parent = Vault.rootNumber
+        for component in components.dropLast() { parent = try vault.lookup(component, in: parent).number }
         let (directory, original) = (parent, parts.original.bytes)
-        try changeElsewhere { changes throws(FileSystemError) in
+        try vault.changeElsewhere { changes throws(FileSystemError) in
             switch choice {
             case .original:
                 // The last version must not be removed.
-                _ = try lookup(original, in: directory)
-                let removed = try unlink(last, in: directory)
-                changes.append(.entry(Name(last, in: directory)))
+                _ = try vault.lookup(original, in: directory)
+                let removed = try vault.unlink(last, in: directory)
+                changes.append(.entry(Vault.Name(last, in: directory)))
                 if removed.isLast { changes.append(.nameless(item: removed.number)) }
             case .copy:
-                let replaced = try rename(last, in: directory, to: original, in: directory, .replace)
-                changes.append(.entry(Name(last, in: directory)))
-                changes.append(.entry(Name(original, in: directory)))
+                let replaced = try vault.rename(last, in: directory, to: original, in: directory, .replace)
+                changes.append(.entry(Vault.Name(last, in: directory)))
+                changes.append(.entry(Vault.Name(original, in: directory)))
                 if let replaced { changes.append(.nameless(item: replaced)) }
             }
         }
-        try commit()
+        try vault.commit()
     }
 }

@@ -4,12 +4,12 @@ internal import CofferStore
 internal import CofferSystem
 
 // Contents from other devices.
-extension Vault {
+extension Contents {
     /// Whether the content of a file is on this device, on a remote, or both, according to its rows.
     ///
     /// For other items, returns whether their changes were sent.
     package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             let item = try state.tree.peek(number)
             guard FileType(mode: item.mode) == .regular else {
                 return item.unsent.isEmpty ? .synced : .local

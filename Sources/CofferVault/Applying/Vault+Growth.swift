@@ -12,7 +12,7 @@ struct Growth {
 }
 
 // Files that only grow on another device.
-extension Vault {
+extension Incoming {
     /// The number of bytes that are compared, and of extent bytes that are fetched for that, for each
     /// content.
     private static let comparedByteCountMax = 1 << 20, fetchedByteCountMax = 2 << 20
@@ -32,7 +32,7 @@ extension Vault {
         }
         var growths: [ItemID: [Growth]] = [:]
         for (item, number) in try numbersInUse(of: contents.keys) {
-            var old = try reading { state throws(FileSystemError) in
+            var old = try vault.reading { state throws(FileSystemError) in
                 let tree = try state.factTree(participant.hashKey)
                 return try tree.shownItem(item)?.content
             }
@@ -51,8 +51,8 @@ extension Vault {
     private func numbersInUse(
         of items: some Sequence<ItemID>
     ) throws(FileSystemError) -> [(ItemID, Int64)] {
-        guard let sink = sink.withLock({ $0 }) else { return [] }
-        let numbers = try reading { state throws(FileSystemError) in
+        guard let sink = vault.sink.withLock({ $0 }) else { return [] }
+        let numbers = try vault.reading { state throws(FileSystemError) in
             var numbers: [(ItemID, Int64)] = []
             for item in items {
                 if let row = try state.row(item, .regular) { numbers.append((item, row.number)) }
@@ -67,7 +67,7 @@ extension Vault {
     ) throws(FileSystemError) -> Bool {
         guard new.size > old?.size ?? 0 else { return false }
         guard let old, old.size > 0 else { return true }
-        return try participant.contents.begins(new, with: old, at: number, in: self)
+        return try participant.contents.begins(new, with: old, at: number, in: vault)
     }
 
     /// Whether a content is another one with bytes appended; false if that cannot be determined with little
@@ -104,7 +104,7 @@ extension Vault {
 
     private func bytes(_ range: Range<Int64>, of number: Int64) throws(FileSystemError) -> [UInt8] {
         let buffer = AlignedBuffer(count: range.count)
-        let count = try read(number, at: range.lowerBound, count: range.count, into: buffer)
+        let count = try vault.contents.read(number, at: range.lowerBound, count: range.count, into: buffer)
         return buffer.withBytes(0..<count) { $0.array }
     }
 
@@ -119,7 +119,8 @@ extension Vault {
                 limit -= entry.sealedByteCount
                 guard limit >= 0 else { throw .fileTooLarge }
                 let start = Int(entry.place.position)
-                let sealed = try remoteReads.fetch(entry.place.pack, start..<start + entry.sealedByteCount)
+                let sealed = try vault.remoteReads.fetch(
+                    entry.place.pack, start..<start + entry.sealedByteCount)
                 guard sealed.withBytes({ RemoteHash.extent($0) }) == entry.place.hash else {
                     throw .damaged(place: "byte \(start) of remote pack \(entry.place.pack)")
                 }
@@ -130,7 +131,7 @@ extension Vault {
                 SealedExtent(row: ExtentRow(item: 0, entry, remote: 0), source: .held(last.sealed)))
         }
         let buffer = AlignedBuffer(count: range.count)
-        try fill(buffer, at: 0, with: range, of: content.value.origin, from: extents)
+        try vault.contents.fill(buffer, at: 0, with: range, of: content.value.origin, from: extents)
         return buffer.withBytes(0..<range.count) { $0.array }
     }
 }

@@ -28,16 +28,16 @@ enum Compaction {
     static let batchCount = 256
 }
 
-extension Vault {
+extension Repacking {
     /// Does the compaction that is due now.
     ///
     /// - Returns: Whether there is more to do once files have been left alone for long enough.
     func compact() throws(FileSystemError) -> Bool {
         let now = Clock.realTime
-        let candidates = state.withLock { Array($0.fragmented) }
+        let candidates = vault.state.withLock { Array($0.fragmented) }
         var waits = false
         for number in candidates {
-            let isQuiet = try state.withLock { state throws(FileSystemError) in
+            let isQuiet = try vault.state.withLock { state throws(FileSystemError) in
                 guard let row = try? state.tree.peek(number), row.links > 0 else {
                     state.fragmented.remove(number)
                     return false
@@ -60,8 +60,8 @@ extension Vault {
         var place: Int64 = -1
         var run: [ExtentRow] = []
         var small = 0
-        while !upkeep.isStopped {
-            let rows = try reading { state throws(FileSystemError) in
+        while !vault.upkeep.isStopped {
+            let rows = try vault.reading { state throws(FileSystemError) in
                 try state.index.extents(after: number, place, limit: Compaction.batchCount)
             }.filter { $0.item == number }
             for row in rows {
@@ -89,13 +89,13 @@ extension Vault {
     private func emptyWastefulPacks() throws(FileSystemError) {
         var percent = Compaction.wastePercentMax
         var tried: Set<Int64> = []
-        while !upkeep.isStopped {
+        while !vault.upkeep.isStopped {
             let packs = wastefulPacks(beyond: percent, except: tried)
             if packs.isEmpty { return }
             let timer = LogTimer(.info)
             try empty(packs)
-            try commitIndex()
-            DebugLog.log(.info, .space, "vault \(id: id.high): \(packs.count) packs emptied, \(timer)")
+            try vault.commitIndex()
+            DebugLog.log(.info, .space, "vault \(id: vault.id.high): \(packs.count) packs emptied, \(timer)")
             tried.formUnion(packs)
             percent = Compaction.wastePercentLeft
         }
@@ -103,14 +103,14 @@ extension Vault {
 
     private func empty(_ packs: Set<Int64>) throws(FileSystemError) {
         var place: (item: Int64, offset: Int64) = (0, -1)
-        while !upkeep.isStopped {
-            let rows = try reading { state throws(FileSystemError) in
+        while !vault.upkeep.isStopped {
+            let rows = try vault.reading { state throws(FileSystemError) in
                 try state.index.extents(after: place.item, place.offset, limit: Compaction.batchCount)
             }
             for row in rows {
                 place = (row.item, row.offset)
                 guard case .pack(let pack, _) = row.place, packs.contains(pack) else { continue }
-                if row.remote != 0 { try move(row) } else { try rewrite([row]) }
+                if row.remote != 0 { try vault.contents.move(row) } else { try rewrite([row]) }
             }
             if rows.count < Compaction.batchCount { break }
         }
@@ -121,12 +121,12 @@ extension Vault {
     ///
     /// Asks the disk, as wasted whole pages have already been returned to it.
     private func wastefulPacks(beyond percent: Int, except tried: Set<Int64>) -> Set<Int64> {
-        let (packs, current) = state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
+        let (packs, current) = vault.state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
         let live = Int(packs.reduce(0) { $0 + $1.live })
         var found: [(pack: PackRow, waste: Int)] = []
         for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
             // A missing pack is reported when it is read.
-            let waste = try? state.withLock { state throws(FileSystemError) in
+            let waste = try? vault.state.withLock { state throws(FileSystemError) in
                 try state.packs.wastedByteCount(of: pack.number)
             }
             if let waste, !tried.contains(pack.number) { found.append((pack, waste)) }
@@ -158,8 +158,10 @@ extension Vault {
         let number = first.item
         let id: ItemID
         do throws(FileSystemError) {
-            id = try reading { state throws(FileSystemError) in try state.tree.peek(number).origin }
-            guard try read(number, at: range.lowerBound, count: range.count, into: buffer) == range.count
+            id = try vault.reading { state throws(FileSystemError) in try state.tree.peek(number).origin }
+            guard
+                try vault.contents.read(number, at: range.lowerBound, count: range.count, into: buffer)
+                    == range.count
             else {
                 return false
             }
@@ -168,7 +170,8 @@ extension Vault {
             return false
         }
         let isDone = try buffer.withBytes(0..<range.count) { bytes throws(FileSystemError) in
-            try store(bytes, of: id, number, at: range.lowerBound) { state throws(FileSystemError) in
+            try vault.contents.store(bytes, of: id, number, at: range.lowerBound) {
+                state throws(FileSystemError) in
                 guard try state.tree.row(number)?.origin == id else { return false }
                 // Reading may have fetched them from a remote.
                 return try state.index.extents(of: number, overlapping: range).elementsEqual(rows) {
@@ -182,7 +185,7 @@ extension Vault {
                 state.tree.touch(item, aspects)
             }
         }
-        upkeep.pause()
+        vault.upkeep.pause()
         return isDone
     }
 }

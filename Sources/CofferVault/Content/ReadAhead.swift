@@ -97,7 +97,7 @@ final class ReadAhead: Sendable {
         else { return }
         var failed = false
         do throws(FileSystemError) {
-            try vault.fill(
+            try vault.contents.fill(
                 memory.pieces, at: piece.slot * ReadStream.pieceByteCount, with: piece.range,
                 of: piece.stream.id, from: extents)
         } catch {
@@ -146,7 +146,7 @@ final class ReadAhead: Sendable {
     private func readAnew(_ pending: ReadStream.Pending, in vault: Vault) {
         let buffer = AlignedBuffer(count: pending.range.count)
         do throws(FileSystemError) {
-            let count = try vault.read(
+            let count = try vault.contents.read(
                 pending.item, at: pending.range.lowerBound, count: pending.range.count, into: buffer,
                 isScattered: false, later: { pending.request })
             guard let count else { return }

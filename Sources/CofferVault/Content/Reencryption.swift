@@ -45,7 +45,7 @@ package enum Reencryption {
     }
 }
 
-extension Vault {
+extension Repacking {
     /// Re-encrypts ranges of older epochs under the newest, about `byteCountMax` bytes of them.
     ///
     /// Programs see no change, and times stay as they are. The content of each file touched becomes unsent,
@@ -56,14 +56,14 @@ extension Vault {
     /// - Throws: `.noSpace`, `.readOnly`. Content that cannot be read is skipped; reading it reports the
     ///   error.
     package func reencrypt(byteCountMax: Int64) throws(FileSystemError) -> Reencryption.Progress {
-        if isReadOnly { throw .readOnly }
+        if vault.isReadOnly { throw .readOnly }
         var progress = Reencryption.Progress()
-        let epoch = epoch
-        var place = resealing.withLock { $0 }
+        let epoch = vault.epoch
+        var place = vault.resealing.withLock { $0 }
         if place.epoch != epoch { place = Reencryption.Place(epoch: epoch) }
-        defer { resealing.withLock { $0 = place } }
-        while progress.byteCount + progress.skippedByteCount < byteCountMax, !upkeep.isStopped {
-            let rows = try reading { state throws(FileSystemError) in
+        defer { vault.resealing.withLock { $0 = place } }
+        while progress.byteCount + progress.skippedByteCount < byteCountMax, !vault.upkeep.isStopped {
+            let rows = try vault.reading { state throws(FileSystemError) in
                 try state.index.extents(
                     after: place.item, place.offset, limit: Reencryption.batchCount)
             }
@@ -109,7 +109,7 @@ extension Vault {
     ///
     /// Reads the whole table of ranges, without blocking its other users.
     package func epochUsage() throws(FileSystemError) -> [Epoch: Int64] {
-        let reader = try state.withLock { state throws(FileSystemError) in
+        let reader = try vault.state.withLock { state throws(FileSystemError) in
             try state.index.makeContentReader()
         }
         return try reader.byteCountsByEpoch()

@@ -50,7 +50,7 @@ final class ScatteredRead: StartedRead {
                 count: sealed.count)
         else { return readAnew() }
         self.skew = skew
-        vault.begin(extent, id, buffers)
+        vault.contents.begin(extent, id, buffers)
     }
 
     func end(_ result: Int) {
@@ -61,7 +61,7 @@ final class ScatteredRead: StartedRead {
             return readAnew()
         }
         do throws(FileSystemError) {
-            try vault.open(
+            try vault.contents.open(
                 blocks, of: extent, id, range, buffers, from: (buffers.sealed, skew), into: target, at: 0)
             request.answer([ReadPart(buffer: target, range: 0..<range.count)])
         } catch {
@@ -76,7 +76,7 @@ final class ScatteredRead: StartedRead {
     }
 }
 
-extension Vault {
+extension Contents {
     /// Starts a read if it needs nothing but a few blocks of one extent, from the disk.
     ///
     /// - Parameter request: Creates the request, if it will be answered from `flights`.
@@ -89,10 +89,10 @@ extension Vault {
             extent.row.offset <= range.lowerBound, range.upperBound <= extent.row.end,
             case .file(let file, isScattered: true) = extent.source,
             case .pack(_, let position) = extent.row.place,
-            let blocks = try? blocks(of: extent, range), keys.has(extent.row.epoch),
+            let blocks = try? blocks(of: extent, range), vault.keys.has(extent.row.epoch),
             file.isDirect, let request = request()
         else { return false }
-        ScatteredRead(self, number, range, of: id, from: extent, blocks, into: buffer, for: request)
+        ScatteredRead(vault, number, range, of: id, from: extent, blocks, into: buffer, for: request)
             .start(file, from: Int(position), in: flights)
         return true
     }
@@ -105,10 +105,11 @@ extension Vault {
         _ range: Range<Int64>, of number: Int64, from extents: [SealedExtent],
         for request: () -> (any ReadRequest)?
     ) -> Bool {
-        guard pace.isSlow, extents.contains(where: { !isAtHand($0, range) }), let request = request() else {
+        guard vault.pace.isSlow, extents.contains(where: { !isAtHand($0, range) }), let request = request()
+        else {
             return false
         }
-        waitingReads.answer(number, range, request, in: self)
+        vault.waitingReads.answer(number, range, request, in: vault)
         return true
     }
 
@@ -118,8 +119,8 @@ extension Vault {
             let blocks = try? blocks(of: extent, wanted)
         else { return true }
         let sealed = ExtentLayout.sealedRange(of: blocks, total: Int(extent.row.total))
-        let buffers = buffers.take()
-        defer { self.buffers.giveBack(buffers) }
+        let buffers = vault.buffers.take()
+        defer { self.vault.buffers.giveBack(buffers) }
         return file.isAtHand(
             buffers.sealed, from: Int(position) + sealed.lowerBound, count: sealed.count)
     }

@@ -3,7 +3,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Removing items that have no name and are not used any more.
-extension Vault {
+extension Contents {
     /// Items with more content than this are removed in the background.
     static let eraseAtOnceMax: Int64 = 64 << 20
     /// The number of ranges that are removed from such an item at a time.
@@ -11,7 +11,7 @@ extension Vault {
 
     /// Records that an item is not used any more; removes it if it has no name.
     package func release(_ number: Int64) {
-        let needsUpkeep = state.withLock { state in
+        let needsUpkeep = vault.state.withLock { state in
             guard state.tree.orphans.contains(number), let item = try? state.tree.item(number) else {
                 return false
             }
@@ -20,16 +20,16 @@ extension Vault {
             if item.row.allocated > Self.eraseAtOnceMax { return true }
             do throws(FileSystemError) {
                 try state.erase(item)
-                upkeep.note(changes: state.changeCount)
+                vault.upkeep.note(changes: state.changeCount)
             } catch {
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()
-                problems.add("An item without a name could not be removed: \(error.summary)")
+                vault.problems.add("An item without a name could not be removed: \(error.summary)")
             }
             return false
         }
-        if needsUpkeep { upkeep.release(number) }
+        if needsUpkeep { vault.upkeep.release(number) }
     }
 
     /// Removes an item of any size without blocking other operations for long: some ranges at a time, each
@@ -38,8 +38,8 @@ extension Vault {
     /// If the vault is closed before that is done, the next mount continues.
     func eraseInSlices(_ number: Int64) throws(FileSystemError) {
         var isDone = false
-        while !isDone, !upkeep.isStopped {
-            isDone = try changing { state throws(FileSystemError) in
+        while !isDone, !vault.upkeep.isStopped {
+            isDone = try vault.changing { state throws(FileSystemError) in
                 guard state.tree.orphans.contains(number) else { return true }
                 let item = try state.tree.item(number)
                 let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
@@ -52,9 +52,9 @@ extension Vault {
                 state.tree.touch(item, [])
                 return false
             }
-            try commitIndex()
-            try moveLog()
-            upkeep.pause()
+            try vault.commitIndex()
+            try vault.moveLog()
+            vault.upkeep.pause()
         }
     }
 }

@@ -3,7 +3,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Content sealed with keys that the other members lack, because their fork took another side.
-extension Vault {
+extension Repacking {
     /// The number of ranges that are looked at while the lock is held.
     private static let batchCount = 256
 
@@ -12,29 +12,29 @@ extension Vault {
     ///
     /// Content that is only on a remote is fetched. Content that cannot be read stays as it is.
     package func sealAnew(_ items: [ItemID]) throws(FileSystemError) {
-        guard keys.hasLost else { return }
-        let numbers = try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
+        guard vault.keys.hasLost else { return }
+        let numbers = try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
             var numbers: [Int64] = []
             for item in items {
-                if let number = try number(of: item) { numbers.append(number) }
+                if let number = try vault.number(of: item) { numbers.append(number) }
             }
             return numbers
         }
         for number in numbers { try sealAnew(number, isFetching: true) }
-        try commitIndex()
+        try vault.commitIndex()
     }
 
     /// Does the same for one file whose content is about to be sent.
     ///
     /// - Parameter isFetching: Whether to include content that is only on a remote.
     func sealAnew(_ number: Int64, isFetching: Bool = false) throws(FileSystemError) {
-        let keys = keys
+        let keys = vault.keys
         guard keys.hasLost else { return }
         var place: Int64 = -1
         var isChanged = false
         while true {
-            let rows = try reading { state throws(FileSystemError) in
+            let rows = try vault.reading { state throws(FileSystemError) in
                 try state.index.extents(after: number, place, limit: Self.batchCount)
             }.filter { $0.item == number }
             for row in rows {
@@ -47,7 +47,7 @@ extension Vault {
         }
         guard isChanged else { return }
         // Its pages may be sealed with such keys, too.
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             guard try state.tree.row(number) != nil else { return }
             let item = try state.tree.item(number)
             try state.forgetPages(of: item)
@@ -57,15 +57,15 @@ extension Vault {
 
     /// Whether the first block of a range can be decrypted with a key that all members have.
     private func opensForAll(_ row: ExtentRow) throws(FileSystemError) -> Bool {
-        guard keys.isPresent(row.epoch) else { return false }
-        let (id, extent) = try reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
+        guard vault.keys.isPresent(row.epoch) else { return false }
+        let (id, extent) = try vault.reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
             let id = try state.tree.peek(row.item).origin
-            let extent = try self.extent(row, false, &state)
+            let extent = try self.vault.contents.extent(row, false, &state)
             return (id, extent)
         }
         let buffer = AlignedBuffer(count: ExtentLayout.blockByteCount)
         do throws(FileSystemError) {
-            try fill(
+            try vault.contents.fill(
                 buffer, at: 0, with: row.offset..<row.offset + 1, of: id, from: [extent], isForAll: true)
             return true
         } catch {

@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Opening sealed content.
-extension Vault {
+extension Contents {
     /// Decrypts a range of an item into a buffer; parts that no extent covers become zeros.
     ///
     /// Takes the vault's lock only for an error message. Waits for the remote if extents are only there.
@@ -17,8 +17,8 @@ extension Vault {
         from extents: [SealedExtent], isForAll: Bool = false
     ) throws(FileSystemError) {
         var fetched: [Int64: BufferPart] = [:]
-        let buffers = buffers.take()
-        defer { self.buffers.giveBack(buffers) }
+        let buffers = vault.buffers.take()
+        defer { self.vault.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound
         var done = range.lowerBound
         for (index, extent) in extents.enumerated() {
@@ -34,7 +34,7 @@ extension Vault {
             do throws(FileSystemError) {
                 try open(extent, id, wanted, buffers, into: buffer, at: target)
             } catch {
-                guard case .damaged = error, !isForAll, keys.count(of: extent.row.epoch) > 1 else {
+                guard case .damaged = error, !isForAll, vault.keys.count(of: extent.row.epoch) > 1 else {
                     throw error
                 }
                 try openOtherwise(extent, id, wanted, buffers, into: buffer, at: target)
@@ -53,7 +53,7 @@ extension Vault {
             if !next.isEmpty, count > RemoteReads.runByteCountMax { break }
             next.append(extent)
         }
-        return try remoteReads.bring(next, in: self)
+        return try vault.remoteReads.bring(next, in: vault)
     }
 
     private func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
@@ -65,7 +65,7 @@ extension Vault {
         _ extent: SealedExtent, _ id: ItemID, _ wanted: Range<Int64>, _ buffers: ContentBuffers,
         into buffer: AlignedBuffer, at place: Int
     ) throws(FileSystemError) {
-        for choice in 1..<keys.count(of: extent.row.epoch) {
+        for choice in 1..<vault.keys.count(of: extent.row.epoch) {
             do throws(FileSystemError) {
                 return try open(extent, id, wanted, buffers, into: buffer, at: place, choice: choice)
             } catch {
@@ -81,7 +81,7 @@ extension Vault {
         into buffer: AlignedBuffer, at place: Int, choice: Int = 0
     ) throws(FileSystemError) {
         let blocks = try blocks(of: extent, wanted)
-        guard keys.has(extent.row.epoch) else { throw .keyMissing(extent.row.epoch) }
+        guard vault.keys.has(extent.row.epoch) else { throw .keyMissing(extent.row.epoch) }
         let sealed = try bring(extent, blocks, buffers) { begin(extent, id, buffers, choice: choice) }
         try open(blocks, of: extent, id, wanted, buffers, from: sealed, into: buffer, at: place)
     }
@@ -98,7 +98,7 @@ extension Vault {
 
     /// Gives the cipher of `buffers` the key of an extent.
     func begin(_ extent: SealedExtent, _ id: ItemID, _ buffers: ContentBuffers, choice: Int = 0) {
-        _ = keys.derive(&buffers.itemKey, for: id, extent.row.epoch, choice: choice)
+        _ = vault.keys.derive(&buffers.itemKey, for: id, extent.row.epoch, choice: choice)
         buffers.cipher.begin(buffers.itemKey, extent.row.prefix)
     }
 
@@ -113,7 +113,7 @@ extension Vault {
         let row = extent.row
         let total = Int(row.total)
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
-        var associated = BlockAssociatedData(vault: self.id, item: id, base: Int(row.base))
+        var associated = BlockAssociatedData(vault: self.vault.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
         for block in blocks {
             associated.select(block: block, isLast: block == last)
@@ -206,7 +206,7 @@ extension Vault {
         case .pack(let pack, let position):
             """
             byte \(position) of pack \
-            \(state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))
+            \(vault.state.withLock { $0.packs.id(of: pack)?.description } ?? String(pack))
             """
         }
     }

@@ -3,7 +3,7 @@ internal import CofferStore
 package import CofferSystem
 
 // Reading content.
-extension Vault {
+extension Contents {
     /// The plaintext size from which an extent is read past the page cache: extents of small files lie in the
     /// order in which they are likely to be read.
     private static let scatteredExtentMin: Int64 = 64 << 10
@@ -29,10 +29,10 @@ extension Vault {
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let range = offset..<offset + Int64(count)
-        let pattern = readAhead.note(number, range)
-        remoteReads.note(number, range, isMissing: false, in: self)
+        let pattern = vault.readAhead.note(number, range)
+        vault.remoteReads.note(number, range, isMissing: false, in: vault)
         if pattern == .sequential, plan(range, of: number),
-            readAhead.answer(number, range, in: self, request)
+            vault.readAhead.answer(number, range, in: vault, request)
         {
             return nil
         }
@@ -77,13 +77,13 @@ extension Vault {
             do throws(FileSystemError) {
                 (id, size, extents) = try lookUp(wanted, of: number, isScattered)
             } catch {
-                note(error, number, wanted)
+                report(error, number, wanted)
                 throw error
             }
             guard offset < size else { return 0 }
             if extents.contains(where: { $0.remotePlace != nil }), let request = request() {
-                remoteReads.note(number, wanted, isMissing: true, in: self)
-                remoteReads.answer(number, wanted, request, in: self)
+                vault.remoteReads.note(number, wanted, isMissing: true, in: vault)
+                vault.remoteReads.answer(number, wanted, request, in: vault)
                 return nil
             }
             let range = wanted.clamped(to: 0..<size)
@@ -97,7 +97,7 @@ extension Vault {
             do throws(FileSystemError) {
                 let began = flights == nil ? 0 : Clock.monotonic
                 try fill(buffer, at: place, with: range, of: id, from: extents)
-                if began != 0 { pace.note(since: began) }
+                if began != 0 { vault.pace.note(since: began) }
                 return range.count
             } catch {
                 // A range that was replaced in the meantime may have lost its bytes to compaction: look
@@ -107,12 +107,12 @@ extension Vault {
                 case .stale: continue
                 default:
                     let error = told(error, number)
-                    note(error, number, range, isAtRemote: true)
+                    report(error, number, range, isAtRemote: true)
                     throw error
                 }
                 let again = try lookUp(wanted, of: number, isScattered).extents
                 if attempt < Self.attemptCount - 1, again.map(\.row) != extents.map(\.row) { continue }
-                note(error, number, range, isAtRemote: again.contains { $0.remotePlace != nil })
+                report(error, number, range, isAtRemote: again.contains { $0.remotePlace != nil })
                 throw error
             }
         }
@@ -132,20 +132,20 @@ extension Vault {
     /// Adds an error of a read to the problem log.
     ///
     /// - Parameter isAtRemote: Whether the damage is in data from the remote, where it may go away.
-    func note(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>, isAtRemote: Bool = false) {
+    func report(_ error: FileSystemError, _ number: Int64, _ range: Range<Int64>, isAtRemote: Bool = false) {
         let text =
-            "\(path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: "
+            "\(vault.path(of: number)): bytes \(range.lowerBound) to \(range.upperBound - 1) cannot be read: "
             + error.summary
         switch error {
         case .damaged where isAtRemote:
-            var packs = SeenPacks(vault: self)
-            problems.add(text, about: .content(id, number))
+            var packs = SeenPacks(vault: vault)
+            vault.problems.add(text, about: .content(vault.id, number))
             let sizes = packs.sizes(of: number, [range]) ?? [:]
-            remoteReads.arrivals.note(number, range, damagedAt: sizes, in: self)
-        case .damaged, .keyMissing: problems.add(text)
+            vault.remoteReads.arrivals.note(number, range, damagedAt: sizes, in: vault)
+        case .damaged, .keyMissing: vault.problems.add(text)
         case .unreachable, .timedOut, .notArrived:
-            problems.add(text, about: .content(id, number))
-            remoteReads.arrivals.note(number, range, in: self)
+            vault.problems.add(text, about: .content(vault.id, number))
+            vault.remoteReads.arrivals.note(number, range, in: vault)
         default: return
         }
     }
@@ -156,7 +156,7 @@ extension Vault {
     private func lookUp(
         _ range: Range<Int64>, of number: Int64, _ isScattered: Bool
     ) throws(FileSystemError) -> (id: ItemID, size: Int64, extents: [SealedExtent]) {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             let row = try state.tree.peek(number)
             guard FileType(mode: row.mode) == .regular else {
                 throw FileType(mode: row.mode) == .directory ? .isDirectory : .invalidArgument
@@ -182,7 +182,7 @@ extension Vault {
         _ row: ExtentRow, _ isScattered: Bool, _ state: inout VaultState
     ) throws(FileSystemError) -> SealedExtent {
         if case .pack(let pack, _) = row.place { state.packs.noteUse(of: pack) }
-        if row.remote != 0, let sealed = remoteReads.held(row) {
+        if row.remote != 0, let sealed = vault.remoteReads.held(row) {
             return SealedExtent(row: row, source: .held(sealed))
         }
         switch row.place {
@@ -211,9 +211,9 @@ extension Vault {
     /// - Returns: False if the rest of the item is not worth a stream, or cannot be looked up: damage far
     ///   ahead must not affect reads before it.
     private func plan(_ range: Range<Int64>, of number: Int64) -> Bool {
-        let found = readAhead.stream(of: number, range)
+        let found = vault.readAhead.stream(of: number, range)
         if let found, found.unplanned == nil { return true }
-        return state.withLock { state in
+        return vault.state.withLock { state in
             do throws(FileSystemError) {
                 if let (stream, unplanned) = found {
                     if let unplanned { try self.plan(unplanned, of: stream, &state) }
@@ -230,12 +230,12 @@ extension Vault {
                     return false
                 }
                 let stream = ReadStream(item: number, id: row.origin, size: row.size, at: range.lowerBound)
-                guard let unplanned = self.readAhead.begin(stream, for: range) else { return false }
+                guard let unplanned = self.vault.readAhead.begin(stream, for: range) else { return false }
                 try self.plan(unplanned, of: stream, &state)
                 return true
             } catch {
                 state.noticeRollback()
-                self.readAhead.end(number)
+                self.vault.readAhead.end(number)
                 return false
             }
         }
@@ -249,7 +249,7 @@ extension Vault {
         // A stream does not wait for extents that must be fetched from a remote.
         if extents.contains(where: { $0.remotePlace != nil }) { throw .stale }
         let end = max(range.upperBound, min(extents.last?.row.end ?? 0, stream.size))
-        readAhead.add(
+        vault.readAhead.add(
             ReadStream.plan(extents, from: range.lowerBound), for: range.lowerBound..<end, to: stream)
     }
 }

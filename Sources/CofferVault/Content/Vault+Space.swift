@@ -3,7 +3,7 @@ internal import CofferStore
 package import CofferSystem
 
 // Holes, reservations, and free space.
-extension Vault {
+extension Contents {
     /// The number of ranges that are looked at while the lock is held.
     private static let seekRowCount = 256
 
@@ -27,9 +27,9 @@ extension Vault {
         _ allocation: Allocation, of number: Int64, _ range: Range<Int64>, touches: Bool = true,
         by caller: Caller
     ) throws(FileSystemError) {
-        guard range.upperBound <= Self.fileByteCountMax else { throw .fileTooLarge }
-        try ensureChangeable()
-        try changing { state throws(FileSystemError) in
+        guard range.upperBound <= Vault.fileByteCountMax else { throw .fileTooLarge }
+        try vault.ensureChangeable()
+        try vault.changing { state throws(FileSystemError) in
             let item = try state.tree.item(number)
             guard item.type == .regular else { throw item.type == .directory ? .isDirectory : .notSupported }
             let keepsSize: Bool
@@ -50,7 +50,7 @@ extension Vault {
                 try state.removeContent(of: item, range)
                 keepsSize = keeps
             }
-            self.readAhead.end(number)
+            self.vault.readAhead.end(number)
             if !keepsSize, range.upperBound > item.row.size { try state.keepIfOutdated(item) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.written = Clock.realTime
@@ -73,7 +73,7 @@ extension Vault {
     ) throws(FileSystemError) -> Int64 {
         var place = offset
         while true {
-            let (found, next) = try reading { state throws(FileSystemError) in
+            let (found, next) = try vault.reading { state throws(FileSystemError) in
                 try toData
                     ? self.data(of: number, at: place, &state) : self.hole(of: number, at: place, &state)
             }
@@ -120,7 +120,7 @@ extension Vault {
 
     /// The disk's space, as for statvfs(3).
     package func space() throws(FileSystemError) -> StorageSpace {
-        try FreeSpace.space(of: directory)
+        try FreeSpace.space(of: vault.directory)
     }
 
     /// Copies between items without passing the bytes through the caller.

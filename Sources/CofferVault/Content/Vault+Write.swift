@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Changing content.
-extension Vault {
+extension Contents {
     /// Writes bytes at an offset.
     ///
     /// Behaves like pwrite(2).
@@ -15,10 +15,10 @@ extension Vault {
     package func write(
         _ bytes: RawSpan, to number: Int64, at offset: Int64, touches: Bool, dropsPrivileges: Bool
     ) throws(FileSystemError) {
-        guard offset >= 0, offset <= Self.fileByteCountMax - Int64(bytes.byteCount) else {
+        guard offset >= 0, offset <= Vault.fileByteCountMax - Int64(bytes.byteCount) else {
             throw .fileTooLarge
         }
-        try ensureChangeable()
+        try vault.ensureChangeable()
         var origin = try origin(ofWritable: number)
         var done = 0
         while done < bytes.byteCount {
@@ -54,7 +54,7 @@ extension Vault {
 
     /// The id under which new content of an item is sealed.
     private func origin(ofWritable number: Int64) throws(FileSystemError) -> ItemID {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             try state.ensureWritable()
             let item = try state.tree.item(number)
             guard item.type == .regular else { throw .invalidArgument }
@@ -75,7 +75,7 @@ extension Vault {
         var extent = try makeExtent(of: number, base: offset, total: Int64(bytes.byteCount))
         let prefix = NoncePrefix.random()
         // Read once, as an epoch may begin at any moment.
-        let keys = keys
+        let keys = vault.keys
         try seal(bytes, of: id, at: Int(offset), prefix, keys, extent.buffers, into: extent.target)
         return try place(&extent, isWanted: isWanted) { place, state throws(FileSystemError) in
             try refer(
@@ -92,7 +92,8 @@ extension Vault {
     ) throws(FileSystemError) -> OutgoingExtent {
         OutgoingExtent(
             of: number, base: base, total: total,
-            large: OutgoingExtent.isLarge(total) ? try takeWriteBuffer() : nil, from: buffers, writer)
+            large: OutgoingExtent.isLarge(total) ? try takeWriteBuffer() : nil, from: vault.buffers,
+            vault.writer)
     }
 
     /// Places a sealed extent in a pack under the lock, and makes `use` refer to it.
@@ -106,7 +107,7 @@ extension Vault {
         use: (ExtentRow.Place, inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) -> Bool {
         while true {
-            let isPlaced = try changing { state throws(FileSystemError) -> Bool? in
+            let isPlaced = try vault.changing { state throws(FileSystemError) -> Bool? in
                 guard try isWanted(&state) else { return false }
                 guard extent.fits(state.packs) else { return nil }
                 try state.space.ensure(for: extent.count)
@@ -129,11 +130,11 @@ extension Vault {
 
     private func takeWriteBuffer() throws(FileSystemError) -> AlignedBuffer {
         do throws(FileSystemError) {
-            return try writer.take()
+            return try vault.writer.take()
         } catch {
             if case .noSpace = error { throw error }
             // An extent that rows refer to could not be written, so no commit may follow.
-            stop(error.summary)
+            vault.stop(error.summary)
             throw error
         }
     }
@@ -147,7 +148,7 @@ extension Vault {
             throw .damaged(place: "the keyring")
         }
         let total = bytes.byteCount
-        var associated = BlockAssociatedData(vault: self.id, item: id, base: base)
+        var associated = BlockAssociatedData(vault: self.vault.id, item: id, base: base)
         buffers.cipher.begin(buffers.itemKey, prefix)
         let blocks = ExtentLayout.blockCount(total)
         for block in 0..<blocks {

@@ -31,7 +31,7 @@ final class WaitingReads: Sendable {
         let start = Clock.monotonic
         defer { vault.pace.note(since: start) }
         do throws(FileSystemError) {
-            let count = try vault.read(
+            let count = try vault.contents.read(
                 next.item, at: next.range.lowerBound, count: next.range.count, into: buffer,
                 isScattered: false, later: { next.request })
             if let count { next.request.answer([ReadPart(buffer: buffer, range: 0..<count)]) }

@@ -161,7 +161,7 @@ private struct CheckWalk {
     ) throws(FileSystemError) {
         var offset: Int64 = 0
         while let start = try nextData(number, from: offset) {
-            let end = try vault.seek(number, from: start, toData: false)
+            let end = try vault.contents.seek(number, from: start, toData: false)
             offset = start
             while offset < end {
                 let count = Int(min(Int64(ExtentLayout.byteCountMax), end - offset))
@@ -178,7 +178,7 @@ private struct CheckWalk {
 
     private func nextData(_ number: Int64, from offset: Int64) throws(FileSystemError) -> Int64? {
         do throws(FileSystemError) {
-            return try vault.seek(number, from: offset, toData: true)
+            return try vault.contents.seek(number, from: offset, toData: true)
         } catch {
             if case .beyondEnd = error { return nil }
             throw error
@@ -192,7 +192,7 @@ private struct CheckWalk {
         var count = 0
         var start = range.lowerBound
         var lost: [Range<Int64>] = []
-        for missing in (try? vault.missingRanges(of: number, range)) ?? [] {
+        for missing in (try? vault.contents.missingRanges(of: number, range)) ?? [] {
             if packs.isLost(missing, of: number) { lost.append(missing) }
             if start < missing.lowerBound { readRange(of: number, start..<missing.lowerBound, path) }
             count += missing.count
@@ -228,7 +228,7 @@ private struct CheckWalk {
 
     private func damage(of number: Int64, _ range: Range<Int64>) -> String? {
         do throws(FileSystemError) {
-            _ = try vault.read(number, at: range.lowerBound, count: range.count, into: buffer)
+            _ = try vault.contents.read(number, at: range.lowerBound, count: range.count, into: buffer)
             return nil
         } catch {
             if case .stale = error { return nil }

@@ -35,7 +35,8 @@ extension Vault {
         var count = 0
         while let body = try records.next() {
             do throws(FileSystemError) {
-                guard try state.withLock({ state throws(FileSystemError) in try apply(body, &state) }) else {
+                guard try state.withLock({ state throws(FileSystemError) in try applyRecord(body, &state) })
+                else {
                     problems.add(
                         """
                         The intent log does not match the index: changes of the last second before the vault \
@@ -69,7 +70,7 @@ extension Vault {
     /// Applies a record.
     ///
     /// - Returns: False, with nothing changed, if the record does not fit the index.
-    private func apply(_ body: [UInt8], _ state: inout VaultState) throws(FileSystemError) -> Bool {
+    private func applyRecord(_ body: [UInt8], _ state: inout VaultState) throws(FileSystemError) -> Bool {
         guard let record = unsafe try? IntentRecord(body.span.bytes),
             let rows = try rows(of: record, body, &state)
         else { return false }

@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Comparing the tree of items with what the facts show.
-extension Vault {
+extension VaultFacts {
     /// Compares each name and item with what the facts show; the vault must not change in the meantime.
     ///
     /// Skips unsent changes, except those of names, which must have been collected.
@@ -14,9 +14,9 @@ extension Vault {
     package func differencesFromFacts(
         as participant: Participant, compare: (Int64, Fact.Content?) throws(FileSystemError) -> Bool
     ) throws(FileSystemError) -> [String] {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            var comparison = FactComparison(vault: self, hashKey: participant.hashKey)
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { close() }
+            var comparison = FactComparison(vault: vault, hashKey: participant.hashKey)
             guard try comparison.isPossible() else {
                 return ["There are changes of names that are not in facts."]
             }
@@ -30,7 +30,7 @@ extension Vault {
 }
 
 // A comparison in a vault that may change in the meantime.
-extension Vault {
+extension VaultFacts {
     /// How often the comparison is retried when names change in the meantime.
     private static let attemptCount = 3
 
@@ -42,11 +42,11 @@ extension Vault {
     /// - Returns: The differences, as sentences. Nil if they cannot be determined: in a vault without facts,
     ///   in one with changes of names that are not in facts yet, or in one that cannot be written.
     package func comparisonWithFacts(_ hashKey: StateHashKey) throws(FileSystemError) -> [String]? {
-        guard isTracking, !isReadOnly, stoppedReason == nil else { return nil }
-        return try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
+        guard vault.isTracking, !vault.isReadOnly, vault.stoppedReason == nil else { return nil }
+        return try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { close() }
             for _ in 0..<Self.attemptCount {
-                var comparison = FactComparison(vault: self, hashKey: hashKey)
+                var comparison = FactComparison(vault: vault, hashKey: hashKey)
                 guard try comparison.isPossible() else { return nil }
                 do throws(FileSystemError) { try comparison.run() } catch {
                     // A directory was removed in the meantime.

@@ -4,16 +4,16 @@ internal import CofferStore
 internal import CofferSystem
 
 // What sync asks of a vault beside commits.
-extension Vault {
+extension VaultFacts {
     /// Rows that are read at a time.
     private static let pageCount = 64
 
     /// All that sync keeps.
     package func keptRows() throws(FileSystemError) -> [KeptRow] {
-        try exchanging.withLock { _ throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
             var rows: [KeptRow] = []
             while true {
-                let page = try reading { state throws(FileSystemError) in
+                let page = try vault.reading { state throws(FileSystemError) in
                     guard state.tree.isTracking else { return [KeptRow]() }
                     return try state.index.keptRows(
                         KeptRow.Kind.sync, after: rows.last?.key, limit: Self.pageCount)
@@ -26,8 +26,8 @@ extension Vault {
 
     /// What sync keeps under a key; nil if that is nothing.
     package func keptRow(_ key: KeptRow.Key) throws(FileSystemError) -> [UInt8]? {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            try reading { state throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            try vault.reading { state throws(FileSystemError) in
                 guard state.tree.isTracking else { return nil }
                 return try state.index.kept(key)
             }
@@ -36,29 +36,34 @@ extension Vault {
 
     /// Changes rows; on disk when this returns.
     package func keep(_ changes: [KeptChange]) throws(FileSystemError) {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            try changing { state throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
                 try state.space.ensure(for: changes.reduce(4096) { $0 + ($1.value?.count ?? 0) })
                 try state.tree.keep(changes)
             }
-            try commitIndex()
+            try vault.commitIndex()
         }
     }
 
     /// Which commits were applied.
     package func versions() throws(FileSystemError) -> VersionVector {
-        try facts { facts in facts.versions() } ?? VersionVector()
+        try look { facts in facts.versions() } ?? VersionVector()
     }
 
     /// The hash of what facts show.
     package func stateHash() throws(FileSystemError) -> StateHash {
-        try facts { facts in facts.stateHash() } ?? StateHash.zero
+        try look { facts in facts.stateHash() } ?? StateHash.zero
     }
 
-    private func facts<Value>(_ read: (IndexFactStore) -> Value) throws(FileSystemError) -> Value? {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            return try reading { state throws(FileSystemError) in
+    /// Drops the facts in memory.
+    func close() {
+        vault.state.withLock { $0.facts = nil }
+    }
+
+    private func look<Value>(_ read: (IndexFactStore) -> Value) throws(FileSystemError) -> Value? {
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { close() }
+            return try vault.reading { state throws(FileSystemError) in
                 state.tree.isTracking ? read(try state.openFacts()) : nil
             }
         }

@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // All facts, in the order of a checkpoint.
-extension Vault {
+extension VaultFacts {
     /// The number of value bytes at which a page ends.
     private static let pageByteCountMax = 2 << 20
 
@@ -15,9 +15,9 @@ extension Vault {
     package func values(
         after register: Register?, limit: Int
     ) throws(FileSystemError) -> [RegisterValues] {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            return try reading { state throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { close() }
+            return try vault.reading { state throws(FileSystemError) in
                 guard state.tree.isTracking else { return [] }
                 let facts = try state.openFacts()
                 var page = ValuesPage(facts, last: register, limit: limit)

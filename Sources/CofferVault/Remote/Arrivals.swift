@@ -228,10 +228,10 @@ final class Arrivals: Sendable {
             while offset < range.upperBound, left > 0 {
                 var end = min(offset + Int64(ExtentLayout.byteCountMax), range.upperBound)
                 do throws(FileSystemError) {
-                    _ = try vault.read(item, at: offset, count: Int(end - offset), into: buffer)
+                    _ = try vault.contents.read(item, at: offset, count: Int(end - offset), into: buffer)
                 } catch {
                     // Damage on this device is another problem, with a line of its own.
-                    let missing = (try? vault.missingExtents(of: item, range)) ?? []
+                    let missing = (try? vault.contents.missingExtents(of: item, range)) ?? []
                     if !missing.isEmpty { return }
                     end = range.upperBound
                 }

@@ -37,7 +37,7 @@ struct CacheLimit {
     var target: Int64? { limit.map { $0 - $0 / 8 } }
 }
 
-extension Vault {
+extension Cache {
     /// Limits the content on this device that is also on a remote, for as long as the vault is open.
     ///
     /// The least recently used contents are evicted in the background, and fetched again when they are read.
@@ -49,18 +49,18 @@ extension Vault {
     ///   when this returns.
     package func setCacheLimit(_ limit: Int64?) {
         let limit = limit.map { max(0, $0) }
-        cache.withLock {
+        vault.cacheLimit.withLock {
             $0.limit = limit
             $0.isCounted = false
         }
-        remoteReads.bound(by: limit)
-        if limit == nil { return evicting.withLock { _ in } }
-        upkeep.noteUpkeep(isUrgent: true)
+        vault.remoteReads.bound(by: limit)
+        if limit == nil { return vault.evicting.withLock { _ in } }
+        vault.upkeep.noteUpkeep(isUrgent: true)
     }
 
     /// Records that evictable content of a file was fetched; waits if there is far too much of it.
     func noteCached(_ byteCount: Int64, of file: Int64) {
-        let (isDue, isUrgent) = cache.withLock { cache in
+        let (isDue, isUrgent) = vault.cacheLimit.withLock { cache in
             if cache.pinned.contains(file) { return (false, false) }
             cache.byteCount += byteCount
             return (cache.isDue, cache.isUrgent)
@@ -69,15 +69,15 @@ extension Vault {
             // The upkeep thread will meet the same obstacle, and report it.
             _ = try? evictIfDue()
         } else if isDue {
-            upkeep.noteUpkeep(isUrgent: true)
+            vault.upkeep.noteUpkeep(isUrgent: true)
         }
     }
 
     /// Stops counting the fetched contents of pinned files.
     func notePinned() throws(FileSystemError) {
         let items = try pinnedItems()
-        let pinned = try files(below: items)
-        cache.withLock { cache in
+        let pinned = try vault.files(below: items)
+        vault.cacheLimit.withLock { cache in
             cache.pinned = pinned
             cache.hasPins = !items.isEmpty
         }
@@ -85,16 +85,16 @@ extension Vault {
 
     /// Records that content was sent to a remote; a commit that says so will follow.
     func noteSent(_ byteCount: Int64) {
-        cache.withLock { $0.unsentByteCount += byteCount }
+        vault.cacheLimit.withLock { $0.unsentByteCount += byteCount }
     }
 
     /// Schedules a check for evictable contents, after content was sent.
     func evictAfterSending() {
-        let isDue = cache.withLock { cache in
+        let isDue = vault.cacheLimit.withLock { cache in
             if cache.isDueAfterSending { cache.isCounted = false }
             return cache.isDueAfterSending
         }
-        if isDue { upkeep.noteUpkeep(isUrgent: false) }
+        if isDue { vault.upkeep.noteUpkeep(isUrgent: false) }
     }
 
     /// How long eviction pauses after the remote did not answer, in nanoseconds.
@@ -102,13 +102,13 @@ extension Vault {
 
     /// Evicts contents above the limit.
     func evictIfDue() throws(FileSystemError) {
-        if isReadOnly { return }
-        try evicting.withLock { _ throws(FileSystemError) in
-            let before = cache.withLock { $0 }
+        if vault.isReadOnly { return }
+        try vault.evicting.withLock { _ throws(FileSystemError) in
+            let before = vault.cacheLimit.withLock { $0 }
             guard before.isDue, let target = before.target else { return }
             let pinned = try pinnedFiles()
             let (left, unsent, isUnsure) = try giveUp(to: target, keeping: { pinned.contains($0) })
-            cache.withLock { cache in
+            vault.cacheLimit.withLock { cache in
                 cache.pinned = pinned
                 // Includes bytes that were added in the meantime, some of which may already be counted.
                 cache.byteCount = left + max(0, cache.byteCount - before.byteCount)

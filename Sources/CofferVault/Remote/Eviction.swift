@@ -7,7 +7,7 @@ internal import CofferSystem
 /// Usage is tracked by pack: contents that are fetched together lie in one pack, and reads record the packs
 /// that they use. Each step leaves the vault consistent; stopped at any moment, eviction continues from the
 /// state that it finds.
-extension Vault {
+extension Cache {
     /// The number of ranges that are looked at, or evicted, while the lock is held.
     private static let batchCount = 256
 
@@ -49,7 +49,7 @@ extension Vault {
         guard cached.total > limit else { return (cached.total, unsent, false) }
         let total = cached.total
         let victims = leastRecentlyUsed(cached, downTo: limit)
-        var seen = SeenPacks(vault: self)
+        var seen = SeenPacks(vault: vault)
         var kept: Int64 = 0
         for pack in victims where cached.total > limit {
             _ = try forEachCachedRange(isPinned, inPack: pack) { rows throws(FileSystemError) in
@@ -63,10 +63,10 @@ extension Vault {
                 return cached.total > limit
             }
         }
-        try commitIndex()
+        try vault.commitIndex()
         seen.tell()
         DebugLog.log(
-            .info, .space, "vault \(id: id.high): \(total - cached.total) bytes evicted for the limit")
+            .info, .space, "vault \(id: vault.id.high): \(total - cached.total) bytes evicted for the limit")
         // The limit does not apply to contents that stay because other devices could not get them from the
         // remote.
         return (max(0, cached.total - kept), unsent, seen.isSilent)
@@ -74,7 +74,7 @@ extension Vault {
 
     /// The packs that contain the contents to evict, least recently used first.
     private func leastRecentlyUsed(_ cached: Cached, downTo limit: Int64) -> [Int64] {
-        let order = state.withLock { state in
+        let order = vault.state.withLock { state in
             // Small contents in rows take little space, and are fetched one by one: evict them last.
             cached.bytes.keys.sorted {
                 ($0 == 0 ? 1 : 0, state.packs.lastUse(of: $0), $0)
@@ -99,8 +99,8 @@ extension Vault {
     ) throws(FileSystemError) -> Int64 {
         var unsent: Int64 = 0
         var place: (item: Int64, offset: Int64) = (0, -1)
-        while !upkeep.isStopped {
-            let (rows, next) = try reading { state throws(FileSystemError) in
+        while !vault.upkeep.isStopped {
+            let (rows, next) = try vault.reading { state throws(FileSystemError) in
                 let rows = try state.index.extents(after: place.item, place.offset, limit: Self.batchCount)
                 var cached: [ExtentRow] = []
                 for row in rows where row.remote != 0 && row.place != .remote {
@@ -125,7 +125,7 @@ extension Vault {
     ///
     /// - Returns: The number of bytes of ranges that are no longer on this device.
     func evict(_ row: ExtentRow) throws(FileSystemError) -> Int64 {
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             guard let item = try state.tree.row(row.item),
                 item.unsent.isDisjoint(with: [.content, .existence])
             else { return 0 }
@@ -135,7 +135,7 @@ extension Vault {
             let count = rows.reduce(0) { $0 + $1.length }
             guard count > 0 else { return 0 }
             state.tree.removes = true
-            self.readAhead.end(row.item)
+            self.vault.readAhead.end(row.item)
             for row in rows {
                 var gone = row
                 gone.place = .remote
@@ -143,7 +143,7 @@ extension Vault {
                 try state.index.insert(gone)
             }
             let isShared = try state.index.remoteExtent(row.remote).live > count
-            self.remoteReads.forget(row)
+            self.vault.remoteReads.forget(row)
             for row in rows { try state.dropLocal(row, row.length, keepsBytes: true) }
             if !isShared, case .pack(let pack, let position) = row.place {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))

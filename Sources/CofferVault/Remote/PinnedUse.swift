@@ -7,7 +7,7 @@ package struct PinnedUse: Sendable, Equatable {
     /// The number of files and directories that were pinned.
     package var paths = 0
     /// The contents of the files that they are or contain.
-    package var content = Vault.ContentUse()
+    package var content = Cache.ContentUse()
 }
 
 /// The last result of an expensive count.
@@ -55,23 +55,23 @@ struct RememberedCount<Value: Sendable>: Sendable {
     }
 }
 
-extension Vault {
+extension Cache {
     /// The total of everything pinned, as of the last commit; nil if nothing is pinned.
     ///
     /// If walking the pinned directories takes seconds, the total may be some commits old.
     package func pinnedUse() throws(FileSystemError) -> PinnedUse? {
         guard mayHavePins else { return nil }
-        let (change, start) = (state.withLock { $0.index.base.commits }, Clock.monotonic)
-        let (known, generation) = cache.withLock {
+        let (change, start) = (vault.state.withLock { $0.index.base.commits }, Clock.monotonic)
+        let (known, generation) = vault.cacheLimit.withLock {
             ($0.pinnedUse.value(asOf: change, at: start), $0.pinnedUse.generation)
         }
         if let known { return known.paths == 0 ? nil : known }
         let items = try pinnedItems()
         let use = PinnedUse(
             paths: items.count,
-            content: items.isEmpty ? ContentUse() : try contentUse(of: try files(below: items)))
+            content: items.isEmpty ? ContentUse() : try contentUse(of: try vault.files(below: items)))
         let end = Clock.monotonic
-        cache.withLock {
+        vault.cacheLimit.withLock {
             $0.pinnedUse.note(use, asOf: change, from: start, to: end, generation: generation)
         }
         return items.isEmpty ? nil : use

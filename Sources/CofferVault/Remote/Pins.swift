@@ -6,7 +6,7 @@ internal import CofferSystem
 //
 // An item is pinned: a file, or a directory with everything in it. The pinned files are found by walking the
 // pinned directories, each time they are needed.
-extension Vault {
+extension Cache {
     /// The number of names and rows that are read while the lock is held.
     private static let pageCount = 256
 
@@ -30,7 +30,7 @@ extension Vault {
     package func pin(_ numbers: [Int64]) throws(FileSystemError) {
         try changePins(adding: numbers, removing: [])
         // An eviction that is under way may include some of them; later ones do not.
-        try evicting.withLock { _ throws(FileSystemError) in try notePinned() }
+        try vault.evicting.withLock { _ throws(FileSystemError) in try notePinned() }
     }
 
     /// Unpins items, so that their contents may be evicted where there is a limit; on disk when this returns.
@@ -40,17 +40,17 @@ extension Vault {
         let pinned = Set(try pinnedItems())
         try changePins(adding: [], removing: Set(numbers))
         // An eviction that is under way still counts them as pinned.
-        try evicting.withLock { _ throws(FileSystemError) in
+        try vault.evicting.withLock { _ throws(FileSystemError) in
             try notePinned()
-            cache.withLock { $0.isCounted = false }
+            vault.cacheLimit.withLock { $0.isCounted = false }
         }
-        upkeep.noteUpkeep(isUrgent: false)
+        vault.upkeep.noteUpkeep(isUrgent: false)
         return numbers.filter { !pinned.contains($0) }
     }
 
     private func changePins(adding: [Int64], removing: Set<Int64>) throws(FileSystemError) {
         let rows = try pinRows()
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             guard state.tree.isTracking else { throw .notSupported }
             if adding.isEmpty {
                 // This frees space.
@@ -65,15 +65,15 @@ extension Vault {
             }
             try state.tree.keep(changes)
         }
-        cache.withLock { $0.pinnedUse.forget() }
-        try commitIndex()
+        vault.cacheLimit.withLock { $0.pinnedUse.forget() }
+        try vault.commitIndex()
     }
 
     /// The pinned items that still exist.
     package func pinnedItems() throws(FileSystemError) -> [Int64] {
         let rows = try pinRows()
         if rows.isEmpty { return [] }
-        return try reading { state throws(FileSystemError) in
+        return try vault.reading { state throws(FileSystemError) in
             var numbers: Set<Int64> = []
             for row in rows {
                 if let number = try Self.item(row, &state) { numbers.insert(number) }
@@ -85,7 +85,7 @@ extension Vault {
     private func pinRows() throws(FileSystemError) -> [KeptRow] {
         var rows: [KeptRow] = []
         while true {
-            let page = try reading { state throws(FileSystemError) in
+            let page = try vault.reading { state throws(FileSystemError) in
                 guard state.tree.isTracking else { return [KeptRow]() }
                 return try state.index.keptRows(
                     .pin ... .pin, after: rows.last?.key, limit: Self.pageCount)
@@ -120,68 +120,10 @@ extension Vault {
         return version
     }
 
-    // MARK: Files
-
-    /// The number of the item that a path in the vault leads to; symbolic links are not followed.
-    ///
-    /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
-    package func number(atPath path: [UInt8]) throws(FileSystemError) -> Int64 {
-        var number = Self.rootNumber
-        for name in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
-            number = try lookup(Array(name), in: number).number
-        }
-        return number
-    }
-
-    /// The regular files among items, and below those that are directories.
-    ///
-    /// Takes the lock only briefly; may miss items that are moved in the meantime.
-    package func files(below numbers: [Int64]) throws(FileSystemError) -> Set<Int64> {
-        var files: Set<Int64> = []
-        var directories: [Int64] = []
-        for number in numbers {
-            switch try reading({ state throws(FileSystemError) in try state.tree.row(number) }).flatMap({
-                FileType(mode: $0.mode)
-            }) {
-            case .regular: files.insert(number)
-            case .directory: directories.append(number)
-            default: continue
-            }
-        }
-        while let directory = directories.popLast(), !upkeep.isStopped {
-            var cookie: Int64 = 2
-            while true {
-                let page = try entries(of: directory, after: cookie)
-                for entry in page {
-                    switch FileType(rawValue: entry.type) {
-                    case .regular: files.insert(entry.item)
-                    case .directory: directories.append(entry.item)
-                    default: continue
-                    }
-                }
-                guard page.count == Self.pageCount, let last = page.last else { break }
-                cookie = last.cookie
-            }
-        }
-        return files
-    }
-
-    /// The names of a directory; none if it was removed in the meantime.
-    private func entries(of directory: Int64, after cookie: Int64) throws(FileSystemError) -> [Entry] {
-        do throws(FileSystemError) {
-            return try readDirectory(directory, after: cookie, limit: Self.pageCount, attributes: false)
-        } catch {
-            switch error {
-            case .stale, .notDirectory: return []
-            default: throw error
-            }
-        }
-    }
-
     /// The files whose contents are not evicted: pinned ones, and those in pinned directories.
     package func pinnedFiles() throws(FileSystemError) -> Set<Int64> {
         let items = try pinnedItems()
-        return items.isEmpty ? [] : try files(below: items)
+        return items.isEmpty ? [] : try vault.files(below: items)
     }
 
     /// Visits the ranges of a file, some at a time; a file that does not exist any more has none.
@@ -189,8 +131,8 @@ extension Vault {
         of file: Int64, _ body: ([ExtentRow]) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         var offset: Int64 = -1
-        while !upkeep.isStopped {
-            let page = try reading { state throws(FileSystemError) in
+        while !vault.upkeep.isStopped {
+            let page = try vault.reading { state throws(FileSystemError) in
                 try state.index.extents(after: file, offset, limit: Self.pageCount)
             }
             let rows = page.filter { $0.item == file }
@@ -229,7 +171,7 @@ extension Vault {
     }
 
     /// Whether anything may be pinned; looks only in memory.
-    package var mayHavePins: Bool { cache.withLock { $0.hasPins != false } }
+    package var mayHavePins: Bool { vault.cacheLimit.withLock { $0.hasPins != false } }
 
     /// Fetches the missing contents of everything pinned.
     ///
@@ -238,10 +180,10 @@ extension Vault {
     ///   - isWanted: Whether to continue.
     package func fetchPinned(since change: Int64?, while isWanted: () -> Bool) -> PinnedFetch {
         do throws(FileSystemError) {
-            let now = state.withLock { $0.index.base.commits }
-            if isReadOnly || now == change { return .unchanged }
+            let now = vault.state.withLock { $0.index.base.commits }
+            if vault.isReadOnly || now == change { return .unchanged }
             try notePinned()
-            let files = cache.withLock { $0.pinned }
+            let files = vault.cacheLimit.withLock { $0.pinned }
             return try fetchContents(of: files, while: isWanted) ? .complete(asOf: now) : .interrupted
         } catch {
             return .failed(error)
@@ -279,7 +221,7 @@ extension Vault {
             do throws(FileSystemError) {
                 try forEachPage(of: file) { rows throws(FileSystemError) in
                     for row in rows where row.place == .remote {
-                        guard isWanted(), !upkeep.isStopped else { return }
+                        guard isWanted(), !vault.upkeep.isStopped else { return }
                         try fetch(row.offset..<row.end, of: file, into: buffer)
                         done = min(total, done + row.length)
                         progress(done, total)
@@ -291,12 +233,12 @@ extension Vault {
                 default: throw error
                 }
             }
-            guard isWanted(), !upkeep.isStopped else { return false }
+            guard isWanted(), !vault.upkeep.isStopped else { return false }
         }
-        remoteReads.waitUntilStored()
+        vault.remoteReads.waitUntilStored()
         // An extent that two files share is stored for the file that it was fetched for; the other file
         // fetches it again.
-        remoteReads.letGo()
+        vault.remoteReads.letGo()
         if let failure { throw failure }
         let left = try contentUse(of: wanted).missing
         if left == 0 { return true }
@@ -311,6 +253,8 @@ extension Vault {
     private static let spareByteCount = 64 << 20
 
     private func ensureRoom(for byteCount: Int64) throws(FileSystemError) {
-        guard Int64(try space().available) > byteCount + Int64(Self.spareByteCount) else { throw .noSpace }
+        guard Int64(try vault.contents.space().available) > byteCount + Int64(Self.spareByteCount) else {
+            throw .noSpace
+        }
     }
 }

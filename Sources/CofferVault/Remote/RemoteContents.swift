@@ -82,8 +82,8 @@ package final class RemoteContents: ContentPublishing {
         of numbers: [Int64], in vault: Vault
     ) throws(FileSystemError) -> [Int64: Fact.Content] {
         // Extents that only this device can decrypt are useless to others.
-        for number in numbers { try vault.sealAnew(number) }
-        let sending = try vault.beginSending(beginning: deliver)
+        for number in numbers { try vault.repacking.sealAnew(number) }
+        let sending = try vault.outgoing.beginSending(beginning: deliver)
         var byteCount: Int64 = 0
         for number in numbers where byteCount < Self.contentByteCountMax {
             do throws(FileSystemError) {
@@ -133,7 +133,7 @@ package final class RemoteContents: ContentPublishing {
         _ value: ContentValue, for number: Int64?, in vault: Vault
     ) throws(FileSystemError) -> FetchedContent? {
         do throws(FileSystemError) {
-            return try vault.fetchExtents(of: value, for: number)
+            return try vault.contents.fetchExtents(of: value, for: number)
         } catch {
             // It is tried again when the remote answers, or when the missing data has arrived.
             _ = try settlement(after: error)
@@ -160,10 +160,10 @@ package final class RemoteContents: ContentPublishing {
         guard let fetched = known(new), let value = Self.value(old) else { return false }
         if case .tree(_, let count) = value.extents, count > Self.preparedCountMax { return false }
         // Most of its pages are on this device, as rows of the file.
-        guard let before = known(old) ?? (try? vault.fetchExtents(of: value, for: number)) else {
+        guard let before = known(old) ?? (try? vault.contents.fetchExtents(of: value, for: number)) else {
             return false
         }
-        return vault.begins(fetched, with: before, at: number)
+        return vault.incoming.begins(fetched, with: before, at: number)
     }
 
     package func forgetPrepared() { prepared.withLock { $0 = Prepared() } }
@@ -310,7 +310,7 @@ package final class RemoteContents: ContentPublishing {
             return .done
         }
         // If all of it was rewritten on this device, the local content wins.
-        guard try vault.lacksContent(number) else {
+        guard try vault.contents.lacksContent(number) else {
             try finish(row, number, in: vault)
             return .done
         }
@@ -320,7 +320,7 @@ package final class RemoteContents: ContentPublishing {
                 try finish(row, number, in: vault)
                 return .done
             }
-            let fetched = try vault.fetchExtents(of: value, for: number)
+            let fetched = try vault.contents.fetchExtents(of: value, for: number)
             try vault.changing { state throws(FileSystemError) in
                 try state.index.removeKept(row.key)
                 let item = try state.tree.item(number)
@@ -350,7 +350,8 @@ package final class RemoteContents: ContentPublishing {
     /// Does the same in parts, so that a content with millions of extents takes no more memory than others.
     private func settle(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError) {
         var start: Int64 = 0
-        _ = try vault.fetchExtents(of: value, countMax: partCountMax) { part, end throws(FileSystemError) in
+        _ = try vault.contents.fetchExtents(of: value, countMax: partCountMax) {
+            part, end throws(FileSystemError) in
             let from = start
             start = end
             return try vault.changing { state throws(FileSystemError) in

@@ -87,7 +87,8 @@ final class RemoteReads: Sendable {
         do throws(FileSystemError) {
             // It has waited, and is no longer wanted.
             if next.notBefore > 0, next.request.isInterrupted { throw .stale }
-            let count = try vault.read(next.item, at: range.lowerBound, count: range.count, into: buffer)
+            let count = try vault.contents.read(
+                next.item, at: range.lowerBound, count: range.count, into: buffer)
             if next.notBefore > 0 { arrivals.noteArrival() }
             arrivals.forget(next.item, range, in: vault)
             next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
@@ -273,7 +274,7 @@ final class RemoteReads: Sendable {
             // Extents that were fetched since they were looked up need not be fetched again.
             var wanted: [SealedExtent] = []
             for extent in run {
-                if try vault.isMissing(extent.row) {
+                if try vault.contents.isMissing(extent.row) {
                     wanted.append(extent)
                 } else {
                     settle(extent, .success(nil))
@@ -302,7 +303,7 @@ final class RemoteReads: Sendable {
             // Requests that wait for them need not wait for this disk.
             callFetchers(1, for: vault)
             for (extent, sealed) in fetched {
-                vault.keep(sealed, extent.row)
+                vault.contents.storeFetched(sealed, extent.row)
                 shared.update { $0.underWay[extent.row.remote] = nil }
             }
         } catch {
@@ -373,7 +374,7 @@ final class RemoteReads: Sendable {
         }
         guard let next else { return false }
         // A request for it will report the error.
-        guard let extents = try? vault.missingExtents(of: next.item, next.range) else { return true }
+        guard let extents = try? vault.contents.missingExtents(of: next.item, next.range) else { return true }
         for run in Self.runs(of: claim(extents).mine) { try? bring(run: run, in: vault) }
         return true
     }

@@ -90,7 +90,7 @@ struct SeenPacks {
     /// Whether every byte of a range is on this device or on the remote.
     mutating func readability(of number: Int64, _ range: Range<Int64>) -> Readability {
         // A removed file needs nothing.
-        for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
+        for extent in (try? vault.contents.missingExtents(of: number, range)) ?? [] {
             guard let place = extent.remotePlace else { continue }
             // The pages of the content must arrive first.
             if place.pack == .nowhere { return .no }
@@ -107,7 +107,7 @@ struct SeenPacks {
     mutating func sizes(of number: Int64, _ ranges: [Range<Int64>]) -> [PackID: Int]? {
         var sizes: [PackID: Int] = [:]
         for range in ranges {
-            for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
+            for extent in (try? vault.contents.missingExtents(of: number, range)) ?? [] {
                 guard let pack = extent.remotePlace?.pack else { continue }
                 if pack == .nowhere {
                     sizes[pack] = 0
@@ -123,12 +123,13 @@ struct SeenPacks {
     /// Whether the description of a file's content cannot be fetched; false if it is on the remote and not
     /// yet applied.
     private mutating func isOwedForGood(_ number: Int64) -> Bool {
-        switch vault.owedContent(of: number) {
+        switch vault.contents.owedContent(of: number) {
         case .isNewer: return false
         case .isDamaged, nil: return true
         case .mayArrive: break
         }
-        guard let page = vault.owedPage(of: number)?.place, let byteCount = try? byteCount(of: page.pack)
+        guard let page = vault.contents.owedPage(of: number)?.place,
+            let byteCount = try? byteCount(of: page.pack)
         else {
             return true
         }
@@ -138,7 +139,7 @@ struct SeenPacks {
     /// Whether part of a range is neither on this device nor on the remote; false if the remote does not
     /// answer.
     mutating func isLost(_ range: Range<Int64>, of number: Int64) -> Bool {
-        for extent in (try? vault.missingExtents(of: number, range)) ?? [] {
+        for extent in (try? vault.contents.missingExtents(of: number, range)) ?? [] {
             guard let place = extent.remotePlace, let byteCount = try? byteCount(of: place.pack) else {
                 continue
             }

@@ -3,7 +3,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Eviction of the contents of given files, whatever the cache limit.
-extension Vault {
+extension Cache {
     /// Why content that was to be evicted stays on this device.
     package enum EvictionObstacle: String, Sendable, Codable, CaseIterable {
         /// It is not on the remote, or a change of its file is not.
@@ -30,10 +30,10 @@ extension Vault {
     package func evict(
         _ files: some Sequence<Int64>, _ progress: (Int) -> Void = { _ in }
     ) throws(FileSystemError) -> Evicted {
-        try evicting.withLock { _ throws(FileSystemError) in
+        try vault.evicting.withLock { _ throws(FileSystemError) in
             let pinned = try pinnedFiles()
             var result = Evicted()
-            var seen = SeenPacks(vault: self)
+            var seen = SeenPacks(vault: vault)
             var done = 0
             for file in files {
                 if !pinned.contains(file) {
@@ -52,9 +52,10 @@ extension Vault {
                 done += 1
                 progress(done)
             }
-            try commitIndex()
+            try vault.commitIndex()
             seen.tell()
-            DebugLog.log(.info, .space, "vault \(id: id.high): \(result.byteCount) bytes evicted on request")
+            DebugLog.log(
+                .info, .space, "vault \(id: vault.id.high): \(result.byteCount) bytes evicted on request")
             return result
         }
     }
@@ -68,7 +69,7 @@ extension Vault {
         try forEachPage(of: file) { rows in
             for row in rows where row.place != .remote { bytes[row.remote != 0, default: 0] += row.length }
         }
-        let row = try reading { state throws(FileSystemError) in try state.tree.row(file) }
+        let row = try vault.reading { state throws(FileSystemError) in try state.tree.row(file) }
         return (bytes, row.map { !$0.unsent.isDisjoint(with: [.content, .existence]) } ?? false)
     }
 }

@@ -3,11 +3,11 @@ internal import CofferStore
 internal import CofferSystem
 
 // What would be lost with the remote.
-extension Vault {
+extension Cache {
     /// Files with content that is on the remote only, and the bytes of it.
     package func missingContent() throws(FileSystemError) -> (items: Int, bytes: Int64) {
-        if !isReadOnly, stoppedReason == nil { try commitIndex() }
-        let (items, bytes) = try state.withLock { state throws(FileSystemError) in
+        if !vault.isReadOnly, vault.stoppedReason == nil { try vault.commitIndex() }
+        let (items, bytes) = try vault.state.withLock { state throws(FileSystemError) in
             try state.index.makeReader()
         }.missing()
         return (Int(items), bytes)
@@ -15,8 +15,8 @@ extension Vault {
 
     /// Packs at the remote that contents refer to.
     package func remotePacks() throws(FileSystemError) -> [PackID] {
-        if !isReadOnly, stoppedReason == nil { try commitIndex() }
-        return try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        if !vault.isReadOnly, vault.stoppedReason == nil { try vault.commitIndex() }
+        return try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
             .remotePacks().filter { $0 != .nowhere }
     }
 
@@ -44,9 +44,9 @@ extension Vault {
                 }
                 if page.isEmpty { break }
             }
-            remoteReads.waitUntilStored()
+            vault.remoteReads.waitUntilStored()
             // What two files share is stored for the one that it was fetched for; the other one comes for it anew.
-            remoteReads.letGo()
+            vault.remoteReads.letGo()
             let rest = try missingContent().bytes
             guard rest < left else { throw .noSpace }
             left = rest
@@ -56,7 +56,7 @@ extension Vault {
     private func missingRanges(
         behind item: Int64, _ offset: Int64
     ) throws(FileSystemError) -> [(item: Int64, range: Range<Int64>)] {
-        try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
             .missingRanges(behind: item, offset, limit: 256)
     }
 
@@ -67,7 +67,7 @@ extension Vault {
         while offset < range.upperBound {
             let count = Int(min(Int64(ExtentLayout.byteCountMax), range.upperBound - offset))
             do throws(FileSystemError) {
-                _ = try read(item, at: offset, count: count, into: buffer)
+                _ = try vault.contents.read(item, at: offset, count: count, into: buffer)
             } catch {
                 // What was removed or cut off meanwhile is not missing.
                 guard case .stale = error else { throw error }

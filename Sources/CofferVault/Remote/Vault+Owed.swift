@@ -3,7 +3,7 @@ internal import CofferStore
 
 // Contents of which nothing is known yet, because their description has not arrived at the remote, or is
 // damaged.
-extension Vault {
+extension Contents {
     /// Why a file lacks its content.
     enum OwedContent {
         case mayArrive, isDamaged, isNewer
@@ -13,7 +13,7 @@ extension Vault {
     func owedContent(of number: Int64) -> OwedContent? {
         guard let value = owedValue(of: number) else { return nil }
         if RemoteContents.isNewer(value) { return .isNewer }
-        return remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
+        return vault.remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
     }
 
     /// The place of the first page of an owed content; nil if there is none.
@@ -26,7 +26,7 @@ extension Vault {
 
     /// The value that describes an owed content.
     private func owedValue(of number: Int64) -> [UInt8]? {
-        try? reading { state throws(FileSystemError) -> [UInt8]? in
+        try? vault.reading { state throws(FileSystemError) -> [UInt8]? in
             let key = RemoteContents.key(of: try state.tree.peek(number).id)
             return try state.index.kept(key)
         }
@@ -34,7 +34,7 @@ extension Vault {
 
     /// Whether a file whose content is owed still needs it; false if all of it was rewritten on this device.
     func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             if try state.tree.peek(number).unsent.isDisjoint(with: .content) { return true }
             return try !state.gaps(in: number, 0..<Int64.max).isEmpty
         }

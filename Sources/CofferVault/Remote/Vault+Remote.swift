@@ -3,15 +3,15 @@ internal import CofferStore
 internal import CofferSystem
 
 // Contents that are not on this device.
-extension Vault {
+extension Contents {
     /// Sets the source of contents that are not on this device; nil for none.
     package func attach(_ source: (any ContentSource)?) {
-        remoteReads.attach(source)
+        vault.remoteReads.attach(source)
     }
 
     /// Whether a range of an item is still only on the remote.
     func isMissing(_ row: ExtentRow) throws(FileSystemError) -> Bool {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             try state.rows(ofExtent: row).contains { $0.place == .remote && $0.remote == row.remote }
         }
     }
@@ -20,7 +20,7 @@ extension Vault {
     func missingExtents(
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [SealedExtent] {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             var extents: [SealedExtent] = []
             for row in try state.index.extents(of: number, overlapping: range)
             where row.place == .remote && row.remote != extents.last?.row.remote {
@@ -36,7 +36,7 @@ extension Vault {
     func missingRanges(
         of number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [Range<Int64>] {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             try state.index.extents(of: number, overlapping: range).filter { $0.place == .remote }.map {
                 ($0.offset..<$0.end).clamped(to: range)
             }
@@ -47,15 +47,16 @@ extension Vault {
     /// it.
     ///
     /// If there is no room, or if the vault is read-only, the extent stays only on the remote.
-    func keep(_ sealed: BufferPart, _ row: ExtentRow) {
+    func storeFetched(_ sealed: BufferPart, _ row: ExtentRow) {
         do throws(FileSystemError) {
             try store(row, inPlaceOf: .remote) { target in sealed.withBytes { target.copy($0, to: 0) } }
-            noteCached(row.total, of: row.item)
+            vault.cache.noteCached(row.total, of: row.item)
         } catch {
             switch error {
             case .noSpace, .readOnly, .stale: return
             default:
-                problems.add("\(path(of: row.item)): fetched contents could not be stored: \(error.summary)")
+                vault.problems.add(
+                    "\(vault.path(of: row.item)): fetched contents could not be stored: \(error.summary)")
             }
         }
     }
@@ -67,7 +68,7 @@ extension Vault {
     func store(
         _ row: ExtentRow, inPlaceOf place: ExtentRow.Place, _ fill: (AlignedBuffer) -> Void
     ) throws(FileSystemError) {
-        if isReadOnly { throw .readOnly }
+        if vault.isReadOnly { throw .readOnly }
         func rows(_ state: inout VaultState) throws(FileSystemError) -> [ExtentRow] {
             guard try state.tree.row(row.item) != nil else { return [] }
             return try state.rows(ofExtent: row).filter {
@@ -101,19 +102,19 @@ extension Vault {
         do throws(FileSystemError) {
             var sealed = [UInt8](repeating: 0, count: ExtentLayout.sealedByteCount(Int(row.total)))
             var count = sealed.count
-            if let bytes = state.withLock({
+            if let bytes = vault.state.withLock({
                 $0.packs.unwrittenBytes(pack, at: Int(position), count: count)
             }) {
                 sealed = bytes
             } else {
-                let file = try state.withLock { state throws(FileSystemError) in
+                let file = try vault.state.withLock { state throws(FileSystemError) in
                     try state.packs.openFile(pack)
                 }
                 count = try sealed.withMutableRawSpan { bytes throws(FileSystemError) in
                     try file.read(into: &bytes, at: Int(position))
                 }
             }
-            let place = try reading { state throws(FileSystemError) -> SealedPlace? in
+            let place = try vault.reading { state throws(FileSystemError) -> SealedPlace? in
                 // It may have been overwritten and forgotten in the meantime.
                 guard
                     try state.rows(ofExtent: row).contains(where: {
@@ -130,6 +131,6 @@ extension Vault {
             guard case .noSpace = error else { return }
             throw error
         }
-        upkeep.pause()
+        vault.upkeep.pause()
     }
 }

@@ -76,7 +76,7 @@ final class PackFilling: Sendable {
             let scratch = vault.buffers.take()
             defer { vault.buffers.giveBack(scratch) }
             let whole = extent.row.whole
-            try vault.fill(
+            try vault.contents.fill(
                 scratch.sealed, at: 0, with: whole.offset..<whole.end, of: extent.origin,
                 from: [SealedExtent(row: whole, source: .buffer(buffer, place: place.lowerBound, from: 0))])
         } catch {

@@ -87,10 +87,11 @@ package final class Sending {
         try deliverPages()
         while !underWay.isEmpty { try awaitFirst() }
         for gathering in gatherings {
-            try vault.note(new: gathering.new, left: Array(gathering.left.values), of: gathering.item.number)
+            try vault.outgoing.record(
+                new: gathering.new, left: Array(gathering.left.values), of: gathering.item.number)
         }
         gatherings = []
-        vault.evictAfterSending()
+        vault.cache.evictAfterSending()
         defer { values = [:] }
         return values
     }
@@ -176,8 +177,8 @@ package final class Sending {
     private func fail(_ error: FileSystemError, _ row: ExtentRow) throws(FileSystemError) {
         guard case .damaged = error else { throw error }
         // If the range was overwritten in the meantime, its bytes may be gone.
-        if try !vault.refers(to: row) { throw .stale }
-        vault.note(error, row.item, row.offset..<row.end)
+        if try !vault.outgoing.refers(to: row) { throw .stale }
+        vault.contents.report(error, row.item, row.offset..<row.end)
         throw error
     }
 
@@ -226,7 +227,7 @@ package final class Sending {
         try delivering { () throws(TransferError) in try first.delivery.wait() }
         // After a failure, an abandoned call may still be reading the buffer, so it is not reused.
         free.append(first.buffer)
-        try vault.note(first.extents)
+        try vault.outgoing.record(first.extents)
     }
 
     deinit {

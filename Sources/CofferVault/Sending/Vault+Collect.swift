@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // From changes on this device to commits.
-extension Vault {
+extension Outgoing {
     /// Makes a commit of changes that are in no commit, as many as fit one.
     ///
     /// The commit and the rows of its recorder are on disk when this returns, so no other commit ever gets
@@ -16,26 +16,26 @@ extension Vault {
     package func collectChanges(
         as participant: Participant, takesAll: Bool = false, recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            try participant.contents.settle(in: self)
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
+            try participant.contents.settle(in: vault)
             let commit = try collect(as: participant, takesAll ? .all : .settled, recorder)
-            if commit != nil { try commitIndex() }
+            if commit != nil { try vault.commitIndex() }
             return commit
         }
     }
 
     /// Puts contents in place that were unavailable when they were applied, as far as that is possible now.
     package func settle(_ contents: any ContentPublishing) throws(FileSystemError) {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            try contents.settle(in: self)
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
+            try contents.settle(in: vault)
         }
     }
 
     /// Whether changes are waiting to become a commit.
     package func hasUnsent() throws(FileSystemError) -> Bool {
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             guard state.tree.isTracking else { return false }
             try state.tree.storeItems()
             if try !state.index.unsentItems(after: 0, limit: 1).isEmpty { return true }
@@ -43,18 +43,13 @@ extension Vault {
         }
     }
 
-    /// Drops the facts in memory.
-    func closeFacts() {
-        state.withLock { $0.facts = nil }
-    }
-
     /// Makes a commit of changes; the caller holds `exchanging`.
     func collect(
         as participant: Participant, _ scope: CollectionScope, _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
-        guard isTracking else { return nil }
+        guard vault.isTracking else { return nil }
         while recorder.takesChanges {
-            let changes = try changing { state throws(FileSystemError) -> CollectedChanges? in
+            let changes = try vault.changing { state throws(FileSystemError) -> CollectedChanges? in
                 guard try state.index.tracking() == .on else {
                     return nil
                 }
@@ -64,7 +59,7 @@ extension Vault {
             }
             guard let changes, !changes.isEmpty else { break }
             let contents = try contents(of: changes.files, as: participant)
-            let commit = try committing.withLock { _ throws(FileSystemError) in
+            let commit = try vault.committing.withLock { _ throws(FileSystemError) in
                 try self.commit(changes, contents, as: participant, recorder)
             }
             if let commit { return commit }
@@ -72,7 +67,7 @@ extension Vault {
             if changes.lastRow == nil { break }
         }
         guard recorder.isNeeded else { return nil }
-        return try changing { state throws(FileSystemError) in
+        return try vault.changing { state throws(FileSystemError) in
             try self.commitNothing(as: participant, recorder, &state)
         }
     }
@@ -83,9 +78,9 @@ extension Vault {
     ) throws(FileSystemError) -> [Int64: Fact.Content] {
         if files.isEmpty { return [:] }
         do throws(FileSystemError) {
-            return try participant.contents.contents(of: files, in: self)
+            return try participant.contents.contents(of: files, in: vault)
         } catch {
-            state.withLock { $0.tree.publishing = [] }
+            vault.state.withLock { $0.tree.publishing = [] }
             throw error
         }
     }
@@ -97,22 +92,22 @@ extension Vault {
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
         _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
-        let (tree, items) = try changing { state throws(FileSystemError) in
+        let (tree, items) = try vault.changing { state throws(FileSystemError) in
             defer { state.tree.publishing = [] }
             return try self.begin(changes, contents, as: participant, recorder, &state)
         }
         let facts = tree.store
         do throws(FileSystemError) {
             let hash = facts.stateHash()
-            var collector = ChangeCollector(tree, of: self)
-            facts.lock = state
+            var collector = ChangeCollector(tree, of: vault)
+            facts.lock = vault.state
             defer { facts.lock = nil }
             let commit = try collect(changes.records, items, &collector)
             let rows = try commit.map { commit throws(FileSystemError) in
                 try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
             }
             facts.lock = nil
-            try changing { state throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
                 try state.tree.keep(rows ?? [])
                 for item in collector.left { try state.tree.giveBack(item) }
                 for number in Set(changes.items).union(changes.made) { try state.tree.markUnsent(number) }
@@ -122,9 +117,9 @@ extension Vault {
             return commit
         } catch {
             if facts.hasWritten {
-                stop("a change failed half-way (\(error.summary))")
+                vault.stop("a change failed half-way (\(error.summary))")
             } else {
-                try changing { state throws(FileSystemError) in
+                try vault.changing { state throws(FileSystemError) in
                     for item in items { try state.tree.giveBack(item) }
                 }
             }
@@ -157,7 +152,8 @@ extension Vault {
         for record in records { try collector.perform(record) }
         for item in items { try collector.send(item) }
         for misfit in collector.misfits {
-            problems.add("A local change does not match the facts of the vault, and was not sent: \(misfit).")
+            vault.problems.add(
+                "A local change does not match the facts of the vault, and was not sent: \(misfit).")
         }
         let commit = try collector.tree.finishCommit()
         // The tree of the index already has these changes.

@@ -4,7 +4,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Contents that are here, in packs that the remote has lost.
-extension Vault {
+extension Outgoing {
     /// Has those contents sent once more that packs had which the remote has lost.
     ///
     /// Of files whose content this device has said, and of those that are to be sent anyway: where two devices send the same
@@ -19,11 +19,11 @@ extension Vault {
     package func sendAgain(
         from packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
     ) throws(FileSystemError) -> ContentsPutAgain {
-        if isReadOnly { throw .readOnly }
-        try commitIndex()
+        if vault.isReadOnly { throw .readOnly }
+        try vault.commitIndex()
         var result = ContentsPutAgain()
         for (number, offsets) in try references(to: packs).sorted(by: { $0.key < $1.key }) {
-            if upkeep.isStopped { break }
+            if vault.upkeep.isStopped { break }
             guard try isSaidHere(number, log) else { continue }
             for offset in offsets {
                 guard let row = try row(of: number, at: offset, in: packs) else { continue }
@@ -31,19 +31,20 @@ extension Vault {
                     result.lostByteCount += Int(row.length)
                 } else if result.byteCount >= byteCountMax {
                     result.isPart = true
-                } else if try rewrite([row], marking: .content) {
+                } else if try vault.repacking.rewrite([row], marking: .content) {
                     result.byteCount += Int(row.length)
                 }
             }
             result.byteCount += try sendPagesAgain(of: number, in: packs)
         }
-        try commitIndex()
+        try vault.commitIndex()
         return result
     }
 
     /// Items with ranges, or pages, in some packs, and where the ranges begin.
     private func references(to packs: Set<PackID>) throws(FileSystemError) -> [Int64: [Int64]] {
-        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        let reader = try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader()
+        }
         var references: [Int64: [Int64]] = [:]
         for (item, offset) in try reader.extents(in: packs) {
             references[item, default: []].append(offset)
@@ -54,9 +55,9 @@ extension Vault {
 
     /// Whether the content of a file is by this device, or is to be sent by it.
     private func isSaidHere(_ number: Int64, _ log: LogID) throws(FileSystemError) -> Bool {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            defer { closeFacts() }
-            return try reading { state throws(FileSystemError) in
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
+            return try vault.reading { state throws(FileSystemError) in
                 guard state.tree.isTracking, let row = try state.tree.row(number) else { return false }
                 if row.unsent.contains(.content) { return true }
                 let facts = try state.openFacts()
@@ -69,7 +70,7 @@ extension Vault {
     private func row(
         of number: Int64, at offset: Int64, in packs: Set<PackID>
     ) throws(FileSystemError) -> ExtentRow? {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             let rows = try state.index.extents(of: number, overlapping: offset..<offset + 1)
             guard let row = rows.first(where: { $0.offset == offset }), row.remote != 0 else {
                 return nil
@@ -82,7 +83,7 @@ extension Vault {
     ///
     /// - Returns: About how many bytes that is.
     private func sendPagesAgain(of number: Int64, in packs: Set<PackID>) throws(FileSystemError) -> Int {
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             guard try state.tree.row(number) != nil else { return 0 }
             let pages = try state.index.pages(of: number)
             guard pages.contains(where: { packs.contains($0.reference.place.pack) }) else { return 0 }

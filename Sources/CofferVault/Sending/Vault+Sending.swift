@@ -3,7 +3,7 @@ internal import CofferStore
 internal import CofferSystem
 
 // Which parts of a vault's content are on a remote.
-extension Vault {
+extension Outgoing {
     /// The number of extents that are recorded while the lock is held.
     private static let noteCount = 64
 
@@ -13,27 +13,28 @@ extension Vault {
     package func beginSending(
         beginning deliver: @escaping Sending.Deliver
     ) throws(FileSystemError) -> Sending {
-        try commitIndex()
-        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeContentReader()
+        try vault.commitIndex()
+        let reader = try vault.state.withLock { state throws(FileSystemError) in
+            try state.index.makeContentReader()
         }
-        return Sending(self, reader, deliver: deliver)
+        return Sending(vault, reader, deliver: deliver)
     }
 
     /// Whether the item still refers to an extent at the same place.
     func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
-        try reading { state throws(FileSystemError) in
+        try vault.reading { state throws(FileSystemError) in
             try state.rows(ofExtent: row).contains { $0.place == row.place }
         }
     }
 
     /// Records extents that were sent to the remote, as far as ranges still refer to them.
-    func note(_ sent: [SentExtent]) throws(FileSystemError) {
+    func record(_ sent: [SentExtent]) throws(FileSystemError) {
         var rest = sent[...]
-        defer { noteSent(sent.reduce(0) { $0 + $1.row.total }) }
+        defer { vault.cache.noteSent(sent.reduce(0) { $0 + $1.row.total }) }
         while !rest.isEmpty {
             let batch = rest.prefix(Self.noteCount)
             rest = rest.dropFirst(Self.noteCount)
-            try changing { state throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
                 for extent in batch {
                     let rows = try state.rows(ofExtent: extent.row).filter { $0.remote == 0 }
                     if rows.isEmpty { continue }
@@ -51,7 +52,7 @@ extension Vault {
     }
 
     /// Records pages that were sent to the remote, and removes those that they replace.
-    func note(
+    func record(
         new: [RemotePageRow], left: [RemotePageRow], of number: Int64
     ) throws(FileSystemError) {
         var (left, new) = (left[...], new[...])
@@ -59,7 +60,7 @@ extension Vault {
             let (old, fresh) = (left.prefix(Self.noteCount), new.prefix(Self.noteCount))
             left = left.dropFirst(Self.noteCount)
             new = new.dropFirst(Self.noteCount)
-            try changing { state throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
                 guard try state.tree.row(number) != nil else { return }
                 try state.replacePages(of: try state.tree.item(number), new: fresh, left: old)
             }

@@ -3,12 +3,9 @@ internal import CofferStore
 internal import CofferSystem
 
 // Turning a vault of this device alone into one that other devices share.
-extension Vault {
+extension Outgoing {
     /// The number of names that are looked at together.
     private static let pageCount = 256
-
-    /// Whether the vault tracks changes for a remote.
-    package var isTracking: Bool { state.withLock { $0.tree.isTracking } }
 
     /// Begins to track all changes for a remote, and records what already exists; permanent.
     ///
@@ -16,19 +13,20 @@ extension Vault {
     /// changes go into the journal. Does nothing if it was completed before. If a crash interrupted it, it
     /// starts over.
     package func beginTracking() throws(FileSystemError) {
-        try exchanging.withLock { _ throws(FileSystemError) in
-            let isOn = try state.withLock { state throws(FileSystemError) in try state.index.tracking() == .on
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            let isOn = try vault.state.withLock { state throws(FileSystemError) in
+                try state.index.tracking() == .on
             }
             if isOn { return }
             var found: IndexReader?
-            try committing.withLock { intents throws(FileSystemError) in
-                try commitAlone(intents) { state throws(FileSystemError) in
+            try vault.committing.withLock { intents throws(FileSystemError) in
+                try vault.commitAlone(intents) { state throws(FileSystemError) in
                     found = try self.openJournal(&state)
                 }
             }
             guard let found else { return }
             try noteFound(in: found)
-            try commitIndex()
+            try vault.commitIndex()
         }
     }
 
@@ -36,13 +34,13 @@ extension Vault {
     ///
     /// - Returns: A reader of the current index.
     private func openJournal(_ state: inout VaultState) throws(FileSystemError) -> IndexReader {
-        let isEmpty = try state.index.isEmpty(Self.rootNumber)
+        let isEmpty = try state.index.isEmpty(Vault.rootNumber)
         let reader = try state.index.makeReader()
         try reader.begin()
         try state.index.beginTracking()
         state.tree.journal = JournalWriter()
         state.tree.markAll()
-        let root = try state.tree.item(Self.rootNumber)
+        let root = try state.tree.item(Vault.rootNumber)
         root.isMarked = false
         // A device that joins with an empty vault has nothing to send about its root.
         if isEmpty {
@@ -51,14 +49,14 @@ extension Vault {
         } else {
             state.tree.touch(root, [.mode, .times])
         }
-        upkeep.note(changes: state.changeCount)
+        vault.upkeep.note(changes: state.changeCount)
         return reader
     }
 
     /// Records everything that existed, from the root.
     private func noteFound(in reader: IndexReader) throws(FileSystemError) {
         var found = FoundItems()
-        let root = try reader.item(Self.rootNumber)
+        let root = try reader.item(Vault.rootNumber)
         guard let root else { throw .damaged(place: "the root directory") }
         var directories = [(number: root.number, id: root.id)]
         while let directory = directories.popLast() {
@@ -74,7 +72,7 @@ extension Vault {
             }
         }
         try append(&found)
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             try state.index.endFound()
         }
     }
@@ -83,7 +81,7 @@ extension Vault {
         guard found.writer.count > 0 else { return }
         found.number += 1
         let (record, number) = (found.writer.take(), found.number)
-        try changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             try state.index.appendFound(record, number)
         }
     }

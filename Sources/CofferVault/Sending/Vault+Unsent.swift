@@ -2,7 +2,7 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-extension Vault {
+extension Outgoing {
     /// The number of journal rows that are counted.
     private static let journalRowsMax = 256
 
@@ -11,8 +11,9 @@ extension Vault {
     ///
     /// If there are very many changes of names, counts only the first ones.
     package func unsentCount() throws(FileSystemError) -> Int {
-        guard isTracking else { return 0 }
-        let reader = try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        guard vault.isTracking else { return 0 }
+        let reader = try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader()
+        }
         let records = try reader.journal(limit: Self.journalRowsMax).reduce(0) { sum, record in
             sum + ((try? unsafe JournalRecord.records(record.span.bytes).count) ?? 0)
         }
@@ -23,8 +24,8 @@ extension Vault {
     ///
     /// Scans all ranges of all files, but without the vault's lock.
     package func unsentByteCount() throws(FileSystemError) -> Int64 {
-        guard isTracking else { return 0 }
-        return try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
+        guard vault.isTracking else { return 0 }
+        return try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
             .unsentByteCount()
     }
 }

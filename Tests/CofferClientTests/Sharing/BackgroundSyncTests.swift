@@ -20,7 +20,7 @@ import Testing
         let number = try vault.lookup(Array("late".utf8), in: Vault.rootNumber).number
         for index in 0..<20 {
             let bytes = [UInt8](repeating: UInt8(65 + index), count: 10)
-            try vault.write(
+            try vault.contents.write(
                 bytes.span.bytes, to: number, at: Int64(index) * 5000, touches: true, dropsPrivileges: false)
         }
         _ = try alice.sync()

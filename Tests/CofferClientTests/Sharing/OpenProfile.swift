@@ -42,7 +42,8 @@ final class OpenProfile {
         let item = try vault.create(
             Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber, by: .current)
         let bytes = Array(text.utf8)
-        try vault.write(bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
+        try vault.contents.write(
+            bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
     }
 
     func has(_ name: String, in vault: String) throws -> Bool {

@@ -61,7 +61,7 @@ import Testing
         let theirs = try alice.vault("Personal")
         let number = try theirs.lookup(Array("a".utf8), in: Vault.rootNumber).number
         let bytes = Array("another text".utf8)
-        try theirs.write(bytes.span.bytes, to: number, at: 0, touches: true, dropsPrivileges: false)
+        try theirs.contents.write(bytes.span.bytes, to: number, at: 0, touches: true, dropsPrivileges: false)
         for person in [alice, bob] { _ = try person.sync() }
         #expect(try vault.lookup(Array("a".utf8), in: Vault.rootNumber).number != before)
         #expect(try bob.pins().map(\.path) == ["a"])
@@ -95,7 +95,7 @@ import Testing
         _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 0))
         #expect(try waitUntil { try bob.missing() > 0 })
         let vault = try bob.vault("Ours")
-        try vault.evict(to: 0, keeping: Set(try vault.pinnedFiles()).contains)
+        try vault.cache.evict(to: 0, keeping: Set(try vault.cache.pinnedFiles()).contains)
         #expect(try bob.missing() == Self.text.utf8.count)
         #expect(try bob.pins().map(\.missingBytes) == [0])
     }
@@ -192,10 +192,11 @@ extension OpenProfile {
         let item = try vault.create(
             Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: parent, by: .current)
         let bytes = Array(text.utf8)
-        try vault.write(bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
+        try vault.contents.write(
+            bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
     }
 
-    fileprivate func missing() throws -> Int { Int(try vault("Ours").missingContent().bytes) }
+    fileprivate func missing() throws -> Int { Int(try vault("Ours").cache.missingContent().bytes) }
 
     fileprivate func pins() throws -> [PinReport] {
         try ask(PinRequest.list(vault: nil))

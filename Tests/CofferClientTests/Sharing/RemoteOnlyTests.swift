@@ -18,7 +18,7 @@ import Testing
         let (alice, bob) = try place.pair()
         try alice.write(Self.text, to: "a", in: "Personal")
         for person in [alice, bob] { _ = try person.sync() }
-        #expect(try bob.vault("Ours").missingContent().bytes == Self.text.utf8.count)
+        #expect(try bob.vault("Ours").cache.missingContent().bytes == Self.text.utf8.count)
         return (alice, bob)
     }
 
@@ -54,7 +54,7 @@ import Testing
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(try bob.read("a", in: "Ours") == Self.text)
         // The limit does not evict content that no other device has.
-        #expect(try bob.vault("Ours").missingContent().bytes == 0)
+        #expect(try bob.vault("Ours").cache.missingContent().bytes == 0)
     }
 
     @Test func unfetchableContentKeepsTheRemote() throws {
@@ -82,7 +82,7 @@ import Testing
         let (_, bob) = try pair()
         #expect(bob.error(VaultRequest.limitCache(vault: "None", to: 1))?.caseName == "noSuchVault")
         #expect(try bob.read("a", in: "Ours") == Self.text)
-        #expect(try bob.vault("Ours").missingContent().bytes == 0)
+        #expect(try bob.vault("Ours").cache.missingContent().bytes == 0)
         _ = try bob.ask(VaultRequest.limitCache(vault: "Ours", to: 100_000))
         #expect(try bob.waitsForMissing(in: "Ours"))
         #expect(try bob.read("a", in: "Ours") == Self.text)
@@ -120,7 +120,8 @@ extension OpenProfile {
         let buffer = AlignedBuffer(count: 1 << 20)
         var bytes: [UInt8] = []
         while true {
-            let count = try vault.read(item.number, at: Int64(bytes.count), count: 1 << 20, into: buffer)
+            let count = try vault.contents.read(
+                item.number, at: Int64(bytes.count), count: 1 << 20, into: buffer)
             if count == 0 { return String(decoding: bytes, as: UTF8.self) }
             bytes += buffer.withBytes(0..<count) { $0.array }
         }
@@ -129,6 +130,6 @@ extension OpenProfile {
     /// Whether content is evicted in the background.
     func waitsForMissing(in vault: String) throws -> Bool {
         let vault = try self.vault(vault)
-        return try waitUntil { try vault.missingContent().bytes > 0 }
+        return try waitUntil { try vault.cache.missingContent().bytes > 0 }
     }
 }

@@ -25,7 +25,7 @@ final class PlainRecorder: CommitRecorder {
 extension Vault {
     /// The kept commits, in order.
     func keptCommits() throws -> [FactCommit] {
-        try keptRows().filter { $0.key.kind == PlainRecorder.kind }.map {
+        try facts.keptRows().filter { $0.key.kind == PlainRecorder.kind }.map {
             try CommitRecord.commit($0.value.span.bytes)
         }
     }

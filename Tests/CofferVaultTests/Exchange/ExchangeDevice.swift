@@ -52,7 +52,7 @@ final class ExchangeDevice {
             hashKey: StateHashKey(SymmetricKey<StateHashRole>.zero()), contents: InlineContents(),
             milliseconds: { hub.now() })
         vault = try test.open()
-        try vault.beginTracking()
+        try vault.outgoing.beginTracking()
     }
 
     /// Devices of one vault, each with an empty store.
@@ -70,7 +70,9 @@ final class ExchangeDevice {
 
     /// Makes commits of all changes.
     func collect() throws {
-        while try vault.collectChanges(as: participant, takesAll: true, recorder: PlainRecorder()) != nil {}
+        while try vault.outgoing.collectChanges(as: participant, takesAll: true, recorder: PlainRecorder())
+            != nil
+        {}
     }
 
     /// Sends the kept commits.
@@ -85,7 +87,7 @@ final class ExchangeDevice {
                 KeptRow.Key(PlainRecorder.kind, id: participant.log.bytes, number: $0.stamp.dot.sequence), nil
             )
         }
-        if !gone.isEmpty { try vault.keep(gone) }
+        if !gone.isEmpty { try vault.facts.keep(gone) }
         return !commits.isEmpty
     }
 
@@ -96,7 +98,7 @@ final class ExchangeDevice {
         for (log, commits) in logs.sorted(by: { $0.key < $1.key }) where log != participant.log {
             let have = Int(try versions()[log])
             guard have < commits.count else { continue }
-            let applied = try vault.apply(
+            let applied = try vault.incoming.apply(
                 commits[have...].map { IncomingCommit($0) }, as: participant, recorder: PlainRecorder())
             if applied.count > 0 { hasAny = true }
         }
@@ -169,7 +171,7 @@ final class ExchangeDevice {
     /// Differences between the tree of items and the tree of the facts, and damage.
     func flaws() throws -> [String] {
         let vault = vault
-        let differences = try vault.differencesFromFacts(as: participant) {
+        let differences = try vault.facts.differencesFromFacts(as: participant) {
             number, content throws(FileSystemError) in
             try InlineContents.compare(number, content, in: vault)
         }

@@ -11,17 +11,18 @@ import Testing
     @Test func differencesAreReported() throws {
         let device = try ExchangeDevice.make(1)[0]
         _ = try device.vault.makeDirectory("other")
-        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == nil, "not collected")
+        #expect(
+            try device.vault.facts.comparisonWithFacts(device.participant.hashKey) == nil, "not collected")
         try device.makeDirectory("d")
         try device.write("1", to: "d/file")
-        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
+        #expect(try device.vault.facts.comparisonWithFacts(device.participant.hashKey) == [])
         let number = try device.vault.number(of: "file", in: try device.vault.number(of: "d"))
         try device.vault.changing { state throws(FileSystemError) in
             let item = try state.tree.item(number)
             item.row.mode ^= 0o100
             state.tree.touch(item, [])
         }
-        let differences = try device.vault.comparisonWithFacts(device.participant.hashKey)
+        let differences = try device.vault.facts.comparisonWithFacts(device.participant.hashKey)
         #expect(differences == ["The mode of item \(number) differs."])
         try device.vault.close()
     }
@@ -30,7 +31,7 @@ import Testing
     @Test func theModeOfAListIsSent() throws {
         let device = try ExchangeDevice.make(1)[0]
         try device.write("1", to: "file")
-        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
+        #expect(try device.vault.facts.comparisonWithFacts(device.participant.hashKey) == [])
         let number = try device.vault.number(of: "file")
         let entries: [(AccessList.Tag, UInt16)] = [
             (.owner, 6), (.user, 6), (.group, 4), (.mask, 6), (.other, 4),
@@ -46,14 +47,14 @@ import Testing
             ExtendedAttributeName.accessList, of: number, to: writer.finish(), .any)
         try device.collect()
         #expect(try device.vault.attributes(of: number).mode & 0o777 == 0o664)
-        #expect(try device.vault.comparisonWithFacts(device.participant.hashKey) == [])
+        #expect(try device.vault.facts.comparisonWithFacts(device.participant.hashKey) == [])
         try device.vault.close()
     }
 
     @Test func aVaultWithoutFacts() throws {
         let vault = try TestVault.create().open()
         let key = try ExchangeDevice.make(1)[0].participant.hashKey
-        #expect(try vault.comparisonWithFacts(key) == nil)
+        #expect(try vault.facts.comparisonWithFacts(key) == nil)
         try vault.close()
     }
 
@@ -75,13 +76,13 @@ import Testing
         }
         for _ in 0..<20 {
             try device.collect()
-            let differences = try vault.comparisonWithFacts(device.participant.hashKey)
+            let differences = try vault.facts.comparisonWithFacts(device.participant.hashKey)
             #expect(differences == nil || differences == [], "seed \(seed)")
         }
         for thread in threads { thread.join() }
         #expect(failures.withLock { $0 } == [])
         try device.collect()
-        #expect(try vault.comparisonWithFacts(device.participant.hashKey) == [], "seed \(seed)")
+        #expect(try vault.facts.comparisonWithFacts(device.participant.hashKey) == [], "seed \(seed)")
         try vault.close()
     }
 }

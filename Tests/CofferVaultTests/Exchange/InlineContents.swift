@@ -32,7 +32,7 @@ struct InlineContents: ContentPublishing {
         let size = try vault.attributes(of: number).size
         guard size <= byteCountMax else { throw .fileTooLarge }
         let buffer = AlignedBuffer(count: byteCountMax)
-        let count = try vault.read(number, at: 0, count: Int(size), into: buffer)
+        let count = try vault.contents.read(number, at: 0, count: Int(size), into: buffer)
         return Fact.Content(bytes: buffer.withBytes(0..<count) { $0.array }, size: UInt64(count))
     }
 
@@ -72,7 +72,8 @@ extension ContentTarget {
         let buffers = vault.buffers.take()
         defer { vault.buffers.giveBack(buffers) }
         let (prefix, keys) = (NoncePrefix.random(), vault.keys)
-        try vault.seal(unsafe bytes.span.bytes, of: id, at: 0, prefix, keys, buffers, into: buffers.sealed)
+        try vault.contents.seal(
+            unsafe bytes.span.bytes, of: id, at: 0, prefix, keys, buffers, into: buffers.sealed)
         let sealed = buffers.sealed.withBytes(0..<ExtentLayout.sealedByteCount(bytes.count)) { $0.array }
         let count = Int64(bytes.count)
         let place = try state.index.insertContent(sealed, live: count)

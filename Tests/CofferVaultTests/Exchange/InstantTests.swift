@@ -92,7 +92,7 @@ import Testing
         }
         try body()
         try update.work()
-        device.vault.closeFacts()
+        device.vault.facts.close()
     }
 
     private func commits(of device: ExchangeDevice, after count: Int) -> [FactCommit] {

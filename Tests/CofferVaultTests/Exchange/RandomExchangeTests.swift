@@ -62,13 +62,13 @@ struct RandomProgram {
         case 9: _ = try vault.link(try vault.lookup(name, in: parent).number, as: newName, in: other)
         case 10..<14:
             if let gone = try vault.rename(name, in: parent, to: newName, in: other, .replace) {
-                vault.release(gone)
+                vault.contents.release(gone)
             }
         case 14: _ = try vault.rename(name, in: parent, to: newName, in: other, .exchange)
         case 15..<17:
             let (number, isLast) = try vault.unlink(name, in: parent)
-            if isLast { vault.release(number) }
-        case 17: vault.release(try vault.removeDirectory(name, in: parent))
+            if isLast { vault.contents.release(number) }
+        case 17: vault.contents.release(try vault.removeDirectory(name, in: parent))
         case 18: try write(name, parent)
         case 19:
             var changes = AttributeChanges()
@@ -95,7 +95,7 @@ struct RandomProgram {
 
     private mutating func write(_ name: [UInt8], _ parent: Int64) throws(FileSystemError) {
         let text = text()
-        try vault.write(
+        try vault.contents.write(
             text.span.bytes, to: try vault.lookup(name, in: parent).number, at: 0, touches: true,
             dropsPrivileges: false)
     }
@@ -116,7 +116,7 @@ struct RandomProgram {
             case 1: _ = try devices[number].sync()
             case 2: _ = try devices[number].fetch()
             case 3:
-                _ = try devices[number].vault.collectChanges(
+                _ = try devices[number].vault.outgoing.collectChanges(
                     as: devices[number].participant, recorder: PlainRecorder())
             case 4:
                 try devices[number].collect()

@@ -37,8 +37,8 @@ import Testing
         let directory = try vault.makeDirectory("d")
         let file = try vault.makeFile("a", in: directory, [1])
         _ = try vault.link(file, as: Array("b".utf8), in: Vault.rootNumber)
-        try vault.beginTracking()
-        try vault.beginTracking()
+        try vault.outgoing.beginTracking()
+        try vault.outgoing.beginTracking()
         #expect(vault.isTracking)
         _ = try vault.move("b", to: "c", into: directory)
         try vault.remove("a", in: directory)
@@ -96,7 +96,7 @@ import Testing
             _ = try vault.makeFile("gone")
             try vault.remove("gone")
         }
-        let found = try vault.collectChanges(
+        let found = try vault.outgoing.collectChanges(
             as: device.participant, takesAll: true, recorder: PlainRecorder())
         let commit = try #require(found)
         let contents = commit.facts.filter {
@@ -106,7 +106,8 @@ import Testing
         #expect(contents.count == 1)
         #expect(commit.facts.count <= 4, "content and times")
         #expect(
-            try vault.collectChanges(as: device.participant, takesAll: true, recorder: PlainRecorder()) == nil
+            try vault.outgoing.collectChanges(
+                as: device.participant, takesAll: true, recorder: PlainRecorder()) == nil
         )
     }
 
@@ -115,7 +116,7 @@ import Testing
         _ = try device.vault.makeFile("a", [1])
         var (places, contents) = (0, 0)
         for takesAll in [false, true] {
-            while let commit = try device.vault.collectChanges(
+            while let commit = try device.vault.outgoing.collectChanges(
                 as: device.participant, takesAll: takesAll, recorder: PlainRecorder())
             {
                 for fact in commit.facts {
@@ -141,11 +142,12 @@ import Testing
             try vault.remove("c")
             _ = try vault.makeFile("d", [5])
         }
-        let made = try vault.collectChanges(as: device.participant, takesAll: true, recorder: recorder)
+        let made = try vault.outgoing.collectChanges(
+            as: device.participant, takesAll: true, recorder: recorder)
         #expect(made?.facts.contains { $0.assertion.isName("c") } == true)
         #expect(recorder.result)
         #expect(try unsent(of: vault).contains(first))
-        let found = try vault.collectChanges(
+        let found = try vault.outgoing.collectChanges(
             as: device.participant, takesAll: true, recorder: PlainRecorder())
         let next = try #require(found)
         #expect(next.facts.contains { $0.assertion.isName("d") })
@@ -161,14 +163,16 @@ import Testing
         let device = try ExchangeDevice.make(1)[0]
         let vault = device.vault
         let file = try vault.makeFile("a", [1])
-        while try vault.collectChanges(as: device.participant, takesAll: true, recorder: PlainRecorder())
+        while try vault.outgoing.collectChanges(
+            as: device.participant, takesAll: true, recorder: PlainRecorder())
             != nil
         {}
         try vault.put([2], to: file, at: 0)
-        while try vault.collectChanges(as: device.participant, recorder: PlainRecorder()) != nil {}
+        while try vault.outgoing.collectChanges(as: device.participant, recorder: PlainRecorder()) != nil {}
         #expect(try unsent(of: vault) == [file])
         #expect(
-            try vault.collectChanges(as: device.participant, takesAll: true, recorder: PlainRecorder()) != nil
+            try vault.outgoing.collectChanges(
+                as: device.participant, takesAll: true, recorder: PlainRecorder()) != nil
         )
         #expect(try unsent(of: vault) == [])
     }
@@ -186,7 +190,7 @@ import Testing
                     return !done
                 }
                 if isFirst {
-                    try vault.write(
+                    try vault.contents.write(
                         ([9] as [UInt8]).span.bytes, to: numbers[0], at: 0, touches: true,
                         dropsPrivileges: false)
                 }
@@ -207,7 +211,7 @@ import Testing
         participant.contents = Meddler()
         _ = try device.vault.makeFile("a", [1])
         var contents: [[UInt8]] = []
-        while let commit = try device.vault.collectChanges(
+        while let commit = try device.vault.outgoing.collectChanges(
             as: participant, takesAll: true, recorder: PlainRecorder())
         {
             for fact in commit.facts {
@@ -224,12 +228,12 @@ import Testing
         let commits = try device.vault.keptCommits()
         #expect(commits.map(\.stamp.dot.sequence) == Array(1...UInt64(commits.count)))
         #expect(commits.first?.label == device.label)
-        let rows = try device.vault.keptRows()
+        let rows = try device.vault.facts.keptRows()
         try device.vault.close()
         let again = try device.test.open()
-        #expect(try again.keptRows() == rows)
-        try again.keep(rows.map { KeptChange($0.key, nil) })
-        #expect(try again.keptRows() == [])
+        #expect(try again.facts.keptRows() == rows)
+        try again.facts.keep(rows.map { KeptChange($0.key, nil) })
+        #expect(try again.facts.keptRows() == [])
         let damage = try again.damage()
         #expect(damage == [])
     }
@@ -240,14 +244,14 @@ import Testing
         let before = try device.stateHash()
         let needed = PlainRecorder(isNeeded: true)
         for number in 1...2 as ClosedRange<UInt64> {
-            let commit = try device.vault.collectChanges(as: device.participant, recorder: needed)
+            let commit = try device.vault.outgoing.collectChanges(as: device.participant, recorder: needed)
             #expect(commit?.facts == [] && commit?.stamp.dot.sequence == number)
             #expect(commit?.label == (number == 1 ? device.label : nil))
         }
-        #expect(try device.vault.versions()[device.participant.log] == 2)
+        #expect(try device.vault.facts.versions()[device.participant.log] == 2)
         #expect(try device.stateHash() == before)
         try device.vault.makeDirectory("d")
-        let commit = try device.vault.collectChanges(as: device.participant, recorder: needed)
+        let commit = try device.vault.outgoing.collectChanges(as: device.participant, recorder: needed)
         #expect(commit?.facts.isEmpty == false && commit?.stamp.dot.sequence == 3)
     }
 
@@ -263,7 +267,8 @@ import Testing
         let device = try ExchangeDevice.make(1)[0]
         _ = try device.vault.makeFile("a", [1])
         let error = #expect(throws: FileSystemError.self) {
-            try device.vault.collectChanges(as: device.participant, takesAll: true, recorder: Refusing())
+            try device.vault.outgoing.collectChanges(
+                as: device.participant, takesAll: true, recorder: Refusing())
         }
         guard case .notSealed(.otherVersions) = error else {
             Issue.record("\(String(describing: error))")

@@ -99,8 +99,8 @@ extension Decoder {
         try? look(at: vault)
         for _ in 0..<16 where !input.isEmpty { try? change(vault, &input) }
         try? vault.commit()
-        _ = try? vault.compact()
-        _ = try? vault.evict(to: 0)
+        _ = try? vault.repacking.compact()
+        _ = try? vault.cache.evict(to: 0)
         try? look(at: vault)
         try? vault.close()
         return .taken
@@ -130,19 +130,20 @@ extension Decoder {
         switch kind {
         case 0:
             let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
-            _ = try vault.read(item, at: offset, count: 100_000, into: buffer)
+            _ = try vault.contents.read(item, at: offset, count: 100_000, into: buffer)
         case 1:
             let content = [UInt8](repeating: 1, count: 20_000)
-            try vault.write(content.span.bytes, to: item, at: offset, touches: true, dropsPrivileges: true)
+            try vault.contents.write(
+                content.span.bytes, to: item, at: offset, touches: true, dropsPrivileges: true)
         case 2:
             var changes = AttributeChanges()
             changes.size = offset
             _ = try vault.setAttributes(of: item, changes)
-        case 3: _ = try vault.seek(item, from: offset, toData: offset & 1 == 0)
+        case 3: _ = try vault.contents.seek(item, from: offset, toData: offset & 1 == 0)
         case 4:
-            try vault.allocate(.punchHole, of: item, offset..<offset + 5000, by: SealedVault.owner)
-        case 5: vault.release(try vault.unlink(name, in: item).number)
-        case 6: vault.release(try vault.removeDirectory(name, in: item))
+            try vault.contents.allocate(.punchHole, of: item, offset..<offset + 5000, by: SealedVault.owner)
+        case 5: vault.contents.release(try vault.unlink(name, in: item).number)
+        case 6: vault.contents.release(try vault.removeDirectory(name, in: item))
         case 7: _ = try vault.rename(name, in: item, to: names[5], in: Vault.rootNumber, .replace)
         case 8: _ = try vault.link(item, as: name, in: Vault.rootNumber)
         default:

@@ -59,11 +59,12 @@ struct SealedVault: Sendable {
         }
         let folder = try add("folder", in: Vault.rootNumber, .directory)
         let large = try add("large", in: folder, .regular)
-        try vault.write(largeContent.span.bytes, to: large, at: 0, touches: true, dropsPrivileges: false)
+        try vault.contents.write(
+            largeContent.span.bytes, to: large, at: 0, touches: true, dropsPrivileges: false)
         try vault.commit()
         let small = try add("small", in: folder, .regular)
         let content = [UInt8](repeating: 7, count: 100)
-        try vault.write(content.span.bytes, to: small, at: 50, touches: true, dropsPrivileges: false)
+        try vault.contents.write(content.span.bytes, to: small, at: 50, touches: true, dropsPrivileges: false)
         try vault.setExtendedAttribute(Array("user.a".utf8), of: small, to: [1, 2, 3], .any)
         _ = try add("empty", in: Vault.rootNumber, .regular)
         _ = try add("link", in: Vault.rootNumber, .symbolicLink, "folder/small")

@@ -87,7 +87,8 @@ extension Decoder {
         let buffer = AlignedBuffer(count: ExtentLayout.byteCountMax)
         let content = SealedVault.largeContent
         do {
-            let count = try vault.read(SealedVault.largeFile, at: 0, count: content.count, into: buffer)
+            let count = try vault.contents.read(
+                SealedVault.largeFile, at: 0, count: content.count, into: buffer)
             try expect(
                 buffer.withBytes(0..<count) { $0.array } == content, "a pack gives what nobody wrote")
             try expect(damage == [], "a check finds damage in what can be read")
@@ -95,7 +96,7 @@ extension Decoder {
             try expect(damage != [], "a check does not find damage in what cannot be read")
         }
         // New content goes after whatever is there.
-        try vault.write([1, 2, 3].span.bytes, to: 5, at: 0, touches: true, dropsPrivileges: false)
+        try vault.contents.write([1, 2, 3].span.bytes, to: 5, at: 0, touches: true, dropsPrivileges: false)
         try vault.commit()
         return .taken
     }
