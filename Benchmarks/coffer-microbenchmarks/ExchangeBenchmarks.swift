@@ -23,7 +23,7 @@ struct ExchangeBenchmarks {
         func begins(
             _ new: Fact.Content, with old: Fact.Content, at number: Int64?, in vault: Vault
         ) throws(FileSystemError) -> Bool { false }
-        func settle(in vault: Vault) throws(FileSystemError) {}
+        func placeArrived(in vault: Vault) throws(FileSystemError) {}
         func forgetPrepared() {}
         func apply(
             _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState

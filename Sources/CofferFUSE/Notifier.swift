@@ -221,7 +221,7 @@ final class Notifier: Sendable {
             case .growth(let item, let size, _):
                 grow(Node(slot: change.slot, item: item), from: size, in: vault, cache)
             case .nameless(let item):
-                if !lookups.isKnown(Node(slot: change.slot, item: item)) { vault.contents.release(item) }
+                if !lookups.isKnown(Node(slot: change.slot, item: item)) { vault.release(item) }
             case .entry, .attributes: break
             }
         }

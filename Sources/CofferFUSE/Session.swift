@@ -184,7 +184,7 @@ package final class Session: @unchecked Sendable {
     /// Subtracts lookups from a node, and releases it in its vault once the kernel has forgotten it.
     func forget(_ node: Node, _ count: UInt64) {
         guard !node.isRoot, lookups.subtract(count, from: node) else { return }
-        fileSystem.root.vault(slot: node.slot)?.vault.contents.release(node.item)
+        fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
     /// Makes the kernel look up names again that a request has moved while its cache may have been out of

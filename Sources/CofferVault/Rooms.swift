@@ -28,17 +28,17 @@ package struct Incoming: Sendable {
     let vault: Vault
 }
 
-// What is built on a vault's names and contents. Each of these has the vault, and calls another one by its name; none of
-// them is called by the vault itself, except for what docs/architecture.md lists.
+// What is built on a vault's names and commits, in this order: a room calls only the vault and rooms before it, by their
+// names (Tests/ArchitectureTests).
 extension Vault {
     /// The contents of files.
     package var contents: Contents { Contents(vault: self) }
     /// The contents that stay on this device.
     package var cache: Cache { Cache(vault: self) }
-    /// Sealing stored contents again.
-    package var repacking: Repacking { Repacking(vault: self) }
     /// The facts.
     package var facts: VaultFacts { VaultFacts(vault: self) }
+    /// Sealing stored contents again.
+    package var repacking: Repacking { Repacking(vault: self) }
     /// What is to be sent.
     package var outgoing: Outgoing { Outgoing(vault: self) }
     /// What arrives.

@@ -182,6 +182,9 @@ package final class Vault: Sendable {
     /// Whether the vault tracks changes for a remote.
     package var isTracking: Bool { state.withLock { $0.tree.isTracking } }
 
+    /// Why nothing can be written; nil if writing is possible.
+    package var stoppedReason: String? { state.withLock { $0.stopped } }
+
     /// Sets whether programs may change anything; changes from other devices are applied in any case.
     package func setForReading(_ isForReading: Bool) {
         self.isForReading.store(isForReading, ordering: .relaxed)

@@ -80,7 +80,10 @@ import Testing
 
     @Test("A room of a vault calls only the rooms that it is built on")
     func rooms() {
-        #expect(TypeRules.rooms.allSatisfy { room in Project.sources.contains { $0.path.contains("/\(room.folder)/") } })
+        #expect(
+            TypeRules.rooms.allSatisfy { room in
+                Project.sources.contains { $0.path.contains("/\(room.folder)/") }
+            })
         expectNone(TypeRules.rooms(Project.sources))
     }
 

@@ -254,9 +254,12 @@ import Testing
     }
 
     @Test func spread() {
-        let one = SourceFile(path: "Sources/CofferVault/Vault.swift", "final class Vault {}\nextension Int {}\n")
+        let one = SourceFile(
+            path: "Sources/CofferVault/Vault.swift", "final class Vault {}\nextension Int {}\n")
         let more = (0...TypeRules.extensionCountMax).map {
-            SourceFile(path: "Sources/CofferVault/\($0).swift", "// a comment\nextension Vault {}\nextension Int {}\n")
+            SourceFile(
+                path: "Sources/CofferVault/\($0).swift",
+                "// a comment\nextension Vault {}\nextension Int {}\n")
         }
         #expect(TypeRules.spread([one] + more.dropLast()).isEmpty)
         #expect(lines(TypeRules.spread([one] + more)) == [2])

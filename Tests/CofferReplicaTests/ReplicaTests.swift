@@ -116,7 +116,7 @@ import CofferVault
         #expect(counting.counts.bytesReceived < 1 << 20)
         try await onThread {
             let number = try devices[1].number("file")
-            let state = try devices[1].vault.contents.contentState(of: number)
+            let state = try devices[1].vault.contentState(of: number)
             #expect(state == .remoteOnly)
             let isSame = try devices[1].bytes("file") == bytes
             #expect(isSame)

@@ -208,7 +208,7 @@ actor MemoryReplica: LocalReplica {
         try step { () throws(ReplicaError) in
             var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
             tree.beginCheckpoint(result.versions, clock: result.clock, labels: result.labels)
-            for group in gathered { _ = tree.take(group) }
+            for group in gathered { _ = tree.add(group) }
             self.tree = tree
             gathered = []
             if result.givesUpUnsent { changes = [] }

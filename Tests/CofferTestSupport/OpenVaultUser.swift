@@ -82,9 +82,9 @@ extension OpenVaultUser {
     package func remove(_ path: String) throws {
         let (parent, name) = try split(path)
         if try vault.attributes(of: number(path)).type == .directory {
-            vault.contents.release(try vault.removeDirectory(name, in: parent))
+            vault.release(try vault.removeDirectory(name, in: parent))
         } else {
-            vault.contents.release(try vault.unlink(name, in: parent).number)
+            vault.release(try vault.unlink(name, in: parent).number)
         }
         try collect()
     }
@@ -93,7 +93,7 @@ extension OpenVaultUser {
         let (parent, name) = try split(path)
         let (newParent, newName) = try split(other)
         if let gone = try vault.rename(name, in: parent, to: newName, in: newParent, .replace) {
-            vault.contents.release(gone)
+            vault.release(gone)
         }
         try collect()
     }

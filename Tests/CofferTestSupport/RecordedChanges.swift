@@ -25,7 +25,7 @@ package final class RecordedChanges: ChangeSink {
 
     package func note(_ changes: [VaultChange], in vault: Vault) {
         all.withLock { $0 += changes }
-        for case .nameless(let item) in changes { vault.contents.release(item) }
+        for case .nameless(let item) in changes { vault.release(item) }
     }
 
     package func end() {}

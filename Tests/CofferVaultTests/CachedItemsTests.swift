@@ -79,7 +79,7 @@ import CofferVault
         _ = try vault.makeFile("in memory from here on", in: old)
         try vault.commit()
         _ = try fill()
-        vault.contents.release(try vault.removeDirectory(Array("d".utf8), in: old))
+        vault.release(try vault.removeDirectory(Array("d".utf8), in: old))
         let again = try reopened()
         #expect(try again.attributes(of: old).links == 2)
     }

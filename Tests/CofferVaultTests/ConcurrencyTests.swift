@@ -60,7 +60,7 @@ import Testing
                 #expect(isSame, "thread \(thread), step \(step)")
             case 5:
                 guard let content = files.removeValue(forKey: name) else { continue }
-                if let replaced = try vault.move(name, to: "\(thread)-0") { vault.contents.release(replaced) }
+                if let replaced = try vault.move(name, to: "\(thread)-0") { vault.release(replaced) }
                 files["\(thread)-0"] = content
             case 6:
                 if files.removeValue(forKey: name) != nil { try vault.remove(name) }

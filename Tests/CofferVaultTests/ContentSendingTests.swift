@@ -233,17 +233,17 @@ import Testing
     @Test func theStateShowsWhereTheContentIs() throws {
         let devices = try TwoDevices()
         let number = try devices.a.makeFile("file", Pattern.make(100_000))
-        #expect(try devices.a.contents.contentState(of: number) == .local)
+        #expect(try devices.a.contentState(of: number) == .local)
         devices.a.state.withLock { _ = $0.tree.publishing.insert(number) }
-        #expect(try devices.a.contents.contentState(of: number) == .uploading)
+        #expect(try devices.a.contentState(of: number) == .uploading)
         let copy = try devices.b.makeFile("file")
         try devices.b.receive(try devices.a.send(number, to: devices.remote), as: copy)
-        #expect(try devices.a.contents.contentState(of: number) == .synced)
-        #expect(try devices.b.contents.contentState(of: copy) == .remoteOnly)
+        #expect(try devices.a.contentState(of: number) == .synced)
+        #expect(try devices.b.contentState(of: copy) == .remoteOnly)
         _ = try devices.b.content(of: copy)
-        #expect(try devices.b.contents.contentState(of: copy) == .synced)
+        #expect(try devices.b.contentState(of: copy) == .synced)
         try devices.b.put([1], to: copy)
-        #expect(try devices.b.contents.contentState(of: copy) == .local)
+        #expect(try devices.b.contentState(of: copy) == .local)
     }
 
     @Test func itemsRemovedBeforeTheirMoveAreNoDamage() throws {

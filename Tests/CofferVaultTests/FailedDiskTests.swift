@@ -232,7 +232,7 @@ import Testing
         }
         copy.directory.heal()
         _ = try? again.makeFile("later")
-        again.contents.release(number)
+        again.release(number)
         try? again.commit()
         #expect(again.stoppedReason != nil)
         #expect(try again.names() == ["a"])

@@ -16,7 +16,7 @@ import Testing
         try vault.commit()
         #expect(try vault.content(of: number) == [1, 2, 3, 4])
         #expect(try vault.damage() == [])
-        vault.contents.release(number)
+        vault.release(number)
         #expect(fails("stale") { _ = try vault.content(of: number) })
         try vault.commit()
         #expect(try vault.damage() == [])
@@ -54,7 +54,7 @@ import Testing
         let number = try vault.makeFile("large")
         for piece in 0..<3 { try vault.put(Pattern.make(5 << 20), to: number, at: piece * (60 << 20)) }
         _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
-        try vault.contents.eraseInSlices(number)
+        try vault.repacking.eraseInSlices(number)
         #expect(fails("stale") { _ = try vault.attributes(of: number) })
         #expect(try vault.damage() == [])
         #expect(try test.on(test.directory.crash(seed: 3)).open().damage() == [])
@@ -69,7 +69,7 @@ import Testing
         _ = try vault.unlink(Array("sparse".utf8), in: Vault.rootNumber)
         try vault.commit()
         test.directory.resetStatistics()
-        try vault.contents.eraseInSlices(number)
+        try vault.repacking.eraseInSlices(number)
         #expect(fails("stale") { _ = try vault.attributes(of: number) })
         let flushes = test.directory.statistics.flushed.count { $0 == "index.sqlite-wal" }
         #expect(flushes <= 3)
@@ -90,7 +90,7 @@ import Testing
         test.directory.observe { call, path in
             if call == .write, path == "index.sqlite" { moves.withLock { $0 += 1 } }
         }
-        try vault.contents.eraseInSlices(number)
+        try vault.repacking.eraseInSlices(number)
         test.directory.observe(nil)
         #expect(moves.withLock { $0 } > 0)
         #expect(vault.state.withLock { $0.index.logFrameCount } < 3000)
@@ -106,13 +106,13 @@ import Testing
             for piece in 0..<65 { try vault.put(Pattern.make(1 << 20), to: number, at: piece << 20) }
             _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
             vault.upkeep.stop()
-            try vault.contents.eraseInSlices(number)
+            try vault.repacking.eraseInSlices(number)
             #expect(try vault.attributes(of: number).allocated == 65 << 20)
             try vault.close()
         }
         let again = try test.open()
         #expect(again.state.withLock { $0.tree.orphans } == [number])
-        try again.contents.eraseInSlices(number)
+        try again.repacking.eraseInSlices(number)
         try again.commit()
         #expect(again.state.withLock { $0.packs.rows.reduce(0) { $0 + $1.live } } == 0)
         #expect(try again.damage() == [])
@@ -132,7 +132,7 @@ import Testing
         #expect(throws: FileSystemError.self) { try vault.commit() }
         test.directory.heal()
         test.directory.resetStatistics()
-        #expect(fails("readOnly") { try vault.contents.eraseInSlices(number) })
+        #expect(fails("readOnly") { try vault.repacking.eraseInSlices(number) })
         #expect(test.directory.statistics.count(StorageCall.changes) == 0)
         #expect(try test.on(test.directory.copy()).open().damage() == [])
     }

@@ -61,7 +61,7 @@ import Testing
         for (number, content) in files {
             #expect(try vault.content(of: number) == content)
             #expect(try vault.epochs(of: number).isSubset(of: [2]))
-            if !content.isEmpty { #expect(try vault.contents.contentState(of: number) == .local) }
+            if !content.isEmpty { #expect(try vault.contentState(of: number) == .local) }
         }
         #expect(try vault.get(open, count: 3) == [1, 2, 3])
         // There is nothing left to do.
@@ -110,7 +110,7 @@ import Testing
         devices.remote.fail(.timedOut)
         let none = try devices.b.repacking.reencrypt(byteCountMax: 1 << 30)
         #expect(none == .init(byteCount: 0, skippedByteCount: Int64(2 * content.count), isAtEnd: true))
-        #expect(try devices.b.contents.contentState(of: b) == .remoteOnly)
+        #expect(try devices.b.contentState(of: b) == .remoteOnly)
         devices.remote.fail(nil)
         #expect(try reencrypt(devices.b) == Int64(2 * content.count))
         for number in [b, copy] {
@@ -128,7 +128,7 @@ import Testing
         }
         // The content that was fetched for it can be evicted again.
         try devices.b.cache.evict(to: 0)
-        #expect(try devices.b.contents.contentState(of: b) == .remoteOnly)
+        #expect(try devices.b.contentState(of: b) == .remoteOnly)
     }
 
     @Test func writersGoOn() throws {

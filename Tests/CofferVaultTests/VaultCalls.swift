@@ -60,7 +60,7 @@ extension Vault {
     }
 
     func remove(_ name: String, in parent: Int64 = rootNumber) throws {
-        contents.release(try unlink(Array(name.utf8), in: parent).number)
+        release(try unlink(Array(name.utf8), in: parent).number)
     }
 
     func move(

@@ -84,7 +84,7 @@ import Testing
             case 6:
                 guard let content = files[name] else { continue }
                 let target = "file \(random.below(6))"
-                if let replaced = try vault.move(name, to: target) { vault.contents.release(replaced) }
+                if let replaced = try vault.move(name, to: target) { vault.release(replaced) }
                 files[name] = nil
                 files[target] = content
             case 7:

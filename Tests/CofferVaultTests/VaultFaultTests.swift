@@ -91,7 +91,7 @@ import Testing
             #expect(vault.intents.recordCount >= 8)
             vault.state.withLock { $0.logIsNearlyMoved = true }
             try commit()
-            if let replaced = try vault.move("new", to: "old") { vault.contents.release(replaced) }
+            if let replaced = try vault.move("new", to: "old") { vault.release(replaced) }
             files["old"] = files.removeValue(forKey: "new")
             try commit()
             try vault.log.checkpoint()

@@ -65,7 +65,7 @@ import Testing
         #expect(try vault.content(of: number) == [1])
         #expect(try vault.unlink(Array("b".utf8), in: Vault.rootNumber) == (number, true))
         #expect(try vault.content(of: number) == [1])
-        vault.contents.release(number)
+        vault.release(number)
         #expect(fails("stale") { _ = try vault.attributes(of: number) })
     }
 

@@ -6,8 +6,9 @@
 # Transfers of money from one account to another, from number $1 on; each says when it is committed.
 sqlite_transfers() {
     local number
-    # With FULL the removal of a journal, which is the commit in mode delete, would not be made durable.
-    echo "PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 10000;"
+    # Each connection begins in mode delete, unless the file is in mode wal. With FULL the removal of a journal, which is
+    # the commit in mode delete, would not be made durable.
+    echo "PRAGMA journal_mode = $mode; PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 10000;"
     for ((number = $1; ; number++)); do
         echo "BEGIN IMMEDIATE; INSERT INTO transfers VALUES ($number, hex(randomblob(400)));" \
             "UPDATE accounts SET balance = balance - $number WHERE id = $((number % 7));" \

@@ -83,7 +83,7 @@ package final class VaultReplica: LocalReplica {
     package func placeArrivedContents() async throws(ReplicaError) {
         guard contents.mayOwe else { return }
         try await call { replica throws(FileSystemError) in
-            try replica.vault.outgoing.settle(replica.contents)
+            try replica.vault.outgoing.placeArrived(replica.contents)
         }
     }
 

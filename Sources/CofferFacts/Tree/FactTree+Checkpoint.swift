@@ -19,12 +19,12 @@ extension FactTree {
     /// Adds the remaining facts of one commit; call it for all commits, in any order.
     ///
     /// - Returns: The changes of items; `takeChanges` returns entries.
-    package mutating func take(_ group: CheckpointPiece.Group) throws(Store.Failure) -> [ItemChange] {
-        try take([group])
+    package mutating func add(_ group: CheckpointPiece.Group) throws(Store.Failure) -> [ItemChange] {
+        try add([group])
     }
 
     /// Adds the remaining facts of several commits, and evaluates them once.
-    package mutating func take(_ groups: [CheckpointPiece.Group]) throws(Store.Failure) -> [ItemChange] {
+    package mutating func add(_ groups: [CheckpointPiece.Group]) throws(Store.Failure) -> [ItemChange] {
         var pass = Pass()
         for group in groups {
             for fact in group.facts { try assert(fact, group.stamp, &pass) }

@@ -276,7 +276,7 @@ extension Vault {
             for number in state.tree.orphans {
                 let item = try state.tree.item(number)
                 // Removing a large item takes time; the next mount continues with it.
-                if item.row.allocated <= Contents.eraseAtOnceMax { try state.erase(item) }
+                if item.row.allocated <= Self.eraseAtOnceMax { try state.erase(item) }
             }
         }
         try commitIndex(usingReserve: true)

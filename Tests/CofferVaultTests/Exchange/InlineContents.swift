@@ -44,7 +44,7 @@ struct InlineContents: ContentPublishing {
         new.bytes.starts(with: old.bytes)
     }
 
-    func settle(in vault: Vault) throws(FileSystemError) {}
+    func placeArrived(in vault: Vault) throws(FileSystemError) {}
     func forgetPrepared() {}
 
     func apply(

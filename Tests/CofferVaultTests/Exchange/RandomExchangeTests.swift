@@ -62,13 +62,13 @@ struct RandomProgram {
         case 9: _ = try vault.link(try vault.lookup(name, in: parent).number, as: newName, in: other)
         case 10..<14:
             if let gone = try vault.rename(name, in: parent, to: newName, in: other, .replace) {
-                vault.contents.release(gone)
+                vault.release(gone)
             }
         case 14: _ = try vault.rename(name, in: parent, to: newName, in: other, .exchange)
         case 15..<17:
             let (number, isLast) = try vault.unlink(name, in: parent)
-            if isLast { vault.contents.release(number) }
-        case 17: vault.contents.release(try vault.removeDirectory(name, in: parent))
+            if isLast { vault.release(number) }
+        case 17: vault.release(try vault.removeDirectory(name, in: parent))
         case 18: try write(name, parent)
         case 19:
             var changes = AttributeChanges()

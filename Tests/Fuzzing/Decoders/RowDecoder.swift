@@ -142,8 +142,8 @@ extension Decoder {
         case 3: _ = try vault.contents.seek(item, from: offset, toData: offset & 1 == 0)
         case 4:
             try vault.contents.allocate(.punchHole, of: item, offset..<offset + 5000, by: SealedVault.owner)
-        case 5: vault.contents.release(try vault.unlink(name, in: item).number)
-        case 6: vault.contents.release(try vault.removeDirectory(name, in: item))
+        case 5: vault.release(try vault.unlink(name, in: item).number)
+        case 6: vault.release(try vault.removeDirectory(name, in: item))
         case 7: _ = try vault.rename(name, in: item, to: names[5], in: Vault.rootNumber, .replace)
         case 8: _ = try vault.link(item, as: name, in: Vault.rootNumber)
         default:

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 
 /// Late content of very many extents: it arrives in parts, so that it does not take all memory.
-@Suite struct SettlingTests {
+@Suite struct LateContentTests {
     private let devices: TwoDevices
     private let old = RemoteContents(partCountMax: 64) { _ in Sending.Delivery {} }
 
@@ -42,7 +42,7 @@ import Testing
     @Test func contentArrivesInParts() throws {
         let (a, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
         #expect(try devices.b.rows(of: b).count == devices.a.rows(of: a).count)
@@ -74,9 +74,9 @@ import Testing
         #expect(size < content.size || isUnreadable)
         #expect(try devices.b.get(b, count: 50) == Pattern.make(50, seed: 0))
         devices.remote.fail(.timedOut)
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         devices.remote.fail(nil)
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])
@@ -106,12 +106,12 @@ import Testing
     @Test func missingPacksAreRetried() throws {
         let (a, b, _) = try owed(1000)
         try withoutPacks {
-            try old.settle(in: devices.b)
+            try old.placeArrived(in: devices.b)
             #expect(isOwed(b))
             #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
             #expect(try Set(devices.b.check { _, _ in }.damage.map(\.path)) == ["file"])
         }
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         #expect(!isOwed(b))
         devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
         #expect(devices.problems.all == [])
@@ -125,7 +125,7 @@ import Testing
         let (_, b, _) = try owed(1000)
         let new = Pattern.make(3000, seed: 5000)
         try withoutPacks {
-            try old.settle(in: devices.b)
+            try old.placeArrived(in: devices.b)
             try devices.b.truncate(b, to: 0)
             try devices.b.put(new, to: b)
             try devices.b.commit()
@@ -137,7 +137,7 @@ import Testing
                 }
             }
         }
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         #expect(try devices.b.content(of: b) == new)
         #expect(!isOwed(b))
         #expect(try devices.b.indexProblems() == [])
@@ -150,7 +150,7 @@ import Testing
         let (a, b, _) = try owed(1000)
         var expected = try devices.a.content(of: a)
         try withoutPacks {
-            try contents.settle(in: devices.b)
+            try contents.placeArrived(in: devices.b)
             for offset in [0, 1_000_003, 2_999_999] {
                 let part = Pattern.make(7000, seed: UInt64(offset))
                 try devices.b.put(part, to: b, at: offset)
@@ -159,7 +159,7 @@ import Testing
             try devices.b.commit()
             #expect(fails("notArrived") { _ = try devices.b.send(b, to: devices.remote) })
         }
-        try contents.settle(in: devices.b)
+        try contents.placeArrived(in: devices.b)
         let isSame = try devices.b.content(of: b) == expected
         #expect(isSame)
         #expect(!isOwed(b))
@@ -179,15 +179,15 @@ import Testing
                     + bytes.dropFirst(RemotePackHeader.byteCount).map { $0 ^ 1 }
             }
         }
-        for _ in 0..<3 { try old.settle(in: devices.b) }
+        for _ in 0..<3 { try old.placeArrived(in: devices.b) }
         devices.remote.forgetFetches()
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         #expect(devices.remote.fetchCount == 0)
         #expect(devices.problems.all.map(\.text).allSatisfy { $0.hasPrefix("file cannot be read") })
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
         #expect(try Set(devices.b.check { _, _ in }.damage.map(\.path)) == ["file"])
         devices.remote.change { $0 = whole }
-        try old.settle(in: devices.b)
+        try old.placeArrived(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
         devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
@@ -199,7 +199,7 @@ import Testing
         let (a, b, value) = try owed(10, version: ContentValue.version + 1)
         #expect(devices.problems.all.contains { $0.text.contains("newer Coffer") })
         for contents in [old, RemoteContents { _ in Sending.Delivery {} }] {
-            try contents.settle(in: devices.b)
+            try contents.placeArrived(in: devices.b)
             #expect(fails("unreachable") { _ = try devices.b.get(b, count: 10) })
         }
         // A stand-in for the update: the value becomes a known one.
@@ -210,7 +210,7 @@ import Testing
             #expect(kept == value)
             try state.tree.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
         }
-        try RemoteContents { _ in Sending.Delivery {} }.settle(in: devices.b)
+        try RemoteContents { _ in Sending.Delivery {} }.placeArrived(in: devices.b)
         let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])

@@ -55,7 +55,7 @@ extension Incoming {
                 try apply(batch, growths, as: participant, recorder, &applied, &changes)
             }
             try vault.commitIndex()
-            try participant.contents.settle(in: vault)
+            try participant.contents.placeArrived(in: vault)
             return applied
         }
     }

@@ -110,7 +110,7 @@ struct ReadAheadState {
         stream.extents = []
         for piece in stream.pieces {
             fetches += piece.fetches
-            settle(piece)
+            close(piece)
         }
         for fetch in fetches {
             fetch.isAbandoned = true
@@ -184,7 +184,7 @@ struct ReadAheadState {
     private mutating func leaveBehind(_ stream: ReadStream) {
         for piece in stream.pieces where piece.range.upperBound <= stream.next - Self.reach {
             piece.isConsumed = true
-            settle(piece)
+            close(piece)
         }
     }
 
@@ -223,7 +223,7 @@ struct ReadAheadState {
         leaveFetches(of: piece)
         let waiting = piece.waiting
         piece.waiting = []
-        settle(piece)
+        close(piece)
         return waiting.filter { pending in
             pending.missing -= 1
             return pending.missing == 0
@@ -234,13 +234,13 @@ struct ReadAheadState {
     mutating func giveBack(_ pending: Pending) {
         for piece in pending.pieces {
             piece.lent -= 1
-            settle(piece)
+            close(piece)
         }
         if let stream = pending.pieces.first?.stream { layOut(stream) }
     }
 
     /// Frees a piece that is not needed any more.
-    private mutating func settle(_ piece: Piece) {
+    private mutating func close(_ piece: Piece) {
         guard piece.lent == 0, piece.isConsumed || piece.stream.isOver else { return }
         switch piece.state {
         case .opening: return

@@ -71,7 +71,7 @@ extension Vault {
                 sink.note(changes, in: self)
                 sink.end()
             } else {
-                for case .nameless(let item) in changes { contents.release(item) }
+                for case .nameless(let item) in changes { release(item) }
             }
         }
         return try body(&changes)

@@ -18,7 +18,7 @@ extension Outgoing {
     ) throws(FileSystemError) -> FactCommit? {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             defer { vault.facts.close() }
-            try participant.contents.settle(in: vault)
+            try participant.contents.placeArrived(in: vault)
             let commit = try collect(as: participant, takesAll ? .all : .settled, recorder)
             if commit != nil { try vault.commitIndex() }
             return commit
@@ -26,10 +26,10 @@ extension Outgoing {
     }
 
     /// Puts contents in place that were unavailable when they were applied, as far as that is possible now.
-    package func settle(_ contents: any ContentPublishing) throws(FileSystemError) {
+    package func placeArrived(_ contents: any ContentPublishing) throws(FileSystemError) {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             defer { vault.facts.close() }
-            try contents.settle(in: vault)
+            try contents.placeArrived(in: vault)
         }
     }
 

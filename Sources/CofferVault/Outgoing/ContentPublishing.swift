@@ -27,7 +27,7 @@ package protocol ContentPublishing: Sendable {
     /// Puts contents in place that were not prepared when they were applied, as far as the remote answers.
     ///
     /// Called without a lock, after changes were applied and before changes are sent.
-    func settle(in vault: Vault) throws(FileSystemError)
+    func placeArrived(in vault: Vault) throws(FileSystemError)
 
     /// Drops what was prepared.
     func forgetPrepared()

@@ -134,7 +134,7 @@ extension Repacking {
             do throws(FileSystemError) {
                 while let number = released.popLast() {
                     do throws(FileSystemError) {
-                        try vault.contents.eraseInSlices(number)
+                        try eraseInSlices(number)
                     } catch {
                         if case .noSpace = error { released.append(number) }
                         throw error

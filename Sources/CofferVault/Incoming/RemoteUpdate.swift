@@ -161,7 +161,7 @@ final class RemoteUpdate {
             findings = odd
             for change in items { try update(change, tree, &state) }
         }
-        return try take(&tree)
+        return try addChanges(of: &tree)
     }
 
     /// Finds contents that append to those that are shown; call it before the commit is applied.
@@ -194,7 +194,7 @@ final class RemoteUpdate {
 
     private func takeMore(_ state: inout VaultState) throws(FileSystemError) -> Bool {
         var tree = try state.factTree(participant.hashKey)
-        guard try take(&tree) else { return false }
+        guard try addChanges(of: &tree) else { return false }
         try sort(&state)
         return true
     }
@@ -202,7 +202,7 @@ final class RemoteUpdate {
     /// Takes some changes of names from the facts.
     ///
     /// - Returns: Whether these were the last.
-    private func take(_ tree: inout FactTree<IndexFactStore>) throws(FileSystemError) -> Bool {
+    private func addChanges(of tree: inout FactTree<IndexFactStore>) throws(FileSystemError) -> Bool {
         var count = 0
         while count < Self.stepsMax {
             let page = try tree.takeChanges(limit: Self.stepsMax)

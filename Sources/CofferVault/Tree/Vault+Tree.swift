@@ -140,6 +140,20 @@ extension Vault {
         }
     }
 
+    /// The number of an item in a vault that tracks changes; nil if it has none.
+    func number(of item: ItemID) throws(FileSystemError) -> Int64? {
+        try reading { state throws(FileSystemError) in
+            state.tree.isTracking ? try state.row(item, nil)?.number : nil
+        }
+    }
+
+    /// Whether the content of a file is on this device, on a remote, or both.
+    ///
+    /// For other items, returns whether their changes were sent.
+    package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
+        try reading { state throws(FileSystemError) in try state.contentState(of: number) }
+    }
+
     // MARK: Creating
 
     /// An item to create.
@@ -291,7 +305,7 @@ extension Vault {
     package func extendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) -> [UInt8] {
         if name == ExtendedAttributeName.state {
             guard isTracking else { throw .attributeNotFound }
-            return Array(try contents.contentState(of: number).rawValue.utf8)
+            return Array(try contentState(of: number).rawValue.utf8)
         }
         return try reading { state throws(FileSystemError) in
             try state.tree.extendedAttribute(name, of: number)

@@ -86,9 +86,6 @@ extension Vault {
     package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
         try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }.size()
     }
-
-    /// Why nothing can be written; nil if writing is possible.
-    package var stoppedReason: String? { state.withLock { $0.stopped } }
 }
 
 /// A walk that reads everything in a vault.

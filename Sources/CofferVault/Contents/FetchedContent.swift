@@ -103,7 +103,7 @@ private struct KnownPages {
         let gathering = try ContentGathering(item, reader)
         var entries: [ContentEntry] = []
         var references: [ContentNode: PageReference] = [:]
-        _ = try gathering.gather { rows throws(FileSystemError) in
+        _ = try gathering.addExtents { rows throws(FileSystemError) in
             let places = rows.map { $0.remote ?? nowhere }
             entries += zip(rows, places).map { $0.row.entry(at: $1) }
             return places
@@ -180,16 +180,16 @@ private struct TreeFetch {
                 known.append(child.node)
                 let local = here.entries(in: child.node)
                 guard (local.first?.offset ?? 0) >= end else { throw damaged(child) }
-                try take(Array(local), of: child)
+                try add(Array(local), of: child)
                 continue
             }
             if fetched[child.node] == nil { fetched = try fetch(children[index...]) }
             guard let sealed = fetched[child.node] else { throw damaged(child) }
-            try take(sealed, of: child)
+            try read(sealed, of: child)
         }
     }
 
-    private mutating func take(_ sealed: [UInt8], of child: ContentPage.Child) throws(FileSystemError) {
+    private mutating func read(_ sealed: [UInt8], of child: ContentPage.Child) throws(FileSystemError) {
         guard unsafe RemoteHash.page(sealed.span.bytes) == child.reference.place.hash else {
             throw damaged(child)
         }
@@ -203,7 +203,7 @@ private struct TreeFetch {
                 node: child.node, plain: unsafe RemoteHash.plainPage(plain.span.bytes),
                 reference: child.reference))
         switch page {
-        case .leaf(let entries): try take(entries, of: child)
+        case .leaf(let entries): try add(entries, of: child)
         case .inner(let below):
             let before = taken
             try walk(below)
@@ -213,7 +213,7 @@ private struct TreeFetch {
         }
     }
 
-    private mutating func take(
+    private mutating func add(
         _ more: [ContentEntry], of child: ContentPage.Child
     ) throws(FileSystemError) {
         guard taken + more.count <= count else { throw damaged(child) }

@@ -3,15 +3,12 @@ internal import CofferStore
 internal import CofferSystem
 
 // Removing items that have no name and are not used any more.
-extension Contents {
+extension Vault {
     /// Items with more content than this are removed in the background.
     static let eraseAtOnceMax: Int64 = 64 << 20
-    /// The number of ranges that are removed from such an item at a time.
-    private static let sliceRowCount = 256
-
     /// Records that an item is not used any more; removes it if it has no name.
     package func release(_ number: Int64) {
-        let needsUpkeep = vault.state.withLock { state in
+        let needsUpkeep = state.withLock { state in
             guard state.tree.orphans.contains(number), let item = try? state.tree.item(number) else {
                 return false
             }
@@ -20,42 +17,16 @@ extension Contents {
             if item.row.allocated > Self.eraseAtOnceMax { return true }
             do throws(FileSystemError) {
                 try state.erase(item)
-                vault.upkeep.note(changes: state.changeCount)
+                upkeep.note(changes: state.changeCount)
             } catch {
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()
-                vault.problems.add("An item without a name could not be removed: \(error.summary)")
+                problems.add("An item without a name could not be removed: \(error.summary)")
             }
             return false
         }
-        if needsUpkeep { vault.upkeep.release(number) }
-    }
-
-    /// Removes an item of any size without blocking other operations for long: some ranges at a time, each
-    /// with a commit.
-    ///
-    /// If the vault is closed before that is done, the next mount continues.
-    func eraseInSlices(_ number: Int64) throws(FileSystemError) {
-        var isDone = false
-        while !isDone, !vault.upkeep.isStopped {
-            isDone = try vault.changing { state throws(FileSystemError) in
-                guard state.tree.orphans.contains(number) else { return true }
-                let item = try state.tree.item(number)
-                let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
-                guard let last = rows.last(where: { $0.item == number }) else {
-                    try state.erase(item)
-                    return true
-                }
-                try state.removeContent(of: item, 0..<last.end)
-                state.tree.removes = true
-                state.tree.touch(item, [])
-                return false
-            }
-            try vault.commitIndex()
-            try vault.moveLog()
-            vault.upkeep.pause()
-        }
+        if needsUpkeep { upkeep.release(number) }
     }
 }
 

@@ -136,13 +136,13 @@ package final class RemoteContents: ContentPublishing {
             return try vault.contents.fetchExtents(of: value, for: number)
         } catch {
             // It is tried again when the remote answers, or when the missing data has arrived.
-            _ = try settlement(after: error)
+            _ = try placement(after: error)
             return nil
         }
     }
 
     /// The state of a content that could not be fetched.
-    private static func settlement(after error: FileSystemError) throws(FileSystemError) -> Settlement {
+    private static func placement(after error: FileSystemError) throws(FileSystemError) -> Placement {
         switch error {
         case .damaged(let place): .isDamaged(place: place)
         case .notArrived: .hasNotArrived
@@ -226,7 +226,7 @@ package final class RemoteContents: ContentPublishing {
         owed.withLock { owed in owed.map { $0.items.count > $0.newer.count } ?? true }
     }
 
-    package func settle(in vault: Vault) throws(FileSystemError) {
+    package func placeArrived(in vault: Vault) throws(FileSystemError) {
         let known = owed.withLock { $0 }
         if !mayOwe { return }
         if let known, Clock.monotonic < known.rest { return }
@@ -251,7 +251,7 @@ package final class RemoteContents: ContentPublishing {
                         continue
                     }
                 }
-                switch try settle(row, in: vault) {
+                switch try placeArrived(row, in: vault) {
                 case .done: continue
                 // A content that has not arrived, or is damaged, does not hold up others.
                 case .hasNotArrived: if let item { left.insert(item, isNewer: false) }
@@ -273,7 +273,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// The result of putting a content in place.
-    private enum Settlement {
+    private enum Placement {
         case done, hasNotArrived, remoteIsSilent
         case isDamaged(place: String)
     }
@@ -302,7 +302,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Puts the content of one file in place.
-    private func settle(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Settlement {
+    private func placeArrived(_ row: KeptRow, in vault: Vault) throws(FileSystemError) -> Placement {
         guard let item = ItemID(bytes: row.key.id), let number = try vault.number(of: item),
             let value = unsafe try? ContentValue(row.value.span.bytes)
         else {
@@ -316,7 +316,7 @@ package final class RemoteContents: ContentPublishing {
         }
         do throws(FileSystemError) {
             if case .tree(_, let count) = value.extents, count > partCountMax {
-                try settle(value, number, in: vault)
+                try placeArrived(value, number, in: vault)
                 try finish(row, number, in: vault)
                 return .done
             }
@@ -333,7 +333,7 @@ package final class RemoteContents: ContentPublishing {
             try finish(row, number, in: vault)
             return .done
         } catch {
-            return try Self.settlement(after: error)
+            return try Self.placement(after: error)
         }
     }
 
@@ -348,7 +348,8 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Does the same in parts, so that a content with millions of extents takes no more memory than others.
-    private func settle(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError) {
+    private func placeArrived(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError)
+    {
         var start: Int64 = 0
         _ = try vault.contents.fetchExtents(of: value, countMax: partCountMax) {
             part, end throws(FileSystemError) in
@@ -398,15 +399,6 @@ extension FetchedContent {
         }
         let value = ContentValue(size: size, origin: origin, extents: .entries([]))
         return FetchedContent(value, entries, [], known: [])
-    }
-}
-
-extension Vault {
-    /// The number of an item; nil if it has none.
-    func number(of item: ItemID) throws(FileSystemError) -> Int64? {
-        try reading { state throws(FileSystemError) in
-            state.tree.isTracking ? try state.row(item, nil)?.number : nil
-        }
     }
 }
 

@@ -70,7 +70,7 @@ extension Incoming {
                     return hash
                 }
             }
-            try participant.contents.settle(in: vault)
+            try participant.contents.placeArrived(in: vault)
             return hash
         }
     }
@@ -132,8 +132,8 @@ private final class Rebuild {
         try readOld()
         isNew = shown.isEmpty && update.local?.absent.isEmpty != false
         try vault.changing { state throws(FileSystemError) in try self.begin(&state) }
-        try take(directories: true)
-        try take(directories: false)
+        try show(directories: true)
+        try show(directories: false)
         try updateItems()
         try takeNames()
         try update.work()
@@ -247,14 +247,14 @@ private final class Rebuild {
 
     /// Evaluates the facts about some items; directories come first, so that no other item ever lies in the
     /// wrong place in between.
-    private func take(directories areDirectories: Bool) throws(FileSystemError) {
+    private func show(directories areDirectories: Bool) throws(FileSystemError) {
         var waiting: [CheckpointPiece.Group] = []
         var count = 0
         func takeWaiting() throws(FileSystemError) {
             if waiting.isEmpty { return }
             try vault.changing { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
-                let changes = try tree.take(waiting)
+                let changes = try tree.add(waiting)
                 guard self.isNew else { return }
                 for change in changes { try self.update.update(change, tree, &state) }
             }

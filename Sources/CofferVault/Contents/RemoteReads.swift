@@ -277,7 +277,7 @@ final class RemoteReads: Sendable {
                 if try vault.contents.isMissing(extent.row) {
                     wanted.append(extent)
                 } else {
-                    settle(extent, .success(nil))
+                    finish(extent, .success(nil))
                 }
             }
             guard let first = wanted.first?.remotePlace, let last = wanted.last,
@@ -294,10 +294,10 @@ final class RemoteReads: Sendable {
                     let error = FileSystemError.damaged(
                         place: "byte \(place.position) of remote pack \(place.pack)")
                     failure = failure ?? error
-                    settle(extent, .failure(error))
+                    finish(extent, .failure(error))
                     continue
                 }
-                settle(extent, .success(sealed))
+                finish(extent, .success(sealed))
                 fetched.append((extent, sealed))
             }
             // Requests that wait for them need not wait for this disk.
@@ -318,14 +318,14 @@ final class RemoteReads: Sendable {
                 }
             } else {
                 failure = error
-                for extent in run { settle(extent, .failure(error)) }
+                for extent in run { finish(extent, .failure(error)) }
             }
         }
         if let failure { throw failure }
     }
 
     /// Reports the result of an extent to the threads that wait for it.
-    private func settle(_ extent: SealedExtent, _ result: Result<BufferPart?, FileSystemError>) {
+    private func finish(_ extent: SealedExtent, _ result: Result<BufferPart?, FileSystemError>) {
         shared.update { shared in
             guard let fetch = shared.underWay[extent.row.remote], fetch.result == nil else { return }
             fetch.result = result

@@ -1,0 +1,115 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What contents are to the index: rows that refer to extents, and bytes that die when nothing refers to them.
+extension VaultState {
+    /// Records a small write for the intent log.
+    ///
+    /// - Parameter changes: The number of index rows that it changed.
+    mutating func noteIntent(of row: ExtentRow, changes: Int) {
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        guard count <= PackStore.tailPieceMax, case .pack(let pack, let position) = row.place else { return }
+        let write = IntentRecord.Write(
+            item: row.item, offset: row.offset, length: Int(row.length), prefixLow: row.prefix.low,
+            prefixHigh: row.prefix.high, epoch: row.epoch)
+        tree.intents.note(
+            .init(write: write, pack: pack, position: Int(position), count: count), changes: changes)
+    }
+
+    /// Makes an item refer to a new extent, in place of the old content.
+    mutating func refer(to row: ExtentRow) throws(FileSystemError) {
+        let item = try tree.item(row.item)
+        readAhead.end(row.item)
+        if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end) }
+        try index.insert(row)
+        item.row.allocated += row.length
+        item.row.size = max(item.row.size, row.end)
+        tree.touch(item, .content)
+        if row.length < Compaction.smallByteCount, row.offset > 0 { fragmented.insert(row.item) }
+    }
+
+    /// Makes a range of an item a hole, and shortens ranges that extend beyond it.
+    mutating func removeContent(
+        of item: CachedItem, _ range: Range<Int64>
+    ) throws(FileSystemError) {
+        guard !range.isEmpty else { return }
+        let number = item.row.number
+        readAhead.end(number)
+        let rows = try index.extents(of: number, overlapping: range)
+        for row in rows {
+            let overlap = row.offset..<row.end
+            let removed = overlap.clamped(to: range)
+            try index.remove(row)
+            if overlap.lowerBound < removed.lowerBound {
+                var left = row
+                left.length = removed.lowerBound - row.offset
+                try index.insert(left)
+            }
+            if removed.upperBound < overlap.upperBound {
+                var right = row
+                right.offset = removed.upperBound
+                right.length = row.end - removed.upperBound
+                try index.insert(right)
+            }
+            item.row.allocated -= Int64(removed.count)
+            try drop(row, Int64(removed.count))
+        }
+    }
+
+    /// Counts bytes of an extent as dead.
+    ///
+    /// - Parameter keepsBytes: Whether they must stay in their pack in any case.
+    mutating func drop(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false
+    ) throws(FileSystemError) {
+        var isShared = keepsBytes
+        if row.remote != 0 {
+            let live = try index.addLive(-count, toRemote: row.remote)
+            isShared = isShared || live > 0
+        }
+        try dropLocal(row, count, keepsBytes: isShared)
+    }
+
+    /// Counts bytes of an extent on this device as dead.
+    ///
+    /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack; items share only
+    ///   extents that are on a remote.
+    mutating func dropLocal(
+        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool
+    ) throws(FileSystemError) {
+        switch row.place {
+        case .remote: break
+        case .pack(let pack, let position):
+            packs.drop(pack, at: Int(position), count)
+            deadByteCount += count
+            if !keepsBytes, count == row.total, count >= Compaction.smallByteCount {
+                let sealed = ExtentLayout.sealedByteCount(Int(row.total))
+                discards.append(.init(pack: pack, position: Int(position), count: sealed))
+            }
+        case .row(let content):
+            try index.addLive(-count, toContent: content)
+        }
+    }
+
+    /// Changes the size: shrinking discards the content after the new end, growing adds a hole.
+    mutating func resize(
+        _ item: CachedItem, to size: Int64, _ time: Int64
+    ) throws(FileSystemError) {
+        guard item.type == .regular else {
+            throw item.type == .directory ? .isDirectory : .invalidArgument
+        }
+        guard size >= 0, size <= Vault.fileByteCountMax else { throw .fileTooLarge }
+        if size != item.row.size { try keepIfOutdated(item) }
+        readAhead.end(item.row.number)
+        if size < item.row.size {
+            try removeContent(of: item, size..<Int64.max)
+            tree.removes = true
+        }
+        if size != item.row.size { item.row.modified = time }
+        item.row.size = size
+        try tree.dropCapability(of: item)
+        tree.touch(item, [.content, .times])
+    }
+}
