@@ -31,7 +31,9 @@ enum TypeRules {
         }
     }
 
-    /// The rooms of a vault, by folder, each with the property that leads to it. A room calls only rooms before it.
+    /// The rooms of a vault, by folder, each with the property that leads to it.
+    ///
+    /// A room calls only rooms before it.
     static let rooms: [(folder: String, property: String)] = [
         ("Contents", "contents"), ("Cache", "cache"), ("Facts", "facts"), ("Repacking", "repacking"),
         ("Outgoing", "outgoing"), ("Incoming", "incoming"), ("Check", "check"),
