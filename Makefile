@@ -8,6 +8,8 @@ DESTDIR ?=
 # installation of one's own, as below a home directory, it goes along, and note is given.
 SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 SWIFT ?= swift
+# More options for the build of the tests.
+BUILD_FLAGS ?=
 # Options for Tests/run.py, as in: make test TEST_FLAGS='--filter Architecture'
 TEST_FLAGS ?=
 # More options for the benchmarks, as in: make bench BENCH_FLAGS='--rounds 3 --groups small'
@@ -75,7 +77,7 @@ foreign-reader: $(STAMP) ## Read a shared vault with a program that was written 
 
 build-tests: deps
 	@sh .ci/check-fuse.sh
-	$(SWIFT) build --scratch-path $(BUILD) --build-tests
+	$(SWIFT) build --scratch-path $(BUILD) --build-tests $(BUILD_FLAGS)
 
 test: build-tests ## All tests (COFFER_SKIP_MOUNT=1 leaves out those that mount)
 	python3 -B Tests/run.py $(BUILD) $(TEST_FLAGS)

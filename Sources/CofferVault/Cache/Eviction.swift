@@ -135,7 +135,7 @@ extension Cache {
             let count = rows.reduce(0) { $0 + $1.length }
             guard count > 0 else { return 0 }
             state.tree.removes = true
-            self.vault.readAhead.end(row.item)
+            vault.readAhead.end(row.item)
             for row in rows {
                 var gone = row
                 gone.place = .remote
@@ -143,7 +143,7 @@ extension Cache {
                 try state.index.insert(gone)
             }
             let isShared = try state.index.remoteExtent(row.remote).live > count
-            self.vault.remoteReads.forget(row)
+            vault.remoteReads.forget(row)
             for row in rows { try state.dropLocal(row, row.length, keepsBytes: true) }
             if !isShared, case .pack(let pack, let position) = row.place {
                 let sealed = ExtentLayout.sealedByteCount(Int(row.total))

@@ -18,7 +18,7 @@ extension Contents {
     ) throws(FileSystemError) {
         var fetched: [Int64: BufferPart] = [:]
         let buffers = vault.buffers.take()
-        defer { self.vault.buffers.giveBack(buffers) }
+        defer { vault.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound
         var done = range.lowerBound
         for (index, extent) in extents.enumerated() {
@@ -113,7 +113,7 @@ extension Contents {
         let row = extent.row
         let total = Int(row.total)
         let inside = Int(wanted.lowerBound - row.base)..<Int(wanted.upperBound - row.base)
-        var associated = BlockAssociatedData(vault: self.vault.id, item: id, base: Int(row.base))
+        var associated = BlockAssociatedData(vault: vault.id, item: id, base: Int(row.base))
         let last = ExtentLayout.blockCount(total) - 1
         for block in blocks {
             associated.select(block: block, isLast: block == last)

@@ -230,12 +230,12 @@ extension Contents {
                     return false
                 }
                 let stream = ReadStream(item: number, id: row.origin, size: row.size, at: range.lowerBound)
-                guard let unplanned = self.vault.readAhead.begin(stream, for: range) else { return false }
+                guard let unplanned = vault.readAhead.begin(stream, for: range) else { return false }
                 try self.plan(unplanned, of: stream, &state)
                 return true
             } catch {
                 state.noticeRollback()
-                self.vault.readAhead.end(number)
+                vault.readAhead.end(number)
                 return false
             }
         }

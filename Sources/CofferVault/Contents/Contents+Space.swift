@@ -50,7 +50,7 @@ extension Contents {
                 try state.removeContent(of: item, range)
                 keepsSize = keeps
             }
-            self.vault.readAhead.end(number)
+            vault.readAhead.end(number)
             if !keepsSize, range.upperBound > item.row.size { try state.keepIfOutdated(item) }
             if !keepsSize { item.row.size = max(item.row.size, range.upperBound) }
             item.written = Clock.realTime

@@ -148,7 +148,7 @@ extension Contents {
             throw .damaged(place: "the keyring")
         }
         let total = bytes.byteCount
-        var associated = BlockAssociatedData(vault: self.vault.id, item: id, base: base)
+        var associated = BlockAssociatedData(vault: vault.id, item: id, base: base)
         buffers.cipher.begin(buffers.itemKey, prefix)
         let blocks = ExtentLayout.blockCount(total)
         for block in 0..<blocks {

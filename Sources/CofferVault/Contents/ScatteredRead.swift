@@ -120,7 +120,7 @@ extension Contents {
         else { return true }
         let sealed = ExtentLayout.sealedRange(of: blocks, total: Int(extent.row.total))
         let buffers = vault.buffers.take()
-        defer { self.vault.buffers.giveBack(buffers) }
+        defer { vault.buffers.giveBack(buffers) }
         return file.isAtHand(
             buffers.sealed, from: Int(position) + sealed.lowerBound, count: sealed.count)
     }

@@ -60,7 +60,7 @@ extension Repacking {
         guard vault.keys.isPresent(row.epoch) else { return false }
         let (id, extent) = try vault.reading { state throws(FileSystemError) -> (ItemID, SealedExtent) in
             let id = try state.tree.peek(row.item).origin
-            let extent = try self.vault.contents.extent(row, false, &state)
+            let extent = try vault.contents.extent(row, false, &state)
             return (id, extent)
         }
         let buffer = AlignedBuffer(count: ExtentLayout.blockByteCount)
