@@ -175,10 +175,14 @@ extension Vault {
         let files = try (0..<4).map { try vault.makeFile("\($0)") }
         let failures = Condition([String]())
         let begun = Condition(0)
+        let newest = Condition(1)
         let threads = try files.enumerated().map { index, file in
             try Thread.start("writer \(index)") {
                 do {
                     for piece in 0..<120 {
+                        // On a busy machine, writers would be done before the first epoch begins.
+                        let count = begun.withLock { $0 }
+                        newest.wait { $0 * 10 + 120 >= count ? () : nil }
                         try vault.put(Pattern.make(5000, seed: UInt64(piece)), to: file, at: piece * 5000)
                         begun.update { $0 += 1 }
                     }
@@ -190,6 +194,7 @@ extension Vault {
         for epoch in 2...40 {
             _ = begun.wait { $0 >= epoch * 10 ? true : nil }
             try vault.adopt(try test.freshKeys(UInt32(epoch)))
+            newest.update { $0 = epoch }
         }
         for thread in threads { thread.join() }
         #expect(failures.withLock { $0 } == [])

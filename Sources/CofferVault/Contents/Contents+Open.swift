@@ -29,7 +29,7 @@ extension Contents {
                 extent.source = .held(sealed)
             }
             let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
-            zero(buffer, start + done, start + wanted.lowerBound)
+            Self.zero(buffer, start + done, start + wanted.lowerBound)
             let target = Int(start + wanted.lowerBound)
             do throws(FileSystemError) {
                 try open(extent, id, wanted, buffers, into: buffer, at: target)
@@ -41,7 +41,7 @@ extension Contents {
             }
             done = wanted.upperBound
         }
-        zero(buffer, start + done, start + range.upperBound)
+        Self.zero(buffer, start + done, start + range.upperBound)
     }
 
     /// Fetches the next extents, up to the memory limit for one fetch.
@@ -56,7 +56,7 @@ extension Contents {
         return try vault.remoteReads.bring(next, in: vault)
     }
 
-    private func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
+    private static func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {
         if start < end { buffer.withMutableBytes(Int(start)..<Int(end)) { $0.zero() } }
     }
 
@@ -126,11 +126,11 @@ extension Contents {
                 bytes in
                 if part == whole {
                     return buffer.withMutableBytes(target..<target + whole.count) {
-                        openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
+                        Self.openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
                     }
                 }
                 let opened = buffers.block.withMutableBytes(0..<whole.count) {
-                    openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
+                    Self.openBlock(block, bytes, associated.bytes, buffers.cipher, into: &$0)
                 }
                 let from = part.lowerBound - whole.lowerBound
                 if opened {
@@ -142,7 +142,7 @@ extension Contents {
         }
     }
 
-    private func openBlock(
+    private static func openBlock(
         _ block: Int, _ sealed: RawSpan, _ associated: [UInt8], _ cipher: LibcryptoBlockCipher,
         into target: inout MutableRawSpan
     ) -> Bool {
