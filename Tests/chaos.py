@@ -66,9 +66,24 @@ def sha(data):
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
+class Seen(str):
+    """The hash of a content that a call saw, with the writers of what was in it, at whatever place."""
+
+    def __new__(cls, data):
+        seen = super().__new__(cls, sha(data))
+        seen.writers = sorted({struct.unpack_from("<Q", data, m.end())[0]
+                               for m in re.finditer(b"CHAO", data) if len(data) - m.end() >= 8})[:64]
+        return seen
+
+
 def block(vid, index):
     head = b"CHAO" + struct.pack("<QI", vid, index)
     return head + hashlib.blake2b(head, digest_size=16).digest() * 31
+
+
+def plain_name(path):
+    """The last name of a path without what a conflict added to it: members may see one file by either name."""
+    return re.sub(r"( \(conflict, [^()]*\))+( \d+)?", "", os.path.basename(path))
 
 
 def content(vid, first, count):
@@ -373,6 +388,9 @@ class Agent:
                 time.sleep(0.2)
         note["t1"] = time.monotonic()
         self.current.pop(n, None)
+        had = {vid for h in note.get("over", []) + note.get("rem", []) for vid in getattr(h, "writers", ())}
+        if had:
+            note["had"] = sorted(had)
         if any(x in note for x in ("over", "rem", "made", "line", "fs", "what", "path")) or note.get("err") not in (
                 None, "ENOENT", "EEXIST", "ENOTEMPTY", "ENOTDIR", "EISDIR", "EROFS", "EINVAL", "ENOTCONN"):
             self.record(**note)
@@ -444,7 +462,7 @@ class Agent:
             if s.st_ino in self.busy:
                 raise OSError(errno.EBUSY, "busy")
             try:
-                h = sha(read_all(fd))
+                h = Seen(read_all(fd))
             except OSError as e:
                 if e.errno not in (errno.EIO, errno.ETIMEDOUT):
                     raise
@@ -1631,10 +1649,12 @@ class Story:
                     lines.add(parts[1])
         ambiguous = self.ambiguous()
         children, removed, removed_sizes, made = collections.defaultdict(list), {}, collections.defaultdict(list), {}
-        readers = collections.defaultdict(list)
+        readers, holders = collections.defaultdict(list), collections.defaultdict(list)
         for o in self.ops:
             for vid in o.get("base") or ():
                 readers[vid].append(o)
+            for vid in o.get("had") or ():
+                holders[vid].append(o)
             for h in o.get("over", ()):
                 children[h].append(o)
             for h in o.get("rem", ()):
@@ -1652,6 +1672,11 @@ class Story:
             if "what" in o:
                 self.problem(f"m{o['m']} {o['k']}: {o['what']}: {json.dumps(o)[:700]}")
                 o.pop("what")
+
+        def appended(o):
+            """Whether what was appended to a file was removed by somebody who saw it behind what others had written."""
+            return "append" in o.get("how", ()) and any(
+                id(r) not in ambiguous for r in holders.get(o.get("vid"), ()) if r is not o)
 
         def fine(h, size, depth=0):
             if h in final or h in removed or size in removed_sizes or depth > 200:
@@ -1671,7 +1696,7 @@ class Story:
         takers, empties = collections.defaultdict(list), []
         for o in self.ops:
             if o.get("rem") or o.get("over"):
-                takers[os.path.basename(o.get("path", ""))].append(o)
+                takers[plain_name(o.get("path", ""))].append(o)
                 if NOTHING in o.get("rem", ()):
                     empties.append(o)
         for o in self.ops:
@@ -1683,10 +1708,10 @@ class Story:
                     lost.append(f"the line {o['line']} of m{o['m']} in {os.path.basename(o['path'])}, stored: {'fs' in o}")
             if "made" in o and o.get("size") and "err" not in o and "gone" not in o:
                 looked += 1
-                if not fine(o["made"], o.get("size")) and o["made"] not in self.lost_before:
+                if not fine(o["made"], o.get("size")) and not appended(o) and o["made"] not in self.lost_before:
                     self.lost_before.add(o["made"])
                     # At the very instant of a change, a call acts on the state by then (docs/posix.md).
-                    name = os.path.basename(o["path"])
+                    name = plain_name(o["path"])
                     if any(c["m"] != o["m"] and o["t0"] - 0.3 < c["t1"] and c["t0"] < o["t1"] + 1.5
                            for c in takers.get(name, ()) if o["k"] != "tiny") or o["k"] == "tiny" and any(
                             c["m"] != o["m"] and o["t0"] < c["t1"] and c["t0"] < o["t1"] + 1.5 for c in empties):

@@ -1,10 +1,13 @@
 import CofferClient
 import CofferFormat
+import CofferRemote
 import CofferSync
 import CofferSystem
 import CofferTestSupport
 import CofferTrust
 import MergeCases
+import RemoteConformance
+import SyncTestSupport
 import Testing
 
 @testable import CofferSync
@@ -186,6 +189,55 @@ import Testing
         #expect(Set(texts) == ["old f", "on top"])
         let flaws = try await onThread { try owner.flaws() + member.flaws() }
         #expect(flaws == [])
+    }
+
+    /// A guest makes files and loses the right to write before the owner has seen them; a member has worked on them.
+    ///
+    /// The files go, as their makers' commits do not count. What the member wrote does not, and nobody finds fault with
+    /// the member, whose commits are about files that no commit makes any more.
+    @Test("What was written to a file of withdrawn commits goes to another vault")
+    func writtenOverWithdrawn() async throws {
+        let team = try await Team()
+        let (owner, member) = (team.owner, team.member)
+        let guest = try ReplicaDevice(2, in: member.world)
+        try await ReplicaDevice.meet([guest, owner, member])
+        let remote = try (member.world.remote as? MemoryRemote).orThrow()
+        let seen = remote.objects
+        try await onThread {
+            try guest.write("first", to: "changed")
+            try guest.write("only the guest's", to: "unchanged")
+            try guest.makeDirectory("folder")
+        }
+        try await ReplicaDevice.meet([guest, member])
+        try await onThread {
+            try member.write("second", to: "changed")
+            try member.move("changed", to: "folder/moved")
+            try member.write("a new file", to: "folder/own")
+        }
+        try await ReplicaDevice.meet([guest, member])
+        // A replicated folder: what they put has not arrived at the owner's.
+        let late = remote.objects.filter { seen[$0.key] == nil }
+        for name in late.keys { try await remote.delete(name) }
+        let identity = await guest.engine.setup.keys.author.identity
+        try await owner.engine.setRole(of: identity, to: .reader)
+        for (name, bytes) in late { try await remote.put(name, .memory(bytes), ifAbsent: true) }
+        try await ReplicaDevice.meet([owner, member, guest])
+        let aside = OpenVault(vault: member.aside)
+        let found = try await onThread {
+            (
+                try [owner, member, guest].map { try $0.tree() }, try owner.read("own"),
+                try aside.names(in: "folder").map { "\($0): \(try aside.read("folder/\($0)"))" }
+            )
+        }
+        #expect(Set(found.0).count == 1)
+        #expect(Set(found.0[0].keys) == ["d/", "d/g", "e/", "f", "h", "own"])
+        #expect(found.1 == "a new file" && found.2 == ["moved: second"])
+        for device in [owner, member, guest] {
+            let findings = await device.engine.status.findings.map { "\($0)" }
+            #expect(findings.allSatisfy { !$0.contains("member's laptop") }, "\(findings)")
+            let flaws = try await onThread { try device.flaws() }
+            #expect(flaws == [])
+        }
     }
 
     /// What was copied before a crash is not copied again.

@@ -30,6 +30,15 @@ package enum FactComplaint: Hashable, Sendable {
     case itemChanged(EntryID, ItemID)
     /// A directory has only one entry.
     case secondEntry(EntryID, ItemID)
+
+    /// Whether the commit misses something that another commit may state: one that its author had applied, and
+    /// that does not count here.
+    package var isAboutMissing: Bool {
+        switch self {
+        case .unknownItem, .unknownParent: true
+        default: false
+        }
+    }
 }
 
 extension FactCommit {

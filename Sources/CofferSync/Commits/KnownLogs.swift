@@ -154,14 +154,16 @@ struct KnownLogs: Sendable {
         }
     }
 
-    /// Where the withdrawn commits begin in this device's logs: the current one, and one that it has just
-    /// left.
+    /// This device's logs: the current one, and those that it has left.
+    func ownLogs(_ identity: IdentityID, label: String) -> Set<LogID> {
+        let left = applied.values.filter { $0.author == identity && $0.introduction.label == label }
+        return Set(left.map(\.log)).union([own])
+    }
+
+    /// Where the withdrawn commits begin in this device's logs.
     func ownWithdrawn(_ identity: IdentityID, label: String) -> [LogID: UInt64] {
-        withdrawn.filter { log, _ in
-            guard log != own else { return true }
-            guard let summary = applied[log] else { return false }
-            return summary.author == identity && summary.introduction.label == label
-        }
+        let logs = ownLogs(identity, label: label)
+        return withdrawn.filter { logs.contains($0.key) }
     }
 
     // MARK: Saved state

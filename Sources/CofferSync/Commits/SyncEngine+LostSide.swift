@@ -145,20 +145,20 @@ extension SyncEngine {
 
     /// Copies everything that a rebuild drops, and that only this device has, to a place of the user's own.
     ///
-    /// That is what only withdrawn commits of this device state, and unsent changes if those are dropped,
-    /// too.
+    /// That is what only withdrawn commits of this device state, what it wrote to files that withdrawn commits of
+    /// others made, and unsent changes if those are dropped, too.
     func setAsideWhatGoes(withUnsent: Bool) async throws(SyncError) {
-        let items = ownWithdrawn.isEmpty ? [] : try await shownItems(saidIn: ownWithdrawn)
+        let items = logs.withdrawn.isEmpty ? [] : try await itemsThatGo()
         guard withUnsent || !items.isEmpty else { return }
         try await asking { () async throws(ReplicaError) in
             try await replica.setAside(items, andUnsent: withUnsent)
         }
     }
 
-    /// Items that are visible because of commits from the given ones on: items that they made, and files, or
-    /// copies of files, with contents of theirs.
-    private func shownItems(saidIn withdrawn: [LogID: UInt64]) async throws(SyncError) -> [ItemID] {
-        var items: Set<ItemID> = []
+    /// Items that are visible because of withdrawn commits, and that this device made or wrote to.
+    private func itemsThatGo() async throws(SyncError) -> [ItemID] {
+        let own = logs.ownLogs(ownIdentity, label: setup.introduction.label)
+        var found = ItemsThatGo(withdrawn: logs.withdrawn, own: own)
         var last: Register?
         while true {
             let after = last
@@ -167,21 +167,9 @@ extension SyncEngine {
             }
             guard let end = page.last else { break }
             last = end.register
-            for values in page {
-                let own = values.values.map(\.stamp.dot).filter { dot in
-                    withdrawn[dot.log].map { dot.sequence >= $0 } ?? false
-                }
-                guard !own.isEmpty else { continue }
-                switch values.register {
-                case .kind(let item): items.insert(item)
-                case .content(let item):
-                    if let shown = values.values.last?.stamp.dot, own.contains(shown) { items.insert(item) }
-                    items.formUnion(own.map { CopySource(item: item, dot: $0).ids.item })
-                default: break
-                }
-            }
+            for values in page { found.add(values) }
         }
-        return items.sorted()
+        return found.items.sorted()
     }
 
     /// Begins another log if the current one has ended and everything of it that counts is applied.

@@ -188,7 +188,9 @@ final class RemoteUpdate {
         {
             findings.append(.otherState(dot))
         }
-        let complaints = try tree.complaints(about: commit)
+        // The author may have applied commits that count no longer, as those of a member who was removed.
+        let hadMore = tree.store.versions().firstMissing(of: incoming.claimedVersions) != nil
+        let complaints = try tree.complaints(about: commit).filter { !hadMore || !$0.isAboutMissing }
         return findings + complaints.map { .complaint(dot, $0) }
     }
 
