@@ -26,6 +26,7 @@ DIR stays, with a log for each member (ops.jsonl) and the differences. Needs roo
 
 import argparse
 import collections
+import contextlib
 import ctypes
 import errno
 import hashlib
@@ -1006,16 +1007,19 @@ class Replicator(threading.Thread):
         out, stack = {}, [top]
         while stack:
             try:
-                for e in os.scandir(stack.pop()):
-                    if e.name in (".incoming",) or e.name.startswith(".st.") or ".sync-conflict-" in e.name:
-                        continue
-                    if e.is_dir(follow_symlinks=False):
-                        stack.append(e.path)
-                    else:
-                        s = e.stat(follow_symlinks=False)
-                        out[os.path.relpath(e.path, top)] = (s.st_mtime_ns, s.st_size)
+                entries = list(os.scandir(stack.pop()))
             except FileNotFoundError:
                 continue
+            for e in entries:
+                if e.name in (".incoming",) or e.name.startswith(".st.") or ".sync-conflict-" in e.name:
+                    continue
+                if e.is_dir(follow_symlinks=False):
+                    stack.append(e.path)
+                    continue
+                # One file that has gone meanwhile does not make the others of its directory seem gone.
+                with contextlib.suppress(FileNotFoundError):
+                    s = e.stat(follow_symlinks=False)
+                    out[os.path.relpath(e.path, top)] = (s.st_mtime_ns, s.st_size)
         return out
 
     def run(self):
@@ -1678,6 +1682,12 @@ class Story:
             return "append" in o.get("how", ()) and any(
                 id(r) not in ambiguous for r in holders.get(o.get("vid"), ()) if r is not o)
 
+        def extended(o):
+            """Whether somebody wrote to a file that was made longer by a hole: the file stayed the same, and the hole was
+            written over."""
+            return set(o.get("how", ())) == {"longer"} and any(
+                c is not o and c["t1"] > o["t0"] and id(c) not in ambiguous for h in o["over"] for c in children[h])
+
         def fine(h, size, depth=0):
             if h in final or h in removed or size in removed_sizes or depth > 200:
                 return True
@@ -1686,6 +1696,9 @@ class Story:
                     return True
                 # A kill in the middle of a change leaves something in between, over which somebody wrote who had read it.
                 if any(id(r) not in ambiguous for r in readers.get(o.get("vid"), ())):
+                    return True
+                # A kill leaves what one step of a change had made, or what "again" had cut and not written yet.
+                if id(o) in ambiguous and ("again" in o.get("how", ()) or any(h in final for h in o.get("mid", ()))):
                     return True
                 # A call that failed half-way leaves something in between.
                 if "part" in o or "made" not in o or fine(o["made"], o.get("size"), depth + 1):
@@ -1708,7 +1721,8 @@ class Story:
                     lost.append(f"the line {o['line']} of m{o['m']} in {os.path.basename(o['path'])}, stored: {'fs' in o}")
             if "made" in o and o.get("size") and "err" not in o and "gone" not in o:
                 looked += 1
-                if not fine(o["made"], o.get("size")) and not appended(o) and o["made"] not in self.lost_before:
+                if o["made"] not in self.lost_before and not (
+                        fine(o["made"], o.get("size")) or appended(o) or extended(o)):
                     self.lost_before.add(o["made"])
                     # At the very instant of a change, a call acts on the state by then (docs/posix.md).
                     name = plain_name(o["path"])

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the tests that "swift build --build-tests" built, and ends in time, whatever they do.
 
-Several processes run side by side (LANES): tests that mount run one after the other in each of two, tests that talk to
-servers have a third, and all others a fourth. --filter and --skip choose tests as in "swift test"; those run in one
-process. The processes get no terminal, no input, and a directory of their own for temporary files.
+Several processes run side by side (LANES): tests that mount run one after the other in each of two, random stories have
+a third, tests that talk to servers a fourth, and all others a fifth. --filter and --skip choose tests as in "swift
+test"; those run in one process. The processes get no terminal, no input, and a directory of their own for temporary
+files.
 
 A process that reports nothing for SILENCE seconds hangs. This script then shows which tests run and where their threads
 stand, and aborts the mounts of that process. If it still reports nothing, the script kills it. Tests that did not pass
@@ -33,9 +34,11 @@ GRACE = 45
 # What is kept of the time for stopping, and for the summary.
 RESERVE = 45
 # Tests that mount take the most time, and mostly wait. The names of their suites divide them into halves.
+STORIES = r"^MountTests\.StoryTests/"
 LANES = {
     "mounts-a": ["--filter", r"^MountTests\.MountTests/[A-M]"],
-    "mounts-n": ["--filter", r"^MountTests\.", "--skip", r"^MountTests\.MountTests/[A-M]"],
+    "mounts-n": ["--filter", r"^MountTests\.", "--skip", r"^MountTests\.MountTests/[A-M]", "--skip", STORIES],
+    "stories": ["--filter", STORIES],
     "remotes": ["--filter", r"^Coffer(HTTP|Remote)Tests\."],
     "others": ["--skip", r"^(MountTests|CofferHTTPTests|CofferRemoteTests)\."],
 }

@@ -92,10 +92,7 @@ struct SimulationTests {
         let first = await devices[0].stateHash()
         for device in devices {
             #expect(await device.stateHash() == first, "seed \(seed): \(device.label)")
-            // A reader's device rebuilds its facts, and may meet a checkpoint that is confirmed only later.
-            let odd = await device.findings().filter {
-                if case .checkpoint(_, _, .notConfirmed) = $0 { false } else { true }
-            }
+            let odd = await device.findings()
             #expect(odd.isEmpty, "seed \(seed): \(odd)")
         }
         // A new device sees the same.

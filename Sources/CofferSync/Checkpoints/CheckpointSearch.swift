@@ -24,8 +24,8 @@ struct CheckpointSearch: Sendable {
     /// Whether a checkpoint counts.
     private enum Verdict {
         case counts
-        /// The commit that announces it has not arrived yet.
-        case notArrived
+        /// The commit that announces or confirms it has not arrived yet; maybe nobody ever confirms it.
+        case notYet
         case refused(CheckpointProblem)
     }
 
@@ -67,7 +67,7 @@ struct CheckpointSearch: Sendable {
                 }
                 switch try await verdict(on: found) {
                 case .counts: best = found
-                case .notArrived: continue
+                case .notYet: continue
                 case .refused(let problem):
                     refusals.append(Refusal(checkpoint: dot, problem: problem))
                     continue
@@ -140,7 +140,7 @@ struct CheckpointSearch: Sendable {
             return .refused(.notAnnounced)
         }
         if members.isAdministrator(commit.author) { return .counts }
-        return try await isConfirmed(checkpoint) ? .counts : .refused(.notConfirmed)
+        return try await isConfirmed(checkpoint) ? .counts : .notYet
     }
 
     /// Whether to wait for the commit that announces a checkpoint.
@@ -150,7 +150,7 @@ struct CheckpointSearch: Sendable {
     private mutating func awaitAnnouncement(of checkpoint: Dot) -> Verdict {
         let isKnown = logs.appliedSequence(checkpoint.log) > checkpoint.sequence
         let roundCount = awaited.miss(checkpoint, inRound: round)
-        return isKnown || roundCount >= logs.stale.roundsMax ? .refused(.announcementMissing) : .notArrived
+        return isKnown || roundCount >= logs.stale.roundsMax ? .refused(.announcementMissing) : .notYet
     }
 
     /// Whether another author has confirmed it.

@@ -57,8 +57,6 @@ package enum CheckpointProblem: Error, Equatable {
     case notAnnounced
     /// The commit that must announce it has not arrived at the remote in several rounds.
     case announcementMissing
-    /// Its author is not an admin, and no other author has confirmed it.
-    case notConfirmed
     /// It covers commits that do not count.
     case coversWithdrawn(LogID)
     /// A piece is missing or invalid.
@@ -71,7 +69,7 @@ extension CheckpointProblem {
     /// Whether a search for the newest checkpoint finds it again as long as it exists.
     var isFoundBySearch: Bool {
         switch self {
-        case .notAnnounced, .announcementMissing, .notConfirmed, .coversWithdrawn: true
+        case .notAnnounced, .announcementMissing, .coversWithdrawn: true
         case .record, .piece, .otherState: false
         }
     }
@@ -83,7 +81,6 @@ extension CheckpointProblem: CustomStringConvertible {
         case .record(let problem): "it \(problem)"
         case .notAnnounced: "the next commit of its log does not announce it"
         case .announcementMissing: "the commit that announces it has not arrived at the remote"
-        case .notConfirmed: "its author is not an admin, and nobody else has confirmed it"
         case .coversWithdrawn(let log): "it covers commits of log \(log) that do not count"
         case .piece(let number): "its piece \(number) is missing or invalid"
         case .otherState: "its facts do not match its hash"
