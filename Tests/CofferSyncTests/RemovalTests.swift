@@ -84,10 +84,35 @@ struct RemovalTests {
             try await device.sync()
             #expect(await device.files() == ["seen": "1"])
             let refused = await device.findings().filter {
-                if case .stopped(_, _, .right(.tooLate(link: 3))) = $0 { true } else { false }
+                if case .stopped(_, _, .right(.tooLate(link: 3, _))) = $0 { true } else { false }
             }
             #expect(refused.count == 2)
         }
+    }
+
+    /// Her device had acknowledged before it learned of the removal.
+    @Test func aLateAcknowledgementIsNothingToReport() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        try await mallory.writes("seen", "1")
+        try await mallory.sync()
+        let head = try await mallory.ownSummary
+        let old = try await mallory.engine.chain.head.orThrow()
+        let key = world.key
+        try await olga.engine.remove(mallory.person.id)
+        let body = CommitBody(
+            previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none, introduction: nil,
+            notices: [], facts: [])
+        let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
+        let bytes = SignedRecord.sealing(
+            body.paddedBytes, as: .commit, at: dot, under: key, members: old, writes: false,
+            by: mallory.person.author)
+        try await world.remote.put(
+            world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
+        try await olga.sync()
+        #expect(await olga.engine.logs.hasEnded(dot.log))
+        #expect(await olga.findings().isEmpty)
     }
 
     @Test func aReaderSendsNothing() async throws {

@@ -51,7 +51,9 @@ import CofferTrust
         #expect(try signer(bob, 10, before) == key(bob))
         #expect(throws: CommitRefusal.notTheBound(link: 2)) { try signer(bob, 10, before, byte: 8) }
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before) }
-        #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before, writes: false) }
+        #expect(throws: CommitRefusal.tooLate(link: 2, writes: false)) {
+            try signer(bob, 11, before, writes: false)
+        }
         // A log that the removal does not name does not count.
         #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 1, before, log: 5) }
         #expect(throws: CommitRefusal.notMember) { try signer(bob, 11, head) }
@@ -85,7 +87,9 @@ import CofferTrust
         #expect(try signer(bob, 10, before) == key(bob, 0))
         #expect(try signer(bob, 11, head) == key(bob, 1))
         for writes in [true, false] {
-            #expect(throws: CommitRefusal.tooLate(link: 2)) { try signer(bob, 11, before, writes: writes) }
+            #expect(throws: CommitRefusal.tooLate(link: 2, writes: writes)) {
+                try signer(bob, 11, before, writes: writes)
+            }
         }
     }
 

@@ -19,10 +19,11 @@ struct StoryTests {
         let python = try #require(Machine.path("python3"), "python3 is not installed")
         let tests = ((#filePath as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
         let directory = NSTemporaryDirectory() + "story\(seed)"
-        let words = ["-B", "\(tests)/chaos.py", "\(seed)", "0.1", "\(members)", "--quiet", "--dir", directory]
-        var command = Command(python, words + options)
+        let words = ["-B", "\(tests)/chaos.py", "\(seed)", "0.1", "\(members)"]
+        var command = Command(python, words + ["--quiet", "--dir", directory] + options)
         command.environment = [
-            "COFFER": try Programs.coffer(), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+            "COFFER": try Programs.coffer(), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "LC_ALL": "C.UTF-8",
         ]
         let result = try command.run(seconds: 900)
         #expect(result.status == 0, "\(command): \(result.output)\(result.error)")

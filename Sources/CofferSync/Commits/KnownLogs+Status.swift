@@ -52,10 +52,9 @@ extension KnownLogs {
 
     private func stopFindings(name: (IdentityID) -> String?) -> [SyncFinding] {
         // Known logs come first, since there may be any number of others.
-        let stopped = stops.values.filter { if case .tooManyLogs = $0.problem { false } else { true } }
-            .sorted {
-                (checked[$0.dot.log] == nil ? 1 : 0, $0.dot) < (checked[$1.dot.log] == nil ? 1 : 0, $1.dot)
-            }
+        let stopped = stops.values.filter(\.isNamed).sorted {
+            (checked[$0.dot.log] == nil ? 1 : 0, $0.dot) < (checked[$1.dot.log] == nil ? 1 : 0, $1.dot)
+        }
         return stopped.prefix(Findings.countMax).map { stop in
             let (author, sequence) = (author(stop.dot.log), stop.dot.sequence)
             if case .otherAuthor(let identity) = stop.problem {

@@ -343,6 +343,16 @@ struct KnownLogs: Sendable {
 struct LogStop: Equatable, Sendable {
     let dot: Dot
     let problem: CommitProblem
+
+    /// Whether the status names the commit, rather than the author of too many logs, or nothing.
+    ///
+    /// A device acknowledges until it learns that its user is no longer a member. That is nobody's fault.
+    var isNamed: Bool {
+        switch problem {
+        case .tooManyLogs, .right(.tooLate(_, writes: false)): false
+        default: true
+        }
+    }
 }
 
 extension LogSummary {

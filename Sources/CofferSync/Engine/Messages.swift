@@ -27,7 +27,7 @@ extension CommitRefusal {
         case .otherHead: "it names other members than the vault had"
         case .notMember: "its author was not a member at the time"
         case .missingRight(let permission): "its author had no right to \(permission.rawValue)"
-        case .tooLate(let link):
+        case .tooLate(let link, _):
             "link \(link) of the members ended its author's right, and was made without this commit"
         case .notTheBound(let link): "link \(link) of the members names another commit in its place"
         }

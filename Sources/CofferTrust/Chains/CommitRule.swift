@@ -52,8 +52,8 @@ package enum CommitRefusal: Error, Equatable {
     /// Its author did not have this right at the head that it names.
     case missingRight(Permission)
     /// A link that removed its author, ended the right, or introduced other keys bounds its log before this
-    /// commit, or does not name its log.
-    case tooLate(link: UInt64)
+    /// commit, or does not name its log. `writes` says whether the commit changes anything.
+    case tooLate(link: UInt64, writes: Bool = true)
     /// A link bounds its log at a commit with this number and another hash.
     case notTheBound(link: UInt64)
 }
@@ -77,7 +77,7 @@ extension TrustChain where State == MemberLedger {
             // A member who may only read from now on still acknowledges.
             guard let bounds = later.bounds, claim.writes || !later.isAcknowledging else { continue }
             guard let bound = bounds[claim.log], claim.sequence <= bound.sequence else {
-                throw .tooLate(link: later.sequence)
+                throw .tooLate(link: later.sequence, writes: claim.writes)
             }
             guard claim.sequence < bound.sequence || claim.hash == bound.hash else {
                 throw .notTheBound(link: later.sequence)

@@ -27,7 +27,7 @@ extension TrustChain where State == MemberLedger {
             _ = try signer(of: claim)
             return nil
         } catch {
-            guard case .tooLate(let link) = error else { return nil }
+            guard case .tooLate(let link, _) = error else { return nil }
             let bounds = state.standings[claim.author, default: []].first { $0.sequence == link }?.bounds
             return bounds?[claim.log]?.sequence ?? 0
         }
