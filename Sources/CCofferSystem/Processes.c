@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <unistd.h>
 
 static int open_null(posix_spawn_file_actions_t *actions, int descriptor, int flags) {
@@ -102,4 +103,9 @@ char *const *coffer_environment(void) { return environ; }
 const char *coffer_home_directory(void) {
     struct passwd *user = getpwuid(geteuid());
     return user ? user->pw_dir : NULL;
+}
+
+void coffer_log(int level, const char *text) {
+    openlog("coffer", LOG_PID, LOG_DAEMON);
+    syslog(level, "%s", text);
 }

@@ -3,12 +3,12 @@ package struct Contents: Sendable {
     let vault: Vault
 }
 
-/// The contents that stay on this device: eviction, pins, and what is only on the remote.
+/// Which contents are on this device: eviction, pins, and what is missing.
 package struct Cache: Sendable {
     let vault: Vault
 }
 
-/// Sealing stored contents again, in the background: compaction, re-encryption, and erasing large items.
+/// Work on stored contents: compaction, re-encryption, and erasing large items.
 package struct Repacking: Sendable {
     let vault: Vault
 }
@@ -28,16 +28,16 @@ package struct Incoming: Sendable {
     let vault: Vault
 }
 
-// What is built on a vault's names and commits, in this order: a room calls only the vault and rooms before it, by their
-// names (Tests/ArchitectureTests).
+// The rooms, in their order: each calls only the vault and the rooms before it. Tests/ArchitectureTests finds such
+// calls by these names.
 extension Vault {
     /// The contents of files.
     package var contents: Contents { Contents(vault: self) }
-    /// The contents that stay on this device.
+    /// Which contents are on this device.
     package var cache: Cache { Cache(vault: self) }
     /// The facts.
     package var facts: VaultFacts { VaultFacts(vault: self) }
-    /// Sealing stored contents again.
+    /// Work on stored contents.
     package var repacking: Repacking { Repacking(vault: self) }
     /// What is to be sent.
     package var outgoing: Outgoing { Outgoing(vault: self) }

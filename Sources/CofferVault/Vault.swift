@@ -44,7 +44,9 @@ package final class Vault: Sendable {
     let remoteReads = RemoteReads()
     /// Threads that help prepare extents for sending.
     let packFillers = PackFillers()
-    /// Taken while no other lock is held.
+    /// How much content may stay on this device, and how much does.
+    ///
+    /// No other lock is taken inside.
     let cacheLimit = RankedMutex(CacheLimit(), rank: .leaf)
     /// Held during eviction.
     ///

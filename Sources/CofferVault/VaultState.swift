@@ -29,7 +29,11 @@ package struct VaultState: ~Copyable {
     /// The number of a mount's requests that are changing names.
     var nameChanges = 0
     /// Why nothing may be written any more; nil if writing is allowed.
-    var stopped: String?
+    var stopped: String? {
+        didSet { if oldValue == nil, stopped != nil { readAhead.endAll() } }
+    }
+    /// Whether the transaction was found to be rolled back.
+    private var isRolledBack = false
     /// The streams, which end when the content that they read ahead changes.
     let readAhead: ReadAhead
     /// Shows a change to programs at once, without waiting; nil if nothing shows the vault.
@@ -69,12 +73,13 @@ package struct VaultState: ~Copyable {
 
     /// Stops writing if the transaction was rolled back, and drops what belonged to it.
     mutating func noticeRollback() {
-        if !tree.index.isInTransaction {
-            stopped = stopped ?? "the disk failed to read or write the index"
-            tree.dropChanges()
-            facts = nil
-        }
-        if stopped != nil { readAhead.endAll() }
+        guard !tree.index.isInTransaction else { return }
+        stopped = stopped ?? "the disk failed to read or write the index"
+        tree.dropChanges()
+        facts = nil
+        if isRolledBack { return }
+        isRolledBack = true
+        readAhead.endAll()
     }
 
     mutating func ensureWritable() throws(FileSystemError) {

@@ -277,6 +277,9 @@ import Testing
         #expect(lines(TypeRules.rooms(file("Sources/CofferVault/Cache/A.swift", text))) == [3])
         #expect(lines(TypeRules.rooms(file("Sources/CofferVault/Vault.swift", text))) == [1, 3])
         #expect(TypeRules.rooms(file("Sources/CofferClient/A.swift", text)).isEmpty)
+        let bare = "let a = try contents.read()\nstate.contents.b()\nlet c = mycontents.d()\n"
+        #expect(lines(TypeRules.rooms(file("Sources/CofferVault/Tree/A.swift", bare))) == [1])
+        #expect(TypeRules.rooms(file("Sources/CofferVault/Contents/A.swift", bare)).isEmpty)
     }
 
     @Test func paths() {

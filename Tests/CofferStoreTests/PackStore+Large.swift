@@ -5,7 +5,7 @@ import CofferSystem
 extension PackStore {
     /// Writes a large extent of sevens.
     func writeLarge(_ count: Int, newPack: () -> (Int64, PackID)) throws -> (pack: Int64, position: Int) {
-        let buffer = try writer.freeBuffer()
+        let buffer = try writer.takeBuffer()
         buffer.copy([UInt8](repeating: 7, count: count).span.bytes, to: 0)
         return try write(buffer, count: count, plaintext: Int64(count), newPack: newPack)
     }

@@ -191,7 +191,7 @@ import CofferStore
         directory.fail(StorageFault([.write], code: ErrorNumber.inputOutput))
         _ = try store.writeLarge(9000, newPack: newPack)
         for _ in 0..<2 { #expect(throws: FileSystemError.self) { try store.writer.finish() } }
-        #expect(throws: FileSystemError.self) { _ = try store.writer.freeBuffer() }
+        #expect(throws: FileSystemError.self) { _ = try store.writer.takeBuffer() }
     }
 
     @Test func syncingTakesEveryFileAndTheirNamesOnce() throws {

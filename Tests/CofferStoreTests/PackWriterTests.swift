@@ -28,7 +28,7 @@ import Testing
     private func write(
         _ byte: UInt8, count: Int = 300_000, to file: PackFile, pack: Int64 = 1, at position: Int
     ) throws {
-        let buffer = try writer.freeBuffer()
+        let buffer = try writer.takeBuffer()
         buffer.copy([UInt8](repeating: byte, count: count).span.bytes, to: 0)
         writer.write(buffer, count: count, live: Int64(count), to: file, pack: pack, at: position)
     }
@@ -51,7 +51,7 @@ import Testing
                     let number = thread * 25 + step
                     let bytes = random.bytes(1000 + random.below(slot - 1000))
                     do {
-                        let buffer = try writer.freeBuffer()
+                        let buffer = try writer.takeBuffer()
                         if random.oneIn(8) {
                             writer.giveBack(buffer)
                             continue
@@ -127,12 +127,12 @@ import Testing
     @Test func aFullDiskKeepsExtentsAndTakesThemLater() throws {
         let pack = try file("pack")
         // Like the pack that collects small extents.
-        let held = try writer.freeBuffer()
+        let held = try writer.takeBuffer()
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
         for number in 0..<PackWriter.slotCount - 1 {
             try write(UInt8(number + 1), to: pack, at: number << 20)
         }
-        #expect(Self.isNoSpace { _ = try writer.freeBuffer() }, "no buffer is left, and none will be")
+        #expect(Self.isNoSpace { _ = try writer.takeBuffer() }, "no buffer is left, and none will be")
         for _ in 0..<3 { #expect(Self.isNoSpace { try writer.finish() }) }
         #expect(writer.bytes(1, at: 2 << 20, count: 300_000) == [UInt8](repeating: 3, count: 300_000))
         #expect(writer.takeWritten().isEmpty)
@@ -141,7 +141,7 @@ import Testing
         #expect(writer.takeWritten()[1]?.extentCount == PackWriter.slotCount - 1)
         #expect(writer.bytes(1, at: 2 << 20, count: 1) == nil)
         #expect(directory.bytes(of: "pack")[2 << 20] == 3)
-        writer.giveBack(try writer.freeBuffer())
+        writer.giveBack(try writer.takeBuffer())
         writer.giveBack(held)
         writer.stop()
     }
@@ -150,7 +150,7 @@ import Testing
     @Test func unreferencedExtentsNeedNoRoom() throws {
         let pack = try file("pack")
         // Like the pack that collects small extents.
-        let held = try writer.freeBuffer()
+        let held = try writer.takeBuffer()
         directory.fail(StorageFault([.write], path: "pack", code: ErrorNumber.noSpace, lasts: true))
         for number in 0..<PackWriter.slotCount - 1 { try write(1, to: pack, at: number << 20) }
         #expect(Self.isNoSpace { try writer.finish() })
@@ -161,7 +161,7 @@ import Testing
         }
         try writer.finish()
         #expect(writer.takeWritten()[1]?.extentCount == PackWriter.slotCount - 1)
-        for _ in 0..<4 { writer.giveBack(try writer.freeBuffer()) }
+        for _ in 0..<4 { writer.giveBack(try writer.takeBuffer()) }
         writer.giveBack(held)
         writer.stop()
     }
@@ -192,7 +192,7 @@ import Testing
         try write(1, to: pack, at: 0)
         #expect(throws: FileSystemError.self) { try writer.finish() }
         #expect(throws: FileSystemError.self) { try writer.finish() }
-        #expect(throws: FileSystemError.self) { _ = try writer.freeBuffer() }
+        #expect(throws: FileSystemError.self) { _ = try writer.takeBuffer() }
         writer.stop()
     }
 

@@ -143,7 +143,8 @@ actor MemoryReplica: LocalReplica {
     private(set) var sealedAnew: [ItemID] = []
 
     func contentPacks() -> [PackID] { [] }
-    func putAgain(contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int) -> ContentsPutAgain {
+    func putAgain(contentsOf packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int) -> ContentsPutAgain
+    {
         ContentsPutAgain()
     }
 

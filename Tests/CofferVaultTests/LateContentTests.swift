@@ -86,7 +86,7 @@ import Testing
         let (_, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try devices.b.changing { state throws(FileSystemError) in
-            let key = RemoteContents.key(of: try state.tree.peek(b).id)
+            let key = KeptRow.Key.owed(try state.tree.peek(b).id)
             try state.index.removeKept(key)
         }
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })

@@ -19,7 +19,7 @@ extension SharedVault {
     /// Fetches the missing content of pinned items until the task is cancelled.
     func fetchPinned() async {
         let thread = BlockingCalls("coffer-pin", max: 1)
-        let ending = Condition(false)
+        let ending = Atomic(false)
         var change: Int64?
         var pause = Self.pinPause
         await withTaskCancellationHandler {
@@ -29,7 +29,7 @@ extension SharedVault {
                 guard vault.cache.mayHavePins, await engine.status.failure == nil else { continue }
                 let (known, start) = (change, Clock.monotonic)
                 switch await thread.run({
-                    vault.cache.fetchPinned(since: known, while: { !ending.withLock { $0 } })
+                    vault.cache.fetchPinned(since: known, while: { !ending.load(ordering: .relaxed) })
                 }) {
                 case .unchanged: continue
                 case .interrupted: return
@@ -40,7 +40,7 @@ extension SharedVault {
                 pause = max(pause, min(Self.walkPauseMax, .nanoseconds(10 * (Clock.monotonic - start))))
             }
         } onCancel: {
-            ending.update { $0 = true }
+            ending.store(true, ordering: .relaxed)
         }
     }
 

@@ -83,7 +83,7 @@ package final class VaultReplica: LocalReplica {
     package func placeArrivedContents() async throws(ReplicaError) {
         guard contents.mayOwe else { return }
         try await call { replica throws(FileSystemError) in
-            try replica.vault.outgoing.placeArrived(replica.contents)
+            try replica.vault.incoming.placeArrived(replica.contents)
         }
     }
 
@@ -161,10 +161,10 @@ package final class VaultReplica: LocalReplica {
     }
 
     package func putAgain(
-        contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+        contentsOf packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain {
         try await call { replica throws(FileSystemError) in
-            try replica.vault.outgoing.sendAgain(from: packs, saidIn: log, byteCountMax: byteCountMax)
+            try replica.vault.outgoing.sendAgain(from: packs, writtenIn: log, byteCountMax: byteCountMax)
         }
     }
 

@@ -173,7 +173,7 @@ package final class PackStore {
         precondition(sealed.byteCount <= Self.tailPieceMax)
         if tailCount + sealed.byteCount > Self.tailByteCount { try writeTail() }
         let number = try roomyPack(for: sealed.byteCount + PackFile.pageByteCount, newPack: newPack)
-        let tail = if let tail { tail } else if let spare { spare } else { try writer.freeBuffer() }
+        let tail = if let tail { tail } else if let spare { spare } else { try writer.takeBuffer() }
         if tail === spare { spare = nil }
         self.tail = tail
         if tailCount == 0 { tailStart = PackFile.wholePages(tailStart) }

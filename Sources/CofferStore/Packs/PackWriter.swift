@@ -89,7 +89,7 @@ package final class PackWriter: Sendable {
     /// Takes a buffer to seal into; waits for the disk while all are in use.
     ///
     /// - Throws: `.noSpace` if all buffers are kept because the disk is full.
-    package func freeBuffer() throws(FileSystemError) -> AlignedBuffer {
+    package func takeBuffer() throws(FileSystemError) -> AlignedBuffer {
         while true {
             switch state.wait(for: { $0.nextTurn() }) {
             case .take(let buffer): return buffer

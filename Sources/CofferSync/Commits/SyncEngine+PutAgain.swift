@@ -138,7 +138,7 @@ extension SyncEngine {
             let log = logs.own
             result = try await asking { () async throws(ReplicaError) in
                 try await replica.putAgain(
-                    contentsOf: Set(lost), saidIn: log, byteCountMax: KnownPacks.byteCountMax)
+                    contentsOf: Set(lost), writtenIn: log, byteCountMax: KnownPacks.byteCountMax)
             }
         }
         packs.looked(

@@ -54,7 +54,7 @@ package protocol LocalReplica: Sendable {
     ///   - packs: The packs that the remote has lost.
     ///   - byteCountMax: The approximate most bytes to count as changed.
     func putAgain(
-        contentsOf packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+        contentsOf packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain
 
     /// Whether there are local changes that no commit contains.

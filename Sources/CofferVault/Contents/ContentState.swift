@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 internal import CofferStore
 
 /// The location of a file's content; the raw value is that of the attribute `user.coffer.state`.
@@ -11,6 +11,15 @@ package enum ContentState: String, Sendable {
     case synced
     /// It is on the remote, and no byte of it is on this device.
     case remoteOnly = "remote-only"
+}
+
+extension Vault {
+    /// Whether the content of a file is on this device, on a remote, or both.
+    ///
+    /// For other items, returns whether their changes were sent.
+    package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
+        try reading { state throws(FileSystemError) in try state.contentState(of: number) }
+    }
 }
 
 extension VaultState {

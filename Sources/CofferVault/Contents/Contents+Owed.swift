@@ -12,7 +12,7 @@ extension Contents {
     /// Why a file lacks its content; nil if it does not lack it, or if the content is lost for good.
     func owedContent(of number: Int64) -> OwedContent? {
         guard let value = owedValue(of: number) else { return nil }
-        if RemoteContents.isNewer(value) { return .isNewer }
+        if ContentValue.isNewer(value) { return .isNewer }
         return vault.remoteReads.arrivals.arePagesDamaged(of: number) ? .isDamaged : .mayArrive
     }
 
@@ -27,7 +27,7 @@ extension Contents {
     /// The value that describes an owed content.
     private func owedValue(of number: Int64) -> [UInt8]? {
         try? vault.reading { state throws(FileSystemError) -> [UInt8]? in
-            let key = RemoteContents.key(of: try state.tree.peek(number).id)
+            let key = KeptRow.Key.owed(try state.tree.peek(number).id)
             return try state.index.kept(key)
         }
     }
@@ -38,6 +38,21 @@ extension Contents {
             if try state.tree.peek(number).unsent.isDisjoint(with: .content) { return true }
             return try !state.gaps(in: number, 0..<Int64.max).isEmpty
         }
+    }
+}
+
+extension KeptRow.Key {
+    /// The row that says that an item lacks its content.
+    static func owed(_ item: ItemID) -> Self { Self(.owed, id: item.bytes) }
+}
+
+extension ContentValue {
+    /// Whether only a newer Coffer can decode a value.
+    static func isNewer(_ value: [UInt8]) -> Bool {
+        do throws(FormatError) { _ = try unsafe ContentValue(value.span.bytes) } catch {
+            if case .newerVersion = error { return true }
+        }
+        return false
     }
 }
 
@@ -53,7 +68,7 @@ extension ContentEntry {
 
 extension VaultState {
     /// The ranges of a file of which nothing is known.
-    mutating func gaps(
+    fileprivate func gaps(
         in number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []

@@ -130,7 +130,7 @@ extension Contents {
 
     private func takeWriteBuffer() throws(FileSystemError) -> AlignedBuffer {
         do throws(FileSystemError) {
-            return try vault.writer.freeBuffer()
+            return try vault.writer.takeBuffer()
         } catch {
             if case .noSpace = error { throw error }
             // An extent that rows refer to could not be written, so no commit may follow.

@@ -103,7 +103,7 @@ private struct KnownPages {
         let gathering = try ContentGathering(item, reader)
         var entries: [ContentEntry] = []
         var references: [ContentNode: PageReference] = [:]
-        _ = try gathering.addExtents { rows throws(FileSystemError) in
+        _ = try gathering.extents { rows throws(FileSystemError) in
             let places = rows.map { $0.remote ?? nowhere }
             entries += zip(rows, places).map { $0.row.entry(at: $1) }
             return places

@@ -113,3 +113,35 @@ extension VaultState {
         tree.touch(item, [.content, .times])
     }
 }
+
+extension VaultState {
+    /// Records pages; removes those that they replace, and `left`, if it is still recorded.
+    mutating func replacePages(
+        of item: CachedItem, new: ArraySlice<RemotePageRow>, left: ArraySlice<RemotePageRow>
+    ) throws(FileSystemError) {
+        let number = item.row.number
+        for row in left where try index.page(row.node, of: number) == row {
+            try index.remove(row)
+        }
+        for row in new {
+            if let old = try index.page(row.node, of: number) { try index.remove(old) }
+            try index.insert(row)
+        }
+        if new.isEmpty { return }
+        item.row.flags.insert(.hasPages)
+        tree.touch(item, [])
+    }
+
+    /// Removes the records of all pages of an item.
+    mutating func forgetPages(of item: CachedItem) throws(FileSystemError) {
+        for row in try index.pages(of: item.row.number) { try index.remove(row) }
+        item.row.flags.remove(.hasPages)
+    }
+
+    /// All ranges of the item that belong to the same extent.
+    func rows(ofExtent row: ExtentRow) throws(FileSystemError) -> [ExtentRow] {
+        try index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
+            $0.isOfSameExtent(as: row)
+        }
+    }
+}

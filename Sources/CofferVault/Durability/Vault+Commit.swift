@@ -295,7 +295,7 @@ extension Vault {
 
 extension VaultState {
     /// Moves the extents of the tail into rows of the index.
-    mutating func moveTailIntoRows() throws(FileSystemError) {
+    fileprivate mutating func moveTailIntoRows() throws(FileSystemError) {
         for extent in packs.pending {
             let range = extent.base..<extent.base + extent.total
             let rows = try index.extents(of: extent.item, overlapping: range)

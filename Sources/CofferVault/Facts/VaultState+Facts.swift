@@ -43,3 +43,17 @@ extension Fact.Kind {
         }
     }
 }
+
+extension VaultState {
+    /// The approximate number of index bytes that a fact may need.
+    static let byteCountPerFact = 4096
+
+    /// Checks that there is room for the content of a commit.
+    mutating func ensureSpace(for commit: FactCommit) throws(FileSystemError) {
+        let contents = commit.facts.reduce(0) { sum, fact in
+            guard case .content(_, let content?) = fact.assertion else { return sum }
+            return sum + content.bytes.count
+        }
+        try space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
+    }
+}

@@ -13,6 +13,7 @@ extension Incoming {
     private static let holdMax: Int64 = 250_000_000
     /// The number of facts that are applied in one call, unless the first commit has more.
     private static let factCountMax = 8192
+
     /// Applies commits of other devices, one after the other, each completely or not at all.
     ///
     /// Local changes that may conflict with them become commits first, so that nothing is lost. Other
@@ -127,12 +128,17 @@ extension Incoming {
             applied.count += 1
         }
     }
+
+    /// Puts contents in place that were unavailable when they were applied, as far as that is possible now.
+    package func placeArrived(_ contents: any ContentPublishing) throws(FileSystemError) {
+        try vault.exchanging.withLock { _ throws(FileSystemError) in
+            defer { vault.facts.close() }
+            try contents.placeArrived(in: vault)
+        }
+    }
 }
 
 extension VaultState {
-    /// The approximate number of index bytes that a fact may need.
-    static let byteCountPerFact = 4096
-
     /// The items that some commits may change: those that their facts mention, and the copies by rule of
     /// these.
     mutating func items(
@@ -147,14 +153,5 @@ extension VaultState {
             }
         }
         return items
-    }
-
-    /// Checks that there is room for the content of a commit.
-    mutating func ensureSpace(for commit: FactCommit) throws(FileSystemError) {
-        let contents = commit.facts.reduce(0) { sum, fact in
-            guard case .content(_, let content?) = fact.assertion else { return sum }
-            return sum + content.bytes.count
-        }
-        try space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
     }
 }

@@ -132,8 +132,8 @@ private final class Rebuild {
         try readOld()
         isNew = shown.isEmpty && update.local?.absent.isEmpty != false
         try vault.changing { state throws(FileSystemError) in try self.begin(&state) }
-        try show(directories: true)
-        try show(directories: false)
+        try evaluate(directories: true)
+        try evaluate(directories: false)
         try updateItems()
         try takeNames()
         try update.work()
@@ -247,10 +247,10 @@ private final class Rebuild {
 
     /// Evaluates the facts about some items; directories come first, so that no other item ever lies in the
     /// wrong place in between.
-    private func show(directories areDirectories: Bool) throws(FileSystemError) {
+    private func evaluate(directories areDirectories: Bool) throws(FileSystemError) {
         var waiting: [CheckpointPiece.Group] = []
         var count = 0
-        func takeWaiting() throws(FileSystemError) {
+        func evaluateWaiting() throws(FileSystemError) {
             if waiting.isEmpty { return }
             try vault.changing { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
@@ -270,9 +270,9 @@ private final class Rebuild {
                 waiting.append(CheckpointPiece.Group(stamp: group.stamp, facts: facts))
                 count += facts.count
             }
-            if !areDirectories || count > Self.directoryFactCount { try takeWaiting() }
+            if !areDirectories || count > Self.directoryFactCount { try evaluateWaiting() }
         }
-        try takeWaiting()
+        try evaluateWaiting()
     }
 
     /// Updates existing items that are shown differently than before.

@@ -171,7 +171,7 @@ package final class RemoteContents: ContentPublishing {
     package func apply(
         _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
     ) throws(FileSystemError) {
-        let key = Self.key(of: file.id)
+        let key = KeptRow.Key.owed(file.id)
         if try isOwed(file.id, &state) {
             try state.index.removeKept(key)
             owed.withLock { $0?.remove(file.id) }
@@ -179,7 +179,7 @@ package final class RemoteContents: ContentPublishing {
         }
         guard let content else { return try file.clear(&state) }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
-        let isNewer = Self.isNewer(content.bytes)
+        let isNewer = ContentValue.isNewer(content.bytes)
         if fetched == nil, isNewer || Self.value(content) != nil {
             try state.tree.keep([KeptChange(key, content.bytes)])
             owed.withLock { owed in
@@ -199,10 +199,6 @@ package final class RemoteContents: ContentPublishing {
 
     // MARK: Owed contents
 
-    static func key(of item: ItemID) -> KeptRow.Key {
-        KeptRow.Key(.owed, id: item.bytes)
-    }
-
     /// Whether a row says that an item lacks its content.
     private func isOwed(_ item: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Bool {
         if let isOwed = owed.withLock({ $0?.items.contains(item) }) { return isOwed }
@@ -212,7 +208,7 @@ package final class RemoteContents: ContentPublishing {
             let page = try state.index.keptRows(.owed ... .owed, after: last, limit: 16)
             for row in page {
                 guard let item = ItemID(bytes: row.key.id) else { continue }
-                found.insert(item, isNewer: Self.isNewer(row.value))
+                found.insert(item, isNewer: ContentValue.isNewer(row.value))
             }
             last = page.last?.key
         } while last != nil
@@ -238,7 +234,7 @@ package final class RemoteContents: ContentPublishing {
             }
             for row in page {
                 let item = ItemID(bytes: row.key.id)
-                if Self.isNewer(row.value), let item {
+                if ContentValue.isNewer(row.value), let item {
                     left.insert(item, isNewer: true)
                     continue
                 }
@@ -370,14 +366,6 @@ package final class RemoteContents: ContentPublishing {
 
     private static func value(_ content: Fact.Content) -> ContentValue? {
         unsafe try? ContentValue(content.bytes.span.bytes)
-    }
-
-    /// Whether only a newer Coffer can decode a value.
-    static func isNewer(_ value: [UInt8]) -> Bool {
-        do throws(FormatError) { _ = try unsafe ContentValue(value.span.bytes) } catch {
-            if case .newerVersion = error { return true }
-        }
-        return false
     }
 
     /// A content without pages.

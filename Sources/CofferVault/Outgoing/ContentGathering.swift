@@ -44,7 +44,7 @@ final class ContentGathering {
     /// - Parameters:
     ///   - places: Returns the places of some ranges' extents on the remote.
     ///   - emit: Receives the pages of a tree.
-    func addExtents(
+    func extents(
         _ places: ([ContentReader.PlacedExtent]) throws(FileSystemError) -> [SealedPlace],
         emit: ContentTreeBuilder.Emit<FileSystemError>
     ) throws(FileSystemError) -> ContentValue.Extents {

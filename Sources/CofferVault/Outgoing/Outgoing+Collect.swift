@@ -25,14 +25,6 @@ extension Outgoing {
         }
     }
 
-    /// Puts contents in place that were unavailable when they were applied, as far as that is possible now.
-    package func placeArrived(_ contents: any ContentPublishing) throws(FileSystemError) {
-        try vault.exchanging.withLock { _ throws(FileSystemError) in
-            defer { vault.facts.close() }
-            try contents.placeArrived(in: vault)
-        }
-    }
-
     /// Whether changes are waiting to become a commit.
     package func hasUnsent() throws(FileSystemError) -> Bool {
         try vault.changing { state throws(FileSystemError) in

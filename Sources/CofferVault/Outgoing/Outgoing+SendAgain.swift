@@ -5,26 +5,26 @@ internal import CofferSystem
 
 // Contents that are here, in packs that the remote has lost.
 extension Outgoing {
-    /// Has those contents sent once more that packs had which the remote has lost.
+    /// Marks contents as unsent that the remote has lost with some packs, so that they are sent again.
     ///
-    /// Of files whose content this device has said, and of those that are to be sent anyway: where two devices send the same
-    /// content anew, others get a conflict copy of it. What programs see stays as it is, times included. Takes the lock
-    /// for moments, and the disk as re-encryption does.
+    /// Only for files whose content is by this device, or is to be sent by it anyway: if two devices sent the
+    /// same content again, others would get a conflict copy. Programs see no change, and times stay as they
+    /// are. Takes the lock only briefly; uses the disk like re-encryption.
     ///
     /// - Parameters:
     ///   - packs: What the remote has lost.
-    ///   - log: This device's.
+    ///   - log: The log of this device.
     ///   - byteCountMax: About how many bytes count as unsent afterwards.
     /// - Throws: `.noSpace`, `.readOnly`.
     package func sendAgain(
-        from packs: Set<PackID>, saidIn log: LogID, byteCountMax: Int
+        from packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int
     ) throws(FileSystemError) -> ContentsPutAgain {
         if vault.isReadOnly { throw .readOnly }
         try vault.commitIndex()
         var result = ContentsPutAgain()
         for (number, offsets) in try references(to: packs).sorted(by: { $0.key < $1.key }) {
             if vault.upkeep.isStopped { break }
-            guard try isSaidHere(number, log) else { continue }
+            guard try isFromHere(number, log) else { continue }
             for offset in offsets {
                 guard let row = try row(of: number, at: offset, in: packs) else { continue }
                 if row.place == .remote {
@@ -54,7 +54,7 @@ extension Outgoing {
     }
 
     /// Whether the content of a file is by this device, or is to be sent by it.
-    private func isSaidHere(_ number: Int64, _ log: LogID) throws(FileSystemError) -> Bool {
+    private func isFromHere(_ number: Int64, _ log: LogID) throws(FileSystemError) -> Bool {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             defer { vault.facts.close() }
             return try vault.reading { state throws(FileSystemError) in

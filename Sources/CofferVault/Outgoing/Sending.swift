@@ -66,7 +66,7 @@ package final class Sending {
         else { throw .stale }
         let gathering = try ContentGathering(item, reader)
         recent = [:]
-        let extents = try gathering.addExtents { rows throws(FileSystemError) in
+        let extents = try gathering.extents { rows throws(FileSystemError) in
             try self.places(of: rows, item)
         } emit: { node, page throws(FileSystemError) in
             try gathering.place(page, node) { () throws(FileSystemError) in

@@ -37,7 +37,7 @@ extension ItemTree {
             touch(item, [])
             if unsent.content != nil {
                 // Missing parts of an older content will not be fetched any more.
-                try index.removeKept(RemoteContents.key(of: item.row.id))
+                try index.removeKept(KeptRow.Key.owed(item.row.id))
             }
             if item.row.unsent.isEmpty { busy[item.row.number] = nil }
         }

@@ -126,7 +126,8 @@ extension Repacking {
         }
     }
 
-    func tidyUp() {
+    /// Does upkeep until the vault is closed.
+    fileprivate func tidyUp() {
         var released: [Int64] = []
         while let more = nextUpkeep() {
             // Includes items that a full disk kept from being removed.

@@ -6,6 +6,7 @@ internal import CofferSystem
 extension Vault {
     /// Items with more content than this are removed in the background.
     static let eraseAtOnceMax: Int64 = 64 << 20
+
     /// Records that an item is not used any more; removes it if it has no name.
     package func release(_ number: Int64) {
         let needsUpkeep = state.withLock { state in

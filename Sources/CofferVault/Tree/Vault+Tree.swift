@@ -2,7 +2,8 @@ package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Names, items, and attributes: each operation takes the lock, and leaves the work to `ItemTree`.
+// Names, items, and attributes: an operation takes the lock, and leaves the work to `ItemTree`. Walks take it for each
+// step.
 extension Vault {
     /// The number of names that are read at a time where a whole tree is walked.
     private static let pageCount = 256
@@ -140,18 +141,11 @@ extension Vault {
         }
     }
 
-    /// The number of an item in a vault that tracks changes; nil if it has none.
+    /// The number of an item; nil if the vault has no such item, or does not track changes.
     func number(of item: ItemID) throws(FileSystemError) -> Int64? {
         try reading { state throws(FileSystemError) in
             state.tree.isTracking ? try state.row(item, nil)?.number : nil
         }
-    }
-
-    /// Whether the content of a file is on this device, on a remote, or both.
-    ///
-    /// For other items, returns whether their changes were sent.
-    package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
-        try reading { state throws(FileSystemError) in try state.contentState(of: number) }
     }
 
     // MARK: Creating

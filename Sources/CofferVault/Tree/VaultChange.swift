@@ -42,14 +42,29 @@ package protocol ChangeSink: Sendable {
 }
 
 extension Vault {
+    /// A place in the tree.
+    package struct Name: Hashable, Sendable {
+        /// The directory's number.
+        package let parent: Int64
+        /// 1 to 255 bytes, without "/" and NUL.
+        package let name: [UInt8]
+
+        package init(_ name: [UInt8], in parent: Int64) {
+            self.parent = parent
+            self.name = name
+        }
+    }
+}
+
+extension Vault {
     /// Sets the sink that shows the vault; nil for none.
     package func setSink(_ sink: (any ChangeSink)?) {
         self.sink.withLock { $0 = sink }
         state.withLock { state in
             guard let sink else { return state.showAtOnce = nil }
-            state.showAtOnce = { [weak self] change in
-                if let self { sink.noteAtOnce(change, in: self) }
-            }
+            // The closure is in the vault's own state. A weak reference would make each retain and release of
+            // the vault slower.
+            state.showAtOnce = { [unowned self] change in sink.noteAtOnce(change, in: self) }
         }
     }
 

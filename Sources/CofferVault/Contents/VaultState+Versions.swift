@@ -3,22 +3,7 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Contents from other devices, and old contents that programs have open.
-extension Vault {
-    /// A place in the tree.
-    package struct Name: Hashable, Sendable {
-        /// The directory's number.
-        package let parent: Int64
-        /// 1 to 255 bytes, without "/" and NUL.
-        package let name: [UInt8]
-
-        package init(_ name: [UInt8], in parent: Int64) {
-            self.parent = parent
-            self.name = name
-        }
-    }
-}
-
+// Old contents that programs have open, after an incoming change has replaced them.
 extension VaultState {
     /// The highest number that is tried in a name by rule.
     private static var conflictNumberMax: Int { 1000 }
@@ -109,7 +94,7 @@ extension VaultState {
     }
 
     /// The name for an outdated version that is kept: its own if that is free, because the file was removed.
-    private mutating func nameForKept(
+    private func nameForKept(
         _ name: [UInt8], in parent: Int64, at time: Int64
     ) throws(FileSystemError) -> [UInt8] {
         let holder = try index.entry(name, in: parent)
@@ -119,7 +104,7 @@ extension VaultState {
     }
 
     /// The first free name by rule: `name (conflict, 2026-11-20).ext`, then with a number.
-    mutating func conflictName(
+    func conflictName(
         for name: [UInt8], in parent: Int64, at time: Int64
     ) throws(FileSystemError) -> [UInt8] {
         guard let name = EntryName(name) else { throw .invalidArgument }

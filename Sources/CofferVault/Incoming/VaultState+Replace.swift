@@ -3,8 +3,6 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
-// Contents from other devices.
-
 /// New rows of a file that replace old ones, and share the bytes that are already on this device.
 private struct ContentExchange {
     private var here: [NoncePrefix: ExtentRow] = [:]
@@ -62,6 +60,7 @@ private struct ContentExchange {
     }
 }
 
+// Contents from other devices.
 extension VaultState {
     /// Replaces a file's content, within the open transaction.
     ///
@@ -136,7 +135,7 @@ extension VaultState {
         return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))
     }
 
-    mutating func replacePages(
+    private mutating func replacePages(
         of item: CachedItem, with content: FetchedContent
     ) throws(FileSystemError) {
         let number = item.row.number
