@@ -562,6 +562,7 @@ class Agent:
                     if at * BLOCK // 2 < len(data):
                         del data[at * BLOCK // 2:]
                     else:
+                        hole = min(hole, len(data))
                         data.extend(bytes(at * BLOCK // 2 - len(data)))
                 elif kind == "longer":
                     size = len(data) + rng.choice((1, 4096, 100_000))
@@ -1708,10 +1709,22 @@ class Story:
         looked, lost = 0, []
         takers, empties = collections.defaultdict(list), []
         for o in self.ops:
-            if o.get("rem") or o.get("over"):
+            # A call that removed one of several names has an empty "rem".
+            if "rem" in o or o.get("over"):
                 takers[plain_name(o.get("path", ""))].append(o)
                 if NOTHING in o.get("rem", ()):
                     empties.append(o)
+        moves = sorted((o for o in self.ops if o["k"] == "rename" and "source" in o), key=lambda o: o["t0"])
+
+        def moments(o):
+            """When a content came to which names: when it was written, and when its file was moved after that."""
+            found, path = [(plain_name(o["path"]), o["t0"], o["t1"])], o["path"]
+            for move in moves:
+                if move["t0"] >= found[-1][1] and move["source"] == path:
+                    path = move["path"]
+                    found.append((plain_name(path), move["t0"], move["t1"]))
+            return found
+
         for o in self.ops:
             if id(o) in ambiguous:
                 continue
@@ -1725,9 +1738,9 @@ class Story:
                         fine(o["made"], o.get("size")) or appended(o) or extended(o)):
                     self.lost_before.add(o["made"])
                     # At the very instant of a change, a call acts on the state by then (docs/posix.md).
-                    name = plain_name(o["path"])
-                    if any(c["m"] != o["m"] and o["t0"] - 0.3 < c["t1"] and c["t0"] < o["t1"] + 1.5
-                           for c in takers.get(name, ()) if o["k"] != "tiny") or o["k"] == "tiny" and any(
+                    if any(c["m"] != o["m"] and t0 - 0.3 < c["t1"] and c["t0"] < t1 + 1.5
+                           for name, t0, t1 in moments(o) for c in takers.get(name, ())
+                           if o["k"] != "tiny") or o["k"] == "tiny" and any(
                             c["m"] != o["m"] and o["t0"] < c["t1"] and c["t0"] < o["t1"] + 1.5 for c in empties):
                         self.notes["lost at the instant of a removal"] += 1
                         continue
