@@ -46,45 +46,61 @@ struct RemovalTests {
         #expect(world.remote.objects == objects)
     }
 
-    @Test func aLaterOrBackdatedCommitOfTheRemovedIsRefused() async throws {
+    /// A vault from which Mallory was removed, and what she needs to write a commit as if she did not know.
+    private struct AfterRemoval {
         let world = MembershipWorld()
-        let olga = try await world.founded()
-        let will = try await world.joins("Will", .writer, by: olga)
-        let mallory = try await world.joins("Mallory", .writer, by: olga)
-        try await mallory.writes("seen", "1")
-        try await mallory.sync()
-        let head = try await mallory.ownSummary
-        let old = try await mallory.engine.chain.head.orThrow()
-        let key = world.key
-        try await olga.engine.remove(mallory.person.id)
-        try await will.sync()
-        // She writes a commit as if she did not know of her removal, and the storage helps her.
-        let body = CommitBody(
-            previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none, introduction: nil,
-            notices: [], facts: try fileFacts(9, "backdated"))
-        let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
-        let bytes = SignedRecord.sealing(
-            body.paddedBytes, as: .commit, at: dot, under: key, members: old, writes: true,
-            by: mallory.person.author)
-        try await world.remote.put(
-            world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
-        // She also begins a log that no other device knows.
-        let first = Dot(log: LogID(low: 5, high: 5), sequence: 1)
-        let other = SignedRecord.sealing(
-            CommitBody(
+        let olga: Device, will: Device, mallory: Device
+        private let head: LogSummary
+        private let old: LinkHead
+
+        init() async throws {
+            olga = try await world.founded()
+            will = try await world.joins("Will", .writer, by: olga)
+            mallory = try await world.joins("Mallory", .writer, by: olga)
+            try await mallory.writes("seen", "1")
+            try await mallory.sync()
+            head = try await mallory.ownSummary
+            old = try await mallory.engine.chain.head.orThrow()
+            try await olga.engine.remove(mallory.person.id)
+            try await will.sync()
+        }
+
+        /// Puts the next commit of her log.
+        func putNext(_ facts: [Fact]) async throws {
+            let body = CommitBody(
+                previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none,
+                introduction: nil, notices: [], facts: facts)
+            try await put(body, at: Dot(log: mallory.log, sequence: head.head.sequence + 1))
+        }
+
+        /// Puts the first commit of a log that no other device knows.
+        func putOther(_ facts: [Fact]) async throws {
+            let body = CommitBody(
                 previous: .zero, clock: head.clock, stateHash: .zero, heads: .none,
-                introduction: try LogIntroduction(name: "Mallory", label: "den"), notices: [],
-                facts: try fileFacts(10, "other")
-            ).paddedBytes, as: .commit, at: first, under: key, members: old, writes: true,
-            by: mallory.person.author)
-        try await world.remote.put(
-            world.layout.commit(first.log, first.sequence), .memory(other), ifAbsent: false)
-        let late = try world.device(olga.person, "late")
-        for device in [olga, will, late] {
+                introduction: try LogIntroduction(name: "Mallory", label: "den"), notices: [], facts: facts)
+            try await put(body, at: Dot(log: LogID(low: 5, high: 5), sequence: 1))
+        }
+
+        private func put(_ body: CommitBody, at dot: Dot) async throws {
+            let bytes = SignedRecord.sealing(
+                body.paddedBytes, as: .commit, at: dot, under: world.key, members: old, writes: body.writes,
+                by: mallory.person.author)
+            try await world.remote.put(
+                world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
+        }
+    }
+
+    /// The storage helps her.
+    @Test func aLaterOrBackdatedCommitOfTheRemovedIsRefused() async throws {
+        let after = try await AfterRemoval()
+        try await after.putNext(try fileFacts(9, "backdated"))
+        try await after.putOther(try fileFacts(10, "other"))
+        let late = try after.world.device(after.olga.person, "late")
+        for device in [after.olga, after.will, late] {
             try await device.sync()
             #expect(await device.files() == ["seen": "1"])
             let refused = await device.findings().filter {
-                if case .stopped(_, _, .right(.tooLate(link: 3, _))) = $0 { true } else { false }
+                if case .stopped(_, _, .right(.tooLate(link: 3, writes: true))) = $0 { true } else { false }
             }
             #expect(refused.count == 2)
         }
@@ -92,27 +108,11 @@ struct RemovalTests {
 
     /// Her device had acknowledged before it learned of the removal.
     @Test func aLateAcknowledgementIsNothingToReport() async throws {
-        let world = MembershipWorld()
-        let olga = try await world.founded()
-        let mallory = try await world.joins("Mallory", .writer, by: olga)
-        try await mallory.writes("seen", "1")
-        try await mallory.sync()
-        let head = try await mallory.ownSummary
-        let old = try await mallory.engine.chain.head.orThrow()
-        let key = world.key
-        try await olga.engine.remove(mallory.person.id)
-        let body = CommitBody(
-            previous: head.head.hash, clock: head.clock, stateHash: .zero, heads: .none, introduction: nil,
-            notices: [], facts: [])
-        let dot = Dot(log: mallory.log, sequence: head.head.sequence + 1)
-        let bytes = SignedRecord.sealing(
-            body.paddedBytes, as: .commit, at: dot, under: key, members: old, writes: false,
-            by: mallory.person.author)
-        try await world.remote.put(
-            world.layout.commit(dot.log, dot.sequence), .memory(bytes), ifAbsent: false)
-        try await olga.sync()
-        #expect(await olga.engine.logs.hasEnded(dot.log))
-        #expect(await olga.findings().isEmpty)
+        let after = try await AfterRemoval()
+        try await after.putNext([])
+        try await after.olga.sync()
+        #expect(await after.olga.engine.logs.hasEnded(after.mallory.log))
+        #expect(await after.olga.findings().isEmpty)
     }
 
     @Test func aReaderSendsNothing() async throws {

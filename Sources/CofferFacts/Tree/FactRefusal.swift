@@ -31,12 +31,11 @@ package enum FactComplaint: Hashable, Sendable {
     /// A directory has only one entry.
     case secondEntry(EntryID, ItemID)
 
-    /// Whether the commit misses something that another commit may state: one that its author had applied, and
-    /// that does not count here.
+    /// Whether something is missing that a commit may have stated which no longer counts.
     package var isAboutMissing: Bool {
         switch self {
         case .unknownItem, .unknownParent: true
-        default: false
+        case .kindChanged, .contentOfNoFile, .parentNoDirectory, .itemChanged, .secondEntry: false
         }
     }
 }

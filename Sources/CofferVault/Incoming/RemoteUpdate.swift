@@ -188,9 +188,11 @@ final class RemoteUpdate {
         {
             findings.append(.otherState(dot))
         }
-        // The author may have applied commits that count no longer, as those of a member who was removed.
-        let hadMore = tree.store.versions().firstMissing(of: incoming.claimedVersions) != nil
-        let complaints = try tree.complaints(about: commit).filter { !hadMore || !$0.isAboutMissing }
+        var complaints = try tree.complaints(about: commit)
+        // The author may have applied commits that no longer count, such as those of a member who was removed.
+        if !complaints.isEmpty, tree.store.versions().firstMissing(of: incoming.claimedVersions) != nil {
+            complaints.removeAll(where: \.isAboutMissing)
+        }
         return findings + complaints.map { .complaint(dot, $0) }
     }
 
