@@ -25,12 +25,15 @@ package final class ProblemLog: Sendable {
 
     private static let countMax = 100
     private let problems = RankedMutex([Problem](), rank: .leaf)
-    private let report: @Sendable (String) -> Void
+    private let reporter: @Sendable (String) -> Void
 
-    /// - Parameter report: Called at once with each new problem.
-    package init(report: @escaping @Sendable (String) -> Void = { _ in }) {
-        self.report = report
+    /// - Parameter reporter: Called at once with each new problem.
+    package init(reporter: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.reporter = reporter
     }
+
+    /// Reports a problem that is kept elsewhere, for as long as it exists.
+    package func report(_ text: String) { reporter(text) }
 
     /// Adds a problem; repeating the latest one does nothing.
     package func add(_ text: String) {
@@ -39,7 +42,7 @@ package final class ProblemLog: Sendable {
             Self.append(Problem(time: Clock.realTime, text: text), to: &problems)
             return true
         }
-        if isNew { report(text) }
+        if isNew { reporter(text) }
     }
 
     /// Adds a problem that may go away by itself; it replaces an earlier one about the same subject.
@@ -51,7 +54,7 @@ package final class ProblemLog: Sendable {
             Self.append(Problem(time: Clock.realTime, text: text, subject: subject), to: &problems)
             return known == nil
         }
-        if isNew { report(text) }
+        if isNew { reporter(text) }
     }
 
     /// Removes a problem that no longer exists.

@@ -176,6 +176,56 @@ import CofferVault
         }
     }
 
+    @Test("Nothing that was applied goes and comes back", arguments: [2, 1000])
+    func appliedCommitsStay(commitsPerCheckpoint: UInt64) async throws {
+        let world = try await ReplicaWorld.make()
+        let owner = try ReplicaDevice(0, in: world, commitsPerCheckpoint: commitsPerCheckpoint)
+        let member = try ReplicaDevice(1, in: world)
+        let devices = [owner, member]
+        var random = SplitMix64(seed: 2)
+        let (old, new) = (random.bytes(300_000), random.bytes(800_000))
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            try owner.write("first", to: "from the owner")
+            try owner.write("first", to: "for both")
+        }
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            try owner.write("second", to: "from the owner")
+            try owner.write("third", to: "also from the owner")
+        }
+        _ = try await owner.round()
+        _ = try await member.round()
+        // The member's files are in its commits; what it writes to them now is in none.
+        try await onThread {
+            try member.makeDirectory("d")
+            try member.make("d/new", mode: 0o100_644)
+            try member.write(old, to: "d/old")
+        }
+        try await member.send()
+        try await onThread {
+            try member.write(new, to: "d/new")
+            try member.put(new, to: "d/old", at: 100)
+            try member.write("by the member", to: "for both")
+            try member.write("not sent", to: "unsent")
+        }
+        let paths = [
+            "from the owner", "also from the owner", "for both", "d", "d/new", "d/old", "unsent",
+        ]
+        let before = try await onThread { (try member.tree(), try paths.map { try member.number($0) }) }
+        #expect(before.0.count == paths.count)
+        try await member.rebuild()
+        let after = try await onThread { (try member.tree(), try paths.map { try member.number($0) }) }
+        #expect(before == after)
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            for device in devices {
+                let (tree, flaws) = (try device.tree(), try device.flaws())
+                #expect(tree == before.0 && flaws == [])
+            }
+        }
+    }
+
     @Test("A power cut leaves the old facts or the new ones", arguments: Seeds.first(3))
     func crash(seed: UInt64) async throws {
         let devices = try await parted(seed &+ 50)

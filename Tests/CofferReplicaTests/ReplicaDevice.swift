@@ -78,6 +78,15 @@ final class ReplicaDevice: Sendable {
         return before.commitsApplied != after.commitsApplied || before.commitsSent != after.commitsSent
     }
 
+    /// Sends the changes that can be sent at once, and receives nothing.
+    func send() async throws {
+        while try await engine.makeCommit(isNeeded: false) {}
+        try await engine.push()
+    }
+
+    /// Rebuilds all facts, whether or not that is needed.
+    func rebuild() async throws { try await engine.rebuild() }
+
     struct Restless: Error {}
 
     /// Runs rounds on all devices until none has an effect.

@@ -18,6 +18,7 @@ actor MemoryReplica: LocalReplica {
     private var saved: [KeptRow.Key: [UInt8]] = [:]
     private var changes: [LocalChange] = []
     private var gathered: [CheckpointPiece.Group] = []
+    private var replayed: [FactCommit] = []
     /// The number of calls that changed something.
     private(set) var transactions = 0
     /// The most changes in one commit.
@@ -199,10 +200,16 @@ actor MemoryReplica: LocalReplica {
 
     func stateHash() throws(ReplicaError) -> StateHash { tree.stateHash() }
 
-    func beginRebuild() throws(ReplicaError) { try step { () throws(ReplicaError) in gathered = [] } }
+    func beginRebuild() throws(ReplicaError) {
+        try step { () throws(ReplicaError) in (gathered, replayed) = ([], []) }
+    }
 
     func addToRebuild(_ groups: [CheckpointPiece.Group]) throws(ReplicaError) {
         try step { () throws(ReplicaError) in gathered += groups }
+    }
+
+    func addToRebuild(_ commits: [FactCommit]) throws(ReplicaError) {
+        try step { () throws(ReplicaError) in replayed += commits }
     }
 
     func finishRebuild(_ result: RebuiltFacts) throws(ReplicaError) -> StateHash {
@@ -210,12 +217,16 @@ actor MemoryReplica: LocalReplica {
             var tree = FactTree(store: MemoryFactStore(), root: rootID, hashKey: hashKey)
             tree.beginCheckpoint(result.versions, clock: result.clock, labels: result.labels)
             for group in gathered { _ = tree.add(group) }
+            let hash = tree.stateHash()
+            for commit in replayed {
+                guard case .applied = tree.apply(commit) else { throw .failed("a commit out of turn") }
+            }
             self.tree = tree
-            gathered = []
+            (gathered, replayed) = ([], [])
             if result.givesUpUnsent { changes = [] }
             saved = [:]
             keep(result.rows)
-            return tree.stateHash()
+            return hash
         }
     }
 }

@@ -153,7 +153,7 @@ final class SharedVault: Sendable {
     /// How long to wait for cancelled tasks, in nanoseconds.
     private static let endTime: Int64 = 10_000_000_000
 
-    /// Applies the role, and logs new findings as problems, after each change of the engine's status.
+    /// Applies the role, and reports new findings, after each change of the engine's status.
     private func follow() async {
         var told: Set<String> = []
         for await status in await engine.statuses() {
@@ -162,7 +162,7 @@ final class SharedVault: Sendable {
             guard status.phase == .idle else { continue }
             let findings = Set(status.findings.map(\.description))
             for finding in findings.subtracting(told).sorted() {
-                problems.add("“\(name)”: \(finding).")
+                problems.report("“\(name)”: \(finding).")
             }
             told = findings
         }

@@ -29,7 +29,7 @@ package final class VaultReplica: LocalReplica {
         var isWaking = false
         /// How many want all to be sent, also files that are being written.
         var impatient = 0
-        /// Pieces that were gathered.
+        /// Calls that gathered facts for a rebuild.
         var gathered: UInt64 = 0
         /// Opens the vault for what this device alone has and may not send.
         var asidePlace: (@Sendable () throws(FileSystemError) -> Vault)?
@@ -239,12 +239,23 @@ package final class VaultReplica: LocalReplica {
     }
 
     package func addToRebuild(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError) {
-        let number = state.withLock { state in
-            state.gathered += 1
-            return state.gathered
-        }
+        let number = nextGathered()
         try await call { replica throws(FileSystemError) in
             try replica.vault.incoming.gather(groups, number: number)
+        }
+    }
+
+    package func addToRebuild(_ commits: [FactCommit]) async throws(ReplicaError) {
+        let number = nextGathered()
+        try await call { replica throws(FileSystemError) in
+            try replica.vault.incoming.gather(commits, number: number)
+        }
+    }
+
+    private func nextGathered() -> UInt64 {
+        state.withLock { state in
+            state.gathered += 1
+            return state.gathered
         }
     }
 

@@ -2,7 +2,7 @@ package import CofferFormat
 
 /// The facts of a rebuild, which replace all facts of a vault once they are gathered.
 package struct RebuiltFacts: Equatable, Sendable {
-    /// Which commits the facts cover.
+    /// Which commits the checkpoint covers; nothing without one.
     package var versions: VersionVector
     /// The highest clock of these commits.
     package var clock: UInt64

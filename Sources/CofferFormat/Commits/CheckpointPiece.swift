@@ -73,8 +73,10 @@ package enum CheckpointPiece {
 
     /// Reads the groups from the plaintext of a piece.
     ///
+    /// - Parameter areCommits: Whether the groups are whole commits, whose facts may replace others; those of a
+    ///   checkpoint replace nothing.
     /// - Throws: any `FormatError`.
-    package static func groups(padded: [UInt8]) throws(FormatError) -> [Group] {
+    package static func groups(padded: [UInt8], areCommits: Bool = false) throws(FormatError) -> [Group] {
         let content = try Padding.content(of: padded)
         let span = unsafe content.span.bytes
         var cursor = ByteCursor()
@@ -87,7 +89,9 @@ package enum CheckpointPiece {
             let clock = try cursor.number(UInt64.self, from: span)
             let range = try cursor.range(Int(try cursor.number(UInt32.self, from: span)), of: span)
             let facts = try FactRecord.facts(span.extracting(range))
-            guard facts.allSatisfy({ $0.replaces.isEmpty }) else { throw .invalid(field: "replaced values") }
+            guard areCommits || facts.allSatisfy(\.replaces.isEmpty) else {
+                throw .invalid(field: "replaced values")
+            }
             groups.append(Group(stamp: Stamp(clock: clock, dot: dot), facts: facts))
             byteCount += 36 + range.count
         }

@@ -6,7 +6,8 @@ package struct KeptRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
         /// What the row is about.
         package let kind: Kind
-        /// Whose row it is: 16 bytes, zeros where a kind has only one; empty for `Kind.gathered`.
+        /// Whose row it is: 16 bytes, zeros where a kind has only one; empty for `Kind.gathered` and
+        /// `Kind.replayed`.
         package let id: [UInt8]
         /// Which of several.
         package let number: UInt64
@@ -58,6 +59,8 @@ package struct KeptRow: Equatable, Sendable {
         package static let owed = Kind(rawValue: 0x81)
         /// A pinned item; the id is the item's.
         package static let pin = Kind(rawValue: 0x82)
+        /// Commits gathered for a rebuild, which follow the groups of the checkpoint.
+        package static let replayed = Kind(rawValue: 0x83)
 
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }

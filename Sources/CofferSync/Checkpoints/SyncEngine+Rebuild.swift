@@ -32,18 +32,22 @@ extension SyncEngine {
         reportWithdrawn()
         let checkpoint = try await newestCheckpoint()
         // If commits were deleted and no checkpoint counts, facts would be lost.
-        guard try await hasAll(behind: checkpoint) else { return }
+        guard let replayed = try await appliedCommits(after: checkpoint) else { return }
         let givesUpUnsent = try await mustGiveUpUnsent()
         try await setAsideWhatGoes(withUnsent: givesUpUnsent)
         if logs.withdrawn[logs.own] != nil { try await beginLog() }
-        try await rebuild(from: checkpoint, givingUpUnsent: givesUpUnsent)
+        try await rebuild(from: checkpoint, replaying: replayed, givingUpUnsent: givesUpUnsent)
     }
 
-    /// Whether the remote has all commits after a checkpoint that are applied here and count; others would be
-    /// lost with the facts.
-    private func hasAll(behind checkpoint: VerifiedCheckpoint?) async throws(SyncError) -> Bool {
+    /// The last commit of each log that is applied here, counts, and follows a checkpoint.
+    ///
+    /// - Returns: Nil if the remote lacks one of these commits, which would be lost with the facts.
+    private func appliedCommits(
+        after checkpoint: VerifiedCheckpoint?
+    ) async throws(SyncError) -> [LogID: UInt64]? {
         let verifier = try verifier()
-        if let dot = rounds.neededForRebuild, try await !objects.hasCommit(dot) { return false }
+        var ends: [LogID: UInt64] = [:]
+        if let dot = rounds.neededForRebuild, try await !objects.hasCommit(dot) { return nil }
         for (log, summary) in logs.applied.sorted(by: { $0.key < $1.key }) {
             // The author was a member only on the lost side of a fork.
             if chain.signingKeys(of: summary.author).isEmpty { continue }
@@ -59,20 +63,23 @@ extension SyncEngine {
                 for dot in dots {
                     guard let fetched = found[dot], !isLost else { break }
                     if let bytes = try objects.content(fetched).bytes {
-                        if (try? verifier.authentic(bytes, at: dot)) != nil { continue }
+                        if (try? verifier.authentic(bytes, at: dot)) != nil {
+                            ends[log] = dot.sequence
+                            continue
+                        }
                         // No commit after it counts either.
                         isLost = verifier.lostCommit(bytes, at: dot, by: summary.author) != nil
                         if isLost { break }
                     }
                     // The first commit to ask for next time.
                     rounds.neededForRebuild = dot
-                    return false
+                    return nil
                 }
                 next = end + 1
             }
         }
         rounds.neededForRebuild = nil
-        return true
+        return ends
     }
 
     /// Begins with the newest checkpoint; returns false if there is none.
@@ -83,8 +90,10 @@ extension SyncEngine {
         return true
     }
 
+    /// - Parameter ends: The last commit of each log that stays applied in the same transaction.
     private func rebuild(
-        from checkpoint: VerifiedCheckpoint?, givingUpUnsent givesUpUnsent: Bool = false
+        from checkpoint: VerifiedCheckpoint?, replaying ends: [LogID: UInt64] = [:],
+        givingUpUnsent givesUpUnsent: Bool = false
     ) async throws(SyncError) {
         try await asking { () async throws(ReplicaError) in try await replica.beginRebuild() }
         for number in 0..<(checkpoint?.body.pieces.count ?? 0) {
@@ -93,23 +102,76 @@ extension SyncEngine {
         }
         let summaries = checkpoint?.body.logs ?? []
         let kept = try await keptRows(behind: checkpoint?.body.versions[logs.own] ?? 0)
-        let result = RebuiltFacts(
+        var facts = RebuiltFacts(
             versions: checkpoint?.body.versions ?? VersionVector(), clock: checkpoint?.body.clock ?? 0,
             labels: Dictionary(uniqueKeysWithValues: summaries.map { ($0.log, $0.introduction.label) }),
             rows: rebuiltRows(checkpoint) + kept, givesUpUnsent: givesUpUnsent)
+        let ownEnd = logs.appliedSequence(logs.own)
+        guard try await replay(ends, after: &facts) else { return }
+        let result = facts
         let state = try await asking { () async throws(ReplicaError) in
             try await replica.finishRebuild(result)
         }
         if let checkpoint, state != checkpoint.body.stateHash {
             report(.otherState, of: checkpoint.dot)
         }
-        ownLog.mustSeeEnd(atLeast: logs.appliedSequence(logs.own))
-        logs.recordRebuilt()
+        ownLog.mustSeeEnd(atLeast: ownEnd)
         rounds.isRebuildWanted = false
         rounds.mustLoad()
         // So that others learn that this device has it.
-        ownLog.owesAcknowledgement = checkpoint != nil
+        ownLog.owesAcknowledgement = checkpoint != nil || logs.hasChanges(after: VersionVector())
         try await load()
+    }
+
+    /// Collects commits that follow a checkpoint, in causal order, and begins with what is known of logs then.
+    ///
+    /// They were applied before the rebuild. In one transaction with it, nothing that they state disappears
+    /// and comes back, and no program sees a file go that it is writing.
+    ///
+    /// - Parameters:
+    ///   - ends: The last commit of each log to collect.
+    ///   - facts: Those of the checkpoint; the commits' rows and labels are added.
+    /// - Returns: False, with nothing changed, if one of them is no longer at the remote.
+    private func replay(
+        _ ends: [LogID: UInt64], after facts: inout RebuiltFacts
+    ) async throws(SyncError) -> Bool {
+        let before = (logs: logs, checkpoints: checkpoints)
+        var isWhole = false
+        defer { if !isWhole { (logs, checkpoints) = before } }
+        let saved: SavedState
+        let rows = facts.rows.compactMap { row in row.value.map { KeptRow(row.key, $0) } }
+        do throws(FormatError) { saved = try SavedState(rows, duties: duties) } catch { throw .format(error) }
+        logs.recordRebuilt()
+        guard logs.restore(saved.logs, facts.versions) else { throw .otherVersions }
+        checkpoints = saved.checkpoints
+        rounds.beginPull()
+        var pull = CommitPull(listed: ends, asked: [])
+        while try await fetchWave(&pull) {
+            try await addToRebuild(&pull)
+            pull.wantGaps(&logs)
+        }
+        try await addToRebuild(&pull)
+        if let failure = rounds.pullFailure { throw failure }
+        if pull.absent.contains(where: { $0.sequence <= ends[$0.log] ?? 0 }) { return false }
+        facts.rows += logs.applied.values.map(\.row) + checkpoints.changesToSave()
+        for (log, summary) in logs.applied { facts.labels[log] = summary.introduction.label }
+        isWhole = true
+        return true
+    }
+
+    /// Adds the commits of a pull that are ready to those that the replica collects.
+    private func addToRebuild(_ pull: inout CommitPull) async throws(SyncError) {
+        let ready = pull.ready
+        guard !ready.isEmpty else { return }
+        let commits = ready.map { $0.change(after: logs.queue.counting($0.versions)) }
+        for commit in ready {
+            checkpoints.record(commit, logs.applied, isAdministrator: members.isAdministrator)
+            logs.recordApplied(commit, LogSummary(commit, after: logs[commit.dot.log]))
+        }
+        try await asking { () async throws(ReplicaError) in
+            try await replica.addToRebuild(commits)
+        }
+        pull.applied(ready.count)
     }
 
     private func rebuiltRows(_ checkpoint: VerifiedCheckpoint?) -> [KeptChange] {

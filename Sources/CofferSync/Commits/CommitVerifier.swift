@@ -17,6 +17,15 @@ package struct VerifiedCommit: Equatable, Sendable {
 
     /// The commits of other logs that its author had applied.
     package var versions: VersionVector { VersionVector(body.heads) }
+
+    /// What it changes.
+    ///
+    /// - Parameter needs: The commits of other logs that it needs and that count.
+    func change(after needs: VersionVector) -> FactCommit {
+        FactCommit(
+            stamp: Stamp(clock: body.clock, dot: dot), versions: needs, label: body.introduction?.label,
+            facts: body.facts)
+    }
 }
 
 /// Checks the commits of each log in order; does no I/O, and keeps no state.

@@ -90,7 +90,7 @@ extension SyncEngine {
     // MARK: Waves
 
     /// Fetches and checks the next commits of all logs; returns false if there are none.
-    private func fetchWave(_ pull: inout CommitPull) async throws(SyncError) -> Bool {
+    func fetchWave(_ pull: inout CommitPull) async throws(SyncError) -> Bool {
         let dots = pull.nextDots(logs, countMax: remote.limits.concurrentCallsMax)
         guard !dots.isEmpty else { return false }
         status.progress.commitsLeft = pull.commitsLeft(logs)
@@ -275,11 +275,10 @@ extension IncomingCommit {
     fileprivate init(_ commit: VerifiedCommit, needs: VersionVector, rows: [KeptChange]) {
         var claimed = commit.versions
         claimed[commit.dot.log] = commit.dot.sequence - 1
-        let facts = FactCommit(
-            stamp: Stamp(clock: commit.body.clock, dot: commit.dot), versions: needs,
-            label: commit.body.introduction?.label, facts: commit.body.facts)
         // A commit that was made again does not state it.
         let state = commit.body.stateHash == StateHash.zero ? nil : commit.body.stateHash
-        self.init(facts, claimedVersions: claimed, claimedState: state, rows: rows)
+        self.init(
+            commit.change(after: needs), claimedVersions: claimed, claimedState: state,
+            rows: rows)
     }
 }

@@ -76,13 +76,15 @@ package protocol LocalReplica: Sendable {
 
     /// Begins to collect facts that will replace all existing ones; discards those collected before.
     func beginRebuild() async throws(ReplicaError)
-    /// Collects facts.
+    /// Collects the facts of a checkpoint.
     func addToRebuild(_ groups: [CheckpointPiece.Group]) async throws(ReplicaError)
-    /// Replaces all facts by those that were collected, and all rows.
+    /// Collects commits, which are applied in the order of the calls after all facts of the checkpoint.
+    func addToRebuild(_ commits: [FactCommit]) async throws(ReplicaError)
+    /// Replaces all facts with those that were collected, and all rows.
     ///
     /// Local changes that no commit contains stay, unless they are given up.
     ///
-    /// - Returns: The hash of the tree that is shown then.
+    /// - Returns: The hash of the tree that the facts of the checkpoint describe, without the commits after it.
     func finishRebuild(_ facts: RebuiltFacts) async throws(ReplicaError) -> StateHash
 }
 

@@ -13,13 +13,28 @@ extension Incoming {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             try vault.changing { state throws(FileSystemError) in
                 try state.index.removeKept(.gathered ... .gathered)
+                try state.index.removeKept(.replayed ... .replayed)
             }
         }
     }
 
-    /// Gathers facts; `number` identifies the call, and ascends from call to call.
+    /// Gathers facts of a checkpoint; `number` identifies the call, and ascends from call to call.
     package func gather(
         _ groups: [CheckpointPiece.Group], number: UInt64
+    ) throws(FileSystemError) {
+        try gather(groups, as: .gathered, number: number)
+    }
+
+    /// Gathers commits, which are applied after all facts of the checkpoint, in the order in which they come.
+    ///
+    /// Their labels are those of `RebuiltFacts`.
+    package func gather(_ commits: [FactCommit], number: UInt64) throws(FileSystemError) {
+        let groups = commits.map { CheckpointPiece.Group(stamp: $0.stamp, facts: $0.facts) }
+        try gather(groups, as: .replayed, number: number)
+    }
+
+    private func gather(
+        _ groups: [CheckpointPiece.Group], as kind: KeptRow.Kind, number: UInt64
     ) throws(FileSystemError) {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             var rest = groups[...]
@@ -30,7 +45,7 @@ extension Incoming {
                     bytes += group.bytes
                     rest = rest.dropFirst()
                 }
-                let key = KeptRow.Key(.gathered, id: [], number: number << 16 | part)
+                let key = KeptRow.Key(kind, id: [], number: number << 16 | part)
                 let row = KeptChange(key, CheckpointPiece.padded(groups: bytes))
                 part += 1
                 try vault.changing { state throws(FileSystemError) in
@@ -48,7 +63,7 @@ extension Incoming {
     /// Unsent changes of items stay unsent, and new items stay if their names are in no commit, unless all of
     /// that is given up. Until the end, no other thread commits the index or changes names.
     ///
-    /// - Returns: The hash of what is shown.
+    /// - Returns: The hash of what the gathered facts describe, without the commits after them.
     package func finishRebuild(
         _ facts: RebuiltFacts, as participant: Participant
     ) throws(FileSystemError) -> StateHash {
@@ -130,18 +145,23 @@ private final class Rebuild {
             if self.facts.givesUpUnsent { try self.giveUpUnsent(&state) }
         }
         try readOld()
-        isNew = shown.isEmpty && update.local?.absent.isEmpty != false
+        isNew = try !hasCommits() && shown.isEmpty && update.local?.absent.isEmpty != false
         try vault.changing { state throws(FileSystemError) in try self.begin(&state) }
         try evaluate(directories: true)
         try evaluate(directories: false)
+        let hash = try vault.reading { state throws(FileSystemError) in
+            try state.openFacts().stateHash()
+        }
+        try applyCommits()
         try updateItems()
         try takeNames()
         try update.work()
-        return try vault.changing { state throws(FileSystemError) in
+        try vault.changing { state throws(FileSystemError) in
             try state.index.removeKept(.gathered ... .gathered)
+            try state.index.removeKept(.replayed ... .replayed)
             try state.facts?.flush()
-            return try state.openFacts().stateHash()
         }
+        return hash
     }
 
     /// Drops local changes of items, so that they become what the facts show.
@@ -197,19 +217,27 @@ private final class Rebuild {
         }
     }
 
-    /// Runs `body` with each row of gathered facts.
+    private func hasCommits() throws(FileSystemError) -> Bool {
+        try vault.reading { state throws(FileSystemError) in
+            try !state.index.keptRows(.replayed ... .replayed, after: nil, limit: 1).isEmpty
+        }
+    }
+
+    /// Runs `body` with each row of gathered facts of one kind, and the number of its bytes.
     private func forEachRow(
-        _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
+        _ kind: KeptRow.Kind = .gathered, _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         var last: KeptRow.Key?
         while true {
             let row = try vault.reading { state throws(FileSystemError) in
-                try state.index.keptRows(.gathered ... .gathered, after: last, limit: 1)
+                try state.index.keptRows(kind...kind, after: last, limit: 1)
             }.first
             guard let row else { return }
             last = row.key
             let groups: [CheckpointPiece.Group]
-            do throws(FormatError) { groups = try CheckpointPiece.groups(padded: row.value) } catch {
+            do throws(FormatError) {
+                groups = try CheckpointPiece.groups(padded: row.value, areCommits: kind == .replayed)
+            } catch {
                 throw .damaged(place: "the facts that were gathered in the index")
             }
             try body(groups, row.value.count)
@@ -219,6 +247,7 @@ private final class Rebuild {
     /// Finds out which items are directories; returns the number of bytes of all facts.
     private func findDirectories() throws(FileSystemError) -> Int {
         var sum = 0
+        try forEachRow(.replayed) { _, byteCount in sum += byteCount }
         try forEachRow { groups, byteCount throws(FileSystemError) in
             sum += byteCount
             for group in groups {
@@ -273,6 +302,24 @@ private final class Rebuild {
             if !areDirectories || count > Self.directoryFactCount { try evaluateWaiting() }
         }
         try evaluateWaiting()
+    }
+
+    /// Applies the commits that follow the checkpoint, which were applied before the rebuild, too.
+    ///
+    /// So nothing that they state is ever hidden.
+    private func applyCommits() throws(FileSystemError) {
+        try forEachRow(.replayed) { groups, _ throws(FileSystemError) in
+            try vault.changing { state throws(FileSystemError) in
+                var tree = try state.factTree(participant.hashKey)
+                for group in groups {
+                    let commit = FactCommit(
+                        stamp: group.stamp, versions: VersionVector(), facts: group.facts)
+                    guard case .applied = try tree.apply(commit) else {
+                        throw .damaged(place: "the commits that were gathered in the index")
+                    }
+                }
+            }
+        }
     }
 
     /// Updates existing items that are shown differently than before.

@@ -113,7 +113,8 @@ struct OtherHistoryTests {
         try await scene.world.announcesRestore([])
         for _ in 0..<2 { try await scene.will.sync() }
         #expect(await scene.will.findings().isEmpty)
-        #expect(await scene.will.files() == ["two": ""])
+        let files = await scene.will.files()
+        #expect(files == ["two": ""])
     }
 
     @Test func anAnnouncedRestoreIsSilent() async throws {
