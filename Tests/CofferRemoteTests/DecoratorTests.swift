@@ -60,6 +60,32 @@ import Testing
         }
     }
 
+    /// Answers deletions, or does not, in a given order.
+    private struct Scripted: RemoteBackend {
+        private let answers: Answers
+
+        private final class Answers: Sendable {
+            let left: Mutex<[Bool]>
+            init(_ answers: [Bool]) { left = Mutex(answers) }
+        }
+
+        init(_ answers: [Bool]) { self.answers = Answers(answers) }
+
+        var limits: RemoteLimits { MemoryRemote().limits }
+        func describe() -> String { "scripted" }
+        func changes(below prefix: RemotePrefix) -> RemoteChanges { MemoryRemote().changes(below: prefix) }
+        func get(_: RemoteName, _: Range<Int>) async throws(RemoteError) -> RemoteContent { throw .absent }
+        func put(_: RemoteName, _: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {}
+        func list(_: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
+            throw .absent
+        }
+
+        func delete(_: RemoteName) async throws(RemoteError) {
+            let isAnswered = answers.left.withLock { $0.isEmpty ? true : $0.removeFirst() }
+            if !isAnswered { throw .unreachable("x") }
+        }
+    }
+
     @Test func pausesGrowUpToALimit() async throws {
         let clock = SteppingClock()
         let remote = RetryingRemote(Failing(.failed("x"), times: 8), clock: clock, random: { 1 })
@@ -80,6 +106,39 @@ import Testing
         await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
         #expect(clock.now <= RetryPolicy().deadline)
         #expect(clock.now > RetryPolicy().deadline - .seconds(31))
+    }
+
+    @Test func anUnreachableRemoteIsNotWaitedForTwice() async throws {
+        let clock = SteppingClock()
+        var policy = RetryPolicy()
+        policy.deadline = .seconds(5)
+        let failing = Failing(.unreachable("x"), times: 8)
+        let remote = RetryingRemote(failing, policy, clock: clock, random: { 1 })
+        await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
+        // Pauses of 0.5, 1 and 2 s; another one of 4 s would exceed the deadline.
+        #expect(clock.sleeps.count == 3)
+        await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
+        #expect(clock.sleeps.count == 3)
+        // After a while, requests are repeated again.
+        try await clock.sleep(for: policy.outage)
+        await #expect(throws: Never.self) {
+            try await remote.put(vault.format, .memory([1]), ifAbsent: false)
+        }
+        #expect(clock.sleeps.count == 7)
+    }
+
+    @Test func anAnswerEndsAnOutage() async throws {
+        let clock = SteppingClock()
+        var policy = RetryPolicy()
+        policy.deadline = .seconds(1)
+        // Fails twice, works once, fails once, works.
+        let remote = RetryingRemote(
+            Scripted([false, false, true, false, true]), policy, clock: clock, random: { 1 })
+        await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
+        #expect(clock.sleeps.count == 1)
+        try await remote.delete(vault.format)
+        try await remote.delete(vault.format)
+        #expect(clock.sleeps.count == 2)
     }
 
     @Test func aBusyRemoteSaysHowLongToWait() async throws {

@@ -9,6 +9,9 @@ package struct RetryPolicy: Sendable {
     package var pauseMax: Duration = .seconds(30)
     /// No retry begins later than this after the first attempt.
     package var deadline: Duration = .seconds(300)
+    /// After a request whose retries all found the remote unreachable, others are not repeated for this long,
+    /// unless the remote answers: many programs would otherwise wait one after the other.
+    package var outage: Duration = .seconds(30)
 
     /// The defaults above.
     package init() {}
@@ -31,6 +34,12 @@ package struct RetryingRemote: RemoteBackend {
     private let policy: RetryPolicy
     private let clock: any RemoteClock
     private let random: @Sendable () -> Double
+    private let outage = Outage()
+
+    /// Until when the remote counts as unreachable, by the clock; nil if it last answered.
+    private final class Outage: Sendable {
+        let end = Mutex<Duration?>(nil)
+    }
 
     /// Wraps `base`.
     ///
@@ -119,12 +128,25 @@ package struct RetryingRemote: RemoteBackend {
         var attempt = 1
         while true {
             do throws(RemoteError) {
-                return try await body(attempt)
+                let value = try await body(attempt)
+                outage.end.withLock { $0 = nil }
+                return value
             } catch {
-                guard error.canRetryHelp else { throw error }
+                guard error.canRetryHelp else {
+                    if error != .cancelled { outage.end.withLock { $0 = nil } }
+                    throw error
+                }
+                if case .unreachable = error, let end = outage.end.withLock({ $0 }), clock.now < end {
+                    throw error
+                }
                 var pause = policy.pause(before: attempt) * (0.5 + random() / 2)
                 if case .busy(let after?) = error { pause = max(pause, after) }
-                guard clock.now + pause <= end else { throw error }
+                guard clock.now + pause <= end else {
+                    if case .unreachable = error {
+                        outage.end.withLock { $0 = clock.now + policy.outage }
+                    }
+                    throw error
+                }
                 DebugLog.log(.warning, .remote, "attempt \(attempt) failed: \(error); pause of \(pause)")
                 try await clock.sleep(for: pause)
                 attempt += 1
