@@ -11,7 +11,7 @@ final class BenchMount: Sendable {
 
     private static let vaultName = "Bench"
     /// How long the mount may take to store everything, in nanoseconds.
-    private static let patience: Int64 = 20_000_000_000
+    private static let patience: Int64 = 120_000_000_000
 
     private let state = Condition(State.starting)
     private let point: MountPoint

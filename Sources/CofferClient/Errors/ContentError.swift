@@ -1,3 +1,4 @@
+internal import CofferSystem
 package import CofferFormat
 
 /// A failure that concerns items of a vault which a command names.

@@ -1,3 +1,4 @@
+internal import CofferSystem
 package import CofferRemote
 
 /// A failure that concerns which remote a vault has.

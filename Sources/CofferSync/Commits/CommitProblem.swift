@@ -1,6 +1,7 @@
 package import CofferFacts
 package import CofferFormat
 package import CofferTrust
+internal import CofferSystem
 
 /// Why a commit is not applied.
 package enum CommitProblem: Error, Equatable {
@@ -100,7 +101,7 @@ package struct ForkedLog: Hashable, Sendable {
 extension CommitProblem: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .tooLong(let count): "is \(count) bytes long, which is too long for a commit"
+        case .tooLong(let count): "has \(ByteText.of(Int64(count))), which is too much for a commit"
         case .newerVersion(let found, _): "has format version \(found), which needs a newer Coffer"
         case .newerContent(let field, let found): "has \(field) \(found), which needs a newer Coffer"
         case .damaged(let error): "is damaged: \(error.words)"

@@ -118,7 +118,7 @@ extension SyncError: CustomStringConvertible {
         case .keys(let error): "the vault's keys cannot be opened: \(error)"
         case .otherVersions: "the vault's store on this device has applied other commits than sync gave it"
         case .tooLarge(let count):
-            "this device's changes make a commit of \(count) bytes, which is too long"
+            "this device's changes make a commit of \(ByteText.of(Int64(count))), which is too long"
         case .ownLogForked(let fork):
             """
             this device's commit \(fork.dot.sequence) is \(fork.known), but \(fork.other) at the remote: the \

@@ -1,6 +1,7 @@
 package import CofferFacts
 package import CofferFormat
 package import CofferTrust
+internal import CofferSystem
 
 /// A problem that does not stop the rest of the vault from syncing.
 package enum SyncFinding: Equatable, Sendable {
@@ -111,9 +112,11 @@ extension SyncFinding: CustomStringConvertible {
             "the remote has lost commit \(sequence) of this device\(others > 0 ? ", and \(others) more" : "")"
                 + ", and this device has no copy left; devices that lack it wait for the next checkpoint"
         case .contentsPutAgain(let byteCount):
-            "the remote had lost packs with \(byteCount) bytes that this device wrote; it sends them again"
+            "the remote had lost packs with \(ByteText.of(Int64(byteCount))) that this device wrote; it sends "
+                + "them again"
         case .contentsLost(let byteCount):
-            "the remote has lost packs with \(byteCount) bytes that this device wrote and no longer has; "
+            "the remote has lost packs with \(ByteText.of(Int64(byteCount))) that this device wrote and no longer "
+                + "has; "
                 + "“coffer check” names the files"
         case .forked(let author, let fork):
             "\(author) has two commits \(fork.dot.sequence): \(fork.known) on this device, and \(fork.other)"

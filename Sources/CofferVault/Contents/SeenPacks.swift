@@ -1,5 +1,6 @@
 internal import CofferFormat
 internal import CofferStore
+internal import CofferSystem
 
 /// Which extents are on the remote now, judging by the sizes of packs.
 ///
@@ -71,8 +72,8 @@ struct SeenPacks {
         for pack in byteCounts.keys {
             if let byteCount = lost[pack] {
                 vault.problems.add(
-                    "Remote pack \(pack) is not at the remote, or cut short: \(byteCount) bytes of its "
-                        + "contents are on this device, and are not evicted.",
+                    "Remote pack \(pack) is not at the remote, or cut short: \(ByteText.of(Int64(byteCount))) of "
+                        + "its contents are on this device, and are not evicted.",
                     about: .remotePack(pack))
             } else {
                 vault.problems.remove(about: .remotePack(pack))
