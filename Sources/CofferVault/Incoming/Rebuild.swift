@@ -225,7 +225,8 @@ private final class Rebuild {
 
     /// Runs `body` with each row of gathered facts of one kind, and the number of its bytes.
     private func forEachRow(
-        _ kind: KeptRow.Kind = .gathered, _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
+        _ kind: KeptRow.Kind = .gathered,
+        _ body: ([CheckpointPiece.Group], Int) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         var last: KeptRow.Key?
         while true {
