@@ -238,9 +238,19 @@ class Agent:
         pid = serving(self.home, self.coffer)
         t = time.monotonic()
         self.record(k="kill", m=self.number, t0=t, t1=t)
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-        return {"pid": pid}
+        if not pid:
+            return {"pid": pid}
+        os.kill(pid, signal.SIGKILL)
+        # A killed process may be unable to end, as one of its threads waits for a page that an unanswered request keeps
+        # locked. "coffer mount" aborts the connection then; but a command that is started here closes the files of this
+        # process first, and waits for the same.
+        end = time.monotonic() + 2
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+            time.sleep(0.05)
+        is_stuck = os.path.exists(f"/proc/{pid}")
+        if is_stuck:
+            libc.umount2(self.mnt.encode(), 1)
+        return {"pid": pid, "stuck": is_stuck}
 
     def pause(self):
         self.go.clear()

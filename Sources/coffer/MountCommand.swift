@@ -53,8 +53,9 @@ struct MountCommand: ParsableCommand {
         guard Directory.exists("/dev/fuse") else {
             throw ClientError.mount(.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse")))
         }
-        try refusePlaceInProfile(location)
+        // First, as it frees a mount point on which a killed process left requests unanswered.
         let lock = try location.takeLock()
+        try refusePlaceInProfile(location)
         let (point, notes) = try MountPoint.prepare(mountPoint)
         for note in notes { Output.error(note) }
         let protection = options.service.protects ? point.protectionNote : nil

@@ -25,6 +25,7 @@ package enum Unmounting {
     package static func unmount(
         _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation, note tell: (String) -> Void
     ) throws(ClientError) {
+        if let note = location.lockNote, location.isLocked { KilledMount.abort(note) }
         // A mount whose process died does not resolve.
         let resolved = (try? Directory.resolve(path)) ?? path
         let note = location.lockNote.flatMap { $0.mountPoint == resolved ? $0 : nil }

@@ -32,25 +32,28 @@ package struct ProfileLocation: Sendable {
     /// Whether the profile file exists.
     package var exists: Bool { Directory.exists(profile) }
 
-    /// How long to wait for an exiting holder of the lock, in nanoseconds.
-    private static let endingTimeMax: Int64 = 2_000_000_000
+    /// How long to wait for an exiting holder of the lock, in nanoseconds: until its mount is aborted, and in
+    /// total.
+    private static let endingTime: Int64 = 1_000_000_000, endingTimeMax: Int64 = 5_000_000_000
 
     /// Takes the profile's lock for this process.
     ///
-    /// A killed process holds the lock until the kernel has closed its files; this waits up to two seconds
-    /// for that.
+    /// A killed process holds the lock until the kernel has closed its files; this waits up to five seconds
+    /// for that. After one second it aborts the process's mount, which may be what the kernel waits for.
     ///
     /// - Throws: `.noProfile`, `.locked`.
     package func takeLock() throws(ClientError) -> FileLock {
         guard exists else { throw .profile(.noProfile(path: path)) }
-        let deadline = Clock.monotonic + Self.endingTimeMax
+        let start = Clock.monotonic
         while true {
             let taken = try systemCalls { () throws(SystemError) in try FileLock.take(lock) }
             if let taken { return taken }
             let note = lockNote
-            guard let note, ProcessState.isEnding(note.process), Clock.monotonic < deadline else {
+            let time = Clock.monotonic - start
+            guard let note, ProcessState.isEnding(note.process), time < Self.endingTimeMax else {
                 throw .profile(.locked(note))
             }
+            if time > Self.endingTime { KilledMount.abort(note) }
             usleep(10_000)
         }
     }
