@@ -234,6 +234,14 @@ class Agent:
             self.record(k="barrier", m=self.number, t0=t, t1=t)
         return r
 
+    @staticmethod
+    def has_threads(pid):
+        """Whether more is left of a process than what waits for its parent."""
+        try:
+            return len(os.listdir(f"/proc/{pid}/task")) > 1
+        except OSError:
+            return False
+
     def kill(self):
         pid = serving(self.home, self.coffer)
         t = time.monotonic()
@@ -245,9 +253,8 @@ class Agent:
         # locked. "coffer mount" aborts the connection then; but a command that is started here closes the files of this
         # process first, and waits for the same.
         end = time.monotonic() + 2
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+        while (is_stuck := self.has_threads(pid)) and time.monotonic() < end:
             time.sleep(0.05)
-        is_stuck = os.path.exists(f"/proc/{pid}")
         if is_stuck:
             libc.umount2(self.mnt.encode(), 1)
         return {"pid": pid, "stuck": is_stuck}
@@ -1327,7 +1334,8 @@ class Story:
     def event_kill(self, m):
         if not m.mounted:
             return
-        m.ask("kill")
+        if m.ask("kill").get("stuck"):
+            self.notes["a killed mount could not end"] += 1
         time.sleep(self.rng.random() * 1.5)
         m.mount()
         self.say(f"{m.name} was killed, and is mounted again")

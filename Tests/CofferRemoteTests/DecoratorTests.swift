@@ -51,38 +51,15 @@ import Testing
             try await base.delete(name)
         }
 
+        /// Makes it fail this many times from now on.
+        func fail(times: Int) { left.count.withLock { $0 = times } }
+
         private func fail() throws(RemoteError) {
             let fails = left.count.withLock { count in
                 count -= 1
                 return count >= 0
             }
             if fails { throw error }
-        }
-    }
-
-    /// Answers deletions, or does not, in a given order.
-    private struct Scripted: RemoteBackend {
-        private let answers: Answers
-
-        private final class Answers: Sendable {
-            let left: Mutex<[Bool]>
-            init(_ answers: [Bool]) { left = Mutex(answers) }
-        }
-
-        init(_ answers: [Bool]) { self.answers = Answers(answers) }
-
-        var limits: RemoteLimits { MemoryRemote().limits }
-        func describe() -> String { "scripted" }
-        func changes(below prefix: RemotePrefix) -> RemoteChanges { MemoryRemote().changes(below: prefix) }
-        func get(_: RemoteName, _: Range<Int>) async throws(RemoteError) -> RemoteContent { throw .absent }
-        func put(_: RemoteName, _: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {}
-        func list(_: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-            throw .absent
-        }
-
-        func delete(_: RemoteName) async throws(RemoteError) {
-            let isAnswered = answers.left.withLock { $0.isEmpty ? true : $0.removeFirst() }
-            if !isAnswered { throw .unreachable("x") }
         }
     }
 
@@ -131,13 +108,13 @@ import Testing
         let clock = SteppingClock()
         var policy = RetryPolicy()
         policy.deadline = .seconds(1)
-        // Fails twice, works once, fails once, works.
-        let remote = RetryingRemote(
-            Scripted([false, false, true, false, true]), policy, clock: clock, random: { 1 })
-        await #expect(throws: RemoteError.unreachable("x")) { try await remote.delete(vault.format) }
+        let failing = Failing(.unreachable("x"), times: 2)
+        let remote = RetryingRemote(failing, policy, clock: clock, random: { 1 })
+        await #expect(throws: RemoteError.unreachable("x")) { try await remote.list(.all, after: nil) }
         #expect(clock.sleeps.count == 1)
-        try await remote.delete(vault.format)
-        try await remote.delete(vault.format)
+        _ = try await remote.list(.all, after: nil)
+        failing.fail(times: 1)
+        _ = try await remote.list(.all, after: nil)
         #expect(clock.sleeps.count == 2)
     }
 

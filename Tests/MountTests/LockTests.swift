@@ -81,9 +81,11 @@ extension MountTests {
                     let note = "/proc/\(child.process)/stat"
                     while try !Files.text(note).contains(") Z ") { usleep(10_000) }
                     #expect(Mounts.below(profile.base) == [profile.point])
+                    let program = try Child(Command("/bin/ls", [profile.point]))
                     let result = try profile.command(words[0], words[1]).run()
                     #expect(result.status == 0, "\(result.error)")
                     #expect(try child.wait().status == 0)
+                    #expect(try program.wait().status != 0)
                     if words[0] == "mount" {
                         try profile.noteMounted()
                         #expect(try Files.names(profile.point) == ["Personal"])

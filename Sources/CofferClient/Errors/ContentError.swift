@@ -1,5 +1,5 @@
-internal import CofferSystem
 package import CofferFormat
+internal import CofferSystem
 
 /// A failure that concerns items of a vault which a command names.
 package enum ContentError: Error {

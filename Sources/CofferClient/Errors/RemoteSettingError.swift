@@ -1,5 +1,5 @@
-internal import CofferSystem
 package import CofferRemote
+internal import CofferSystem
 
 /// A failure that concerns which remote a vault has.
 package enum RemoteSettingError: Error {

@@ -79,21 +79,21 @@ package struct MountPoint: Sendable {
 
     /// The type of the topmost mount at exactly this path; nil if nothing is mounted there.
     private static func topType(_ path: String) throws(ClientError) -> String? {
-        try mounts().last { $0.path == path }?.type
+        try table().mounts.last { $0.path == path }?.type
     }
 
     /// Whether vaults are mounted at exactly this path.
     package static func hasVaults(_ path: String) throws(ClientError) -> Bool {
-        try mounts().contains { $0.path == path && $0.type == "fuse.coffer" }
+        try mount(of: path) != nil
     }
 
     /// The topmost mount of vaults at exactly this path.
     static func mount(of path: String) throws(ClientError) -> MountTable.Mount? {
-        try mounts().last { $0.path == path && $0.type == "fuse.coffer" }
+        try table().vaults(at: path)
     }
 
-    private static func mounts() throws(ClientError) -> [MountTable.Mount] {
-        try systemCalls { () throws(SystemError) in try MountTable.read().mounts }
+    private static func table() throws(ClientError) -> MountTable {
+        try systemCalls { () throws(SystemError) in try MountTable.read() }
     }
 
     /// Unmounts with umount2(2), or with fusermount3(1) for users other than root.

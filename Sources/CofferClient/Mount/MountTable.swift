@@ -14,7 +14,10 @@ struct MountTable {
 
     let mounts: [Mount]
 
-    /// Reads the table of a process; nil for this one.
+    /// The topmost mount of vaults at exactly this path.
+    func vaults(at path: String) -> Mount? { mounts.last { $0.path == path && $0.type == "fuse.coffer" } }
+
+    /// Reads the table of a process, or of one of its threads; nil for this one.
     static func read(of process: Int32? = nil) throws(SystemError) -> MountTable {
         let name = process.map { "\($0)" } ?? "self"
         return MountTable(try WholeFile.read("/proc/\(name)/mountinfo", limit: 64 << 20))

@@ -34,17 +34,18 @@ package struct ProfileLocation: Sendable {
 
     /// How long to wait for an exiting holder of the lock, in nanoseconds: until its mount is aborted, and in
     /// total.
-    private static let endingTime: Int64 = 1_000_000_000, endingTimeMax: Int64 = 5_000_000_000
+    private static let endingTime: Int64 = 1_000_000_000, endingTimeMax: Int64 = 2_000_000_000
 
     /// Takes the profile's lock for this process.
     ///
-    /// A killed process holds the lock until the kernel has closed its files; this waits up to five seconds
+    /// A killed process holds the lock until the kernel has closed its files; this waits up to two seconds
     /// for that. After one second it aborts the process's mount, which may be what the kernel waits for.
     ///
     /// - Throws: `.noProfile`, `.locked`.
     package func takeLock() throws(ClientError) -> FileLock {
         guard exists else { throw .profile(.noProfile(path: path)) }
         let start = Clock.monotonic
+        var hasAborted = false
         while true {
             let taken = try systemCalls { () throws(SystemError) in try FileLock.take(lock) }
             if let taken { return taken }
@@ -53,7 +54,10 @@ package struct ProfileLocation: Sendable {
             guard let note, ProcessState.isEnding(note.process), time < Self.endingTimeMax else {
                 throw .profile(.locked(note))
             }
-            if time > Self.endingTime { KilledMount.abort(note) }
+            if time > Self.endingTime, !hasAborted {
+                hasAborted = true
+                KilledMount.abort(note)
+            }
             usleep(10_000)
         }
     }

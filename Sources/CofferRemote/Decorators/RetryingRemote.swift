@@ -36,9 +36,29 @@ package struct RetryingRemote: RemoteBackend {
     private let random: @Sendable () -> Double
     private let outage = Outage()
 
-    /// Until when the remote counts as unreachable, by the clock; nil if it last answered.
+    /// Remembers that the remote is unreachable, until it answers, or for some time.
     private final class Outage: Sendable {
-        let end = Mutex<Duration?>(nil)
+        /// By the clock; nil if there is no outage.
+        private let end = Mutex<Duration?>(nil)
+
+        /// Records the outcome of an attempt; nil is success.
+        ///
+        /// - Returns: Whether the remote is known to be unreachable: a retry would be in vain.
+        func isKnown(after error: RemoteError?, at now: Duration) -> Bool {
+            end.withLock { end in
+                switch error {
+                case .unreachable: return end.map { now < $0 } ?? false
+                // These say nothing about the remote.
+                case .cancelled, .unreadable: return false
+                default:
+                    end = nil
+                    return false
+                }
+            }
+        }
+
+        /// Records that retries were in vain.
+        func begin(until time: Duration) { end.withLock { $0 = time } }
     }
 
     /// Wraps `base`.
@@ -129,22 +149,15 @@ package struct RetryingRemote: RemoteBackend {
         while true {
             do throws(RemoteError) {
                 let value = try await body(attempt)
-                outage.end.withLock { $0 = nil }
+                _ = outage.isKnown(after: nil, at: clock.now)
                 return value
             } catch {
-                guard error.canRetryHelp else {
-                    if error != .cancelled { outage.end.withLock { $0 = nil } }
-                    throw error
-                }
-                if case .unreachable = error, let end = outage.end.withLock({ $0 }), clock.now < end {
-                    throw error
-                }
+                let isKnown = outage.isKnown(after: error, at: clock.now)
+                guard error.canRetryHelp, !isKnown else { throw error }
                 var pause = policy.pause(before: attempt) * (0.5 + random() / 2)
                 if case .busy(let after?) = error { pause = max(pause, after) }
                 guard clock.now + pause <= end else {
-                    if case .unreachable = error {
-                        outage.end.withLock { $0 = clock.now + policy.outage }
-                    }
+                    if case .unreachable = error { outage.begin(until: clock.now + policy.outage) }
                     throw error
                 }
                 DebugLog.log(.warning, .remote, "attempt \(attempt) failed: \(error); pause of \(pause)")

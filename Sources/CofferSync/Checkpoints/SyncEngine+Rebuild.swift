@@ -115,8 +115,6 @@ extension SyncEngine {
         if let checkpoint, state != checkpoint.body.stateHash {
             report(.otherState, of: checkpoint.dot)
         }
-        // A piece was deleted when a later checkpoint replaced its own, or has arrived since.
-        findings.resolve { if case .checkpoint(_, _, .piece) = $0 { true } else { false } }
         ownLog.mustSeeEnd(atLeast: ownEnd)
         rounds.isRebuildWanted = false
         rounds.mustLoad()

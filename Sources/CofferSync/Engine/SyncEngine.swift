@@ -121,6 +121,9 @@ package actor SyncEngine {
 
     private func steps(_ scope: RoundScope) async throws(SyncError) {
         try await load()
+        // A rebuild that still lacks a piece reports it again. Otherwise it has arrived, or a later checkpoint
+        // has replaced its own.
+        findings.resolve { if case .checkpoint(_, _, .piece) = $0 { true } else { false } }
         if scope.looksForMembers {
             publish(.members)
             try await pullMembers()

@@ -116,8 +116,7 @@ extension SyncFinding: CustomStringConvertible {
                 + "them again"
         case .contentsLost(let byteCount):
             "the remote has lost packs with \(ByteText.of(Int64(byteCount))) that this device wrote and no longer "
-                + "has; "
-                + "“coffer check” names the files"
+                + "has; “coffer check” names the files"
         case .forked(let author, let fork):
             "\(author) has two commits \(fork.dot.sequence): \(fork.known) on this device, and \(fork.other)"
                 + (fork.isProven

@@ -28,6 +28,38 @@ extension MountTests {
             }
         }
 
+        /// What the remote has again is no longer reported, and monitoring ends its alarm.
+        @Test func findingsEndWithTheirCause() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                // That the remote had lost something stays in the status as a repair.
+                bob.profile.expectsProblems = true
+                try Files.write("one", to: alice.path("file"))
+                members.expect("one", in: "file")
+                try members.sync()
+                try bob.coffer("status", "--exit-code").succeed()
+                // Then nobody puts back her commit.
+                try alice.profile.unmount()
+                let logs = Dictionary(
+                    grouping: try Files.all(below: members.folder).filter { $0.contains("/log/") }
+                ) { $0.split(separator: "/").dropLast() }
+                let last = logs.values.compactMap { $0.max() }
+                #expect(last.count == 2)
+                let away = "\(alice.profile.base)/away"
+                try Files.makeDirectory(away)
+                for (number, commit) in last.enumerated() { try Files.move(commit, to: "\(away)/\(number)") }
+                let code = { () -> Int32? in
+                    _ = try? bob.coffer("sync", "Plans").run()
+                    return try? bob.coffer("status", "--exit-code").run().status
+                }
+                #expect(Processes.waitUntil { code() == 65 })
+                for (number, commit) in last.enumerated() { try Files.move("\(away)/\(number)", to: commit) }
+                let hasEnded = Processes.waitUntil { code() == 0 }
+                let status = try bob.coffer("status").run().output
+                #expect(hasEnded, "\(status)")
+            }
+        }
+
         /// The status names a full remote and what waits for it; once there is room, the remote is used again.
         @Test(.enabled(if: Machine.hasLoopDevices, "an ext4 of its own takes root and loop devices"))
         func aFullRemoteIsNamed() throws {

@@ -32,7 +32,8 @@ extension MountedProfile {
     func checkAtRest(sourceLocation: SourceLocation = #_sourceLocation) throws {
         guard let process, kill(process, 0) == 0 else { return }
         if !expectsProblems {
-            let problems = try status().problems.map(\.text)
+            let status = try status()
+            let problems = status.problems.map(\.text) + status.vaults.flatMap { $0.sync?.findings ?? [] }
             #expect(problems == [], "the mount met problems", sourceLocation: sourceLocation)
         }
         var leak: String?

@@ -26,6 +26,11 @@ struct VaultReport: Decodable {
     let contentBytes: Int64
     let storeBytes: Int64
     let stopped: String?
+    let sync: Sync?
+
+    struct Sync: Decodable {
+        let findings: [String]
+    }
 }
 
 /// What `coffer check --json` prints.
