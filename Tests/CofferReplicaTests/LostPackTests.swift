@@ -6,6 +6,7 @@ import CofferTestSupport
 import RemoteConformance
 import Testing
 
+@testable import CofferStore
 @testable import CofferSync
 @testable import CofferVault
 
@@ -162,6 +163,39 @@ import Testing
         try await ReplicaDevice.meet([again, pair.member])
         let (first, second) = try await onThread { (try again.tree(), try pair.member.tree()) }
         #expect(first == second)
+    }
+
+    /// Content that is damaged before it was sent stays beside the other device's version, and does not hold up
+    /// sync.
+    @Test func damagedContentDoesNotHoldUpChangesOfOthers() async throws {
+        let pair = try await Pair()
+        let (owner, member, large) = (pair.owner, pair.member, pair.large)
+        try await onThread {
+            try owner.write(Array(large.reversed()), to: "small")
+            try owner.vault.commit()
+            let number = try owner.number("small")
+            let place = try owner.vault.state.withLock { state throws(FileSystemError) -> (String, Int)? in
+                let row = try state.index.extents(of: number, overlapping: 0..<1).first
+                guard case .pack(let pack, let position) = row?.place, let id = state.packs.id(of: pack)
+                else {
+                    return nil
+                }
+                return ("packs/\(id)", Int(position))
+            }
+            let (path, position) = try #require(place)
+            owner.test.directory.flip(path, at: position + 100)
+            try member.write("theirs", to: "small")
+            try member.write("another", to: "another")
+        }
+        while try await member.round() {}
+        while try await owner.round() {}
+        try await onThread {
+            #expect(try owner.read("small") == "theirs")
+            #expect(try owner.read("another") == "another")
+            let copy = try #require(try owner.names(in: "").first { $0.contains("conflict") })
+            #expect(throws: FileSystemError.self) { try owner.bytes(copy) }
+        }
+        #expect(owner.problems.all.contains { $0.text.contains("damaged") })
     }
 }
 

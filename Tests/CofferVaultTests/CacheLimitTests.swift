@@ -74,4 +74,30 @@ import Testing
         try devices.a.cache.evictIfDue()
         #expect(try cachedByteCount(devices.a, numbers) == 12 << 20)
     }
+
+    /// A small content that was evicted before it was in a pack leaves its place to the next one, which stays
+    /// whole even if it is there before the eviction is on disk.
+    @Test func aPlaceThatAnotherContentHasTakenIsNotFreed() throws {
+        let devices = try TwoDevices()
+        let (vault, disk) = (devices.b, devices.testB.directory)
+        let (_, number) = try devices.file(Pattern.make(PackFile.pageByteCount * 3 / 2, seed: 1))
+        let large = Pattern.make(1 << 20, seed: 2)
+        _ = try vault.makeFile("first", large)
+        try vault.commit()
+        // What is fetched is not on disk yet.
+        _ = try vault.content(of: number)
+        let other = Condition<Int64?>(nil)
+        disk.observe { call, path in
+            guard call == .dataSync, path.hasSuffix("-wal"), other.withLock({ $0 }) == nil else { return }
+            other.withLock { $0 = try? vault.makeFile("other", large) }
+            try? vault.writer.finish()
+        }
+        try vault.cache.evict(to: 0)
+        disk.observe(nil)
+        #expect(try cachedByteCount(vault, [number]) == 0)
+        let written = try #require(other.withLock { $0 })
+        try vault.commit()
+        #expect(try vault.content(of: written) == large)
+        #expect(try vault.damage() == [])
+    }
 }

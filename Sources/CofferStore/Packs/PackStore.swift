@@ -138,8 +138,13 @@ package final class PackStore {
     /// A large extent without references need not reach the disk.
     package func drop(_ number: Int64, at position: Int, _ count: Int64) {
         addLive(-count, to: number)
-        if number == current, position >= tailStart, position < tailStart + tailCount { tailLive -= count }
+        if isInTail(number, at: position) { tailLive -= count }
         if inFlight.extentCount > 0 { writer.drop(number, at: position, count) }
+    }
+
+    /// Whether the extent at a position of a pack is in the tail.
+    package func isInTail(_ number: Int64, at position: Int) -> Bool {
+        number == current && position >= tailStart && position < tailStart + tailCount
     }
 
     /// Accounts for the extents that have reached their files, or no longer need to.

@@ -145,10 +145,7 @@ extension Cache {
             let isShared = try state.index.remoteExtent(row.remote).live > count
             vault.remoteReads.forget(row)
             for row in rows { try state.dropLocal(row, row.length, keepsBytes: true) }
-            if !isShared, case .pack(let pack, let position) = row.place {
-                let sealed = ExtentLayout.sealedByteCount(Int(row.total))
-                state.discards.append(.init(pack: pack, position: Int(position), count: sealed))
-            }
+            if !isShared { state.discard(row) }
             return count
         }
     }

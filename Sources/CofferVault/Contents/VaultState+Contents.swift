@@ -84,13 +84,20 @@ extension VaultState {
         case .pack(let pack, let position):
             packs.drop(pack, at: Int(position), count)
             deadByteCount += count
-            if !keepsBytes, count == row.total, count >= Compaction.smallByteCount {
-                let sealed = ExtentLayout.sealedByteCount(Int(row.total))
-                discards.append(.init(pack: pack, position: Int(position), count: sealed))
-            }
+            if !keepsBytes, count == row.total, count >= Compaction.smallByteCount { discard(row) }
         case .row(let content):
             try index.addLive(-count, toContent: content)
         }
+    }
+
+    /// Frees the disk space of an extent that nothing refers to, after the next commit.
+    mutating func discard(_ row: ExtentRow) {
+        // An extent in the tail is in no file yet, and if the tail moves into rows, another extent gets its place.
+        guard case .pack(let pack, let position) = row.place, !packs.isInTail(pack, at: Int(position)) else {
+            return
+        }
+        let count = ExtentLayout.sealedByteCount(Int(row.total))
+        discards.append(.init(pack: pack, position: Int(position), count: count))
     }
 
     /// Changes the size: shrinking discards the content after the new end, growing adds a hole.

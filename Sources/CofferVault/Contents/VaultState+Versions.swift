@@ -93,6 +93,21 @@ extension VaultState {
         showAtOnce?(.attributes(item: number, Vault.Name(name, in: parent)))
     }
 
+    /// Gives another name to a file that is about to be replaced by a program that cannot know of it yet.
+    mutating func keepUnseen(
+        _ target: Vault.Name, replacedBy source: Vault.Name
+    ) throws(FileSystemError) {
+        guard !tree.unseen.isEmpty, let entry = try index.entry(target.name, in: target.parent),
+            tree.unseen.contains(target, leadingTo: entry.item),
+            let other = try index.entry(source.name, in: source.parent),
+            other.item != entry.item, FileType(rawValue: other.type) != .directory
+        else { return }
+        try space.ensure(for: 8192)
+        let name = try conflictName(for: target.name, in: target.parent, at: Clock.fileTime)
+        _ = try tree.rename(target.name, in: target.parent, to: name, in: target.parent, .keep)
+        showAtOnce?(.entry(Vault.Name(name, in: target.parent)))
+    }
+
     /// The name for an outdated version that is kept: its own if that is free, because the file was removed.
     private func nameForKept(
         _ name: [UInt8], in parent: Int64, at time: Int64

@@ -91,7 +91,9 @@ package final class RemoteContents: ContentPublishing {
             } catch {
                 // These wait, and do not hold up others; damage is in the problem log.
                 switch error {
-                case .stale, .damaged, .notArrived, .fileTooLarge: continue
+                case .stale: continue
+                case .damaged, .notArrived, .fileTooLarge:
+                    vault.state.withLock { _ = $0.tree.unsendable.insert(number) }
                 default: throw error
                 }
             }

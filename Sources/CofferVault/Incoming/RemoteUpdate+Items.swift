@@ -126,6 +126,7 @@ extension RemoteUpdate {
         let (id, number) = (old.row.id, old.row.number)
         let version = try state.supersede(number, by: state.index.nextItemNumber(), names)
         try tree.store.setNumber(version.row.number, of: id)
+        for name in names { noteUnseen(name, leadingTo: version, &state) }
         changes += names.map { .entry($0) }
         return version
     }

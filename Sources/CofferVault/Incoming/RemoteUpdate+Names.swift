@@ -63,7 +63,15 @@ extension RemoteUpdate {
         }
         state.tree.touch(directory, [])
         state.tree.touch(item, [])
-        changes.append(.entry(.init(name, in: parent.number)))
+        let arrived = Vault.Name(name, in: parent.number)
+        if type != .directory { noteUnseen(arrived, leadingTo: item, &state) }
+        changes.append(.entry(arrived))
+    }
+
+    /// Records that programs do not know yet what a name leads to.
+    func noteUnseen(_ name: Vault.Name, leadingTo item: CachedItem, _ state: inout VaultState) {
+        guard let sink = vault.sink.withLock({ $0 }), sink.knows(name.parent) else { return }
+        state.tree.unseen.insert(name, leadingTo: item.row.number)
     }
 
     /// The item of an entry that arrives; created if there is none.

@@ -124,7 +124,10 @@ final class RemoteUpdate {
         guard first == nil else { return false }
         for item in try state.items(concernedBy: [commit]) {
             guard let row = try state.row(item, nil) else { continue }
-            if row.links > 0, !row.unsent.isDisjoint(with: .sent) { return false }
+            let unsent = row.unsent.intersection(.sent)
+            // Content that cannot be sent stays on this device, and does not hold up others' changes.
+            let waits = unsent == .content && state.tree.unsendable.contains(row.number)
+            if row.links > 0, !unsent.isEmpty, !waits { return false }
         }
         return true
     }

@@ -16,6 +16,7 @@ extension ItemTree {
         else { throw .notFound }
         let item = try self.item(entry.item)
         guard item.type != .directory else { throw .isDirectory }
+        if unseen.contains(Vault.Name(name, in: parent), leadingTo: entry.item) { return (entry.item, false) }
         try Self.checkCount(of: item)
         let time = Clock.fileTime
         try index.remove(entry)

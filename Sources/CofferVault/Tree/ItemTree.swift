@@ -15,6 +15,8 @@ struct ItemTree: ~Copyable {
     var outdated: [Int64: Vault.Name] = [:]
     /// The orphans without a new version: another device removed the file.
     var removedElsewhere: Set<Int64> = []
+    /// Names that lead to other files than the kernel knows.
+    var unseen = UnseenNames()
     /// The orphans that the index has.
     private var storedOrphans: Set<Int64>
     /// Whether something was removed since the last commit, which will free space.
@@ -32,6 +34,8 @@ struct ItemTree: ~Copyable {
     var publishing: Set<Int64> = []
     /// Items that were too busy to be sent, and since when.
     var busy: [Int64: Int64] = [:]
+    /// Files whose content could not be sent when that was last tried, as parts of it are damaged or missing.
+    var unsendable: Set<Int64> = []
     /// Called when there is something new to send.
     var listener: (@Sendable () -> Void)?
 
@@ -86,7 +90,10 @@ struct ItemTree: ~Copyable {
         item.row.unsent.formUnion(aspects)
         if !aspects.isEmpty { localChanges &+= 1 }
         if let listener, !aspects.isEmpty { listener() }
-        if !publishing.isEmpty, aspects.contains(.content) { publishing.remove(item.row.number) }
+        if aspects.contains(.content) {
+            if !publishing.isEmpty { publishing.remove(item.row.number) }
+            if !unsendable.isEmpty { unsendable.remove(item.row.number) }
+        }
         dirtyItems.insert(item.row.number)
         intents.note(item: item.row.number)
     }
@@ -105,6 +112,7 @@ struct ItemTree: ~Copyable {
         outdated[number] = nil
         removedElsewhere.remove(number)
         busy[number] = nil
+        unsendable.remove(number)
     }
 
     /// Drops unchanged items from memory if there are many.
@@ -157,5 +165,6 @@ struct ItemTree: ~Copyable {
         orphans = storedOrphans
         outdated = [:]
         removedElsewhere = []
+        unseen = UnseenNames()
     }
 }

@@ -15,7 +15,10 @@ extension Vault {
     /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
-        return try reading { state throws(FileSystemError) in try state.tree.lookup(name, in: parent) }
+        return try reading { state throws(FileSystemError) in
+            state.tree.unseen.remove(Name(name, in: parent))
+            return try state.tree.lookup(name, in: parent)
+        }
     }
 
     /// The attributes of an item, as for stat(2).
@@ -62,8 +65,12 @@ extension Vault {
             for item in dangling { problems.add("A name in \(path(of: number)) leads to no item (\(item)).") }
         }
         return try reading { state throws(FileSystemError) in
-            try state.tree.readDirectory(
+            let entries = try state.tree.readDirectory(
                 number, after: cookie, limit: limit, attributes: attributes, dangling: &dangling)
+            if attributes, !state.tree.unseen.isEmpty {
+                for entry in entries { state.tree.unseen.remove(Name(entry.name, in: number)) }
+            }
+            return entries
         }
     }
 
@@ -91,7 +98,11 @@ extension Vault {
     package func number(atPath path: [UInt8]) throws(FileSystemError) -> Int64 {
         var number = Self.rootNumber
         for name in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
-            number = try lookup(Array(name), in: number).number
+            let parent = number
+            guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
+            number = try reading { state throws(FileSystemError) in
+                try state.tree.lookup(Array(name), in: parent).number
+            }
         }
         return number
     }
@@ -203,7 +214,8 @@ extension Vault {
 
     /// Removes a name; the item is removed once it is not used any more.
     ///
-    /// Behaves like unlink(2).
+    /// Behaves like unlink(2). A file that came from elsewhere, and that the kernel has not looked up yet,
+    /// stays: its predecessor of that name is gone.
     ///
     /// - Returns: The item's number, and whether this was its last name.
     @discardableResult
@@ -240,7 +252,8 @@ extension Vault {
     ///
     /// Behaves like renameat2(2): there is no moment at which the new name does not exist. A concurrent
     /// reader of the directory finds a replaced name at the place of the replaced entry, and a new name at
-    /// the place of the old one. So a reader that renames what it finds terminates.
+    /// the place of the old one. So a reader that renames what it finds terminates. A file that came from
+    /// elsewhere, and that the kernel has not looked up yet, is not replaced but gets another name.
     ///
     /// - Returns: The number of an item that lost its last name; nil if there is none.
     @discardableResult
@@ -250,7 +263,10 @@ extension Vault {
         guard ![[46], [46, 46]].contains(name), ![[46], [46, 46]].contains(newName) else { throw .busy }
         try Self.validate(newName)
         return try changingNames { state throws(FileSystemError) in
-            try state.tree.rename(name, in: parent, to: newName, in: newParent, mode)
+            if mode == .replace {
+                try state.keepUnseen(Name(newName, in: newParent), replacedBy: Name(name, in: parent))
+            }
+            return try state.tree.rename(name, in: parent, to: newName, in: newParent, mode)
         }
     }
 

@@ -19,8 +19,8 @@ package enum VaultChange: Hashable, Sendable {
 
 /// Shows a vault to programs, and remembers what it has shown: a mount.
 ///
-/// Except for `noteAtOnce`, a request of the mount must not call any of this, nor may code under a lock that
-/// a request takes, or in a place where a read of the vault may wait for the caller.
+/// Except for `noteAtOnce` and `knows`, a request of the mount must not call any of this, nor may code under a
+/// lock that a request takes, or in a place where a read of the vault may wait for the caller.
 package protocol ChangeSink: Sendable {
     /// Announces changes of the vault until `end`: operations of programs in the meantime may refer to the
     /// old state.
@@ -34,6 +34,8 @@ package protocol ChangeSink: Sendable {
     /// For changes that occur at most once for each request.
     func noteAtOnce(_ change: VaultChange, in vault: Vault)
     /// Whether programs may have an item open; false if they certainly do not.
+    ///
+    /// Does not wait; may be called under the vault's lock.
     func knows(_ item: Int64) -> Bool
     /// Makes the kernel write to the vault what programs have written to an item, and waits for that.
     func flush(_ item: Int64)
@@ -61,6 +63,7 @@ extension Vault {
     package func setSink(_ sink: (any ChangeSink)?) {
         self.sink.withLock { $0 = sink }
         state.withLock { state in
+            state.tree.unseen = UnseenNames()
             guard let sink else { return state.showAtOnce = nil }
             // The closure is in the vault's own state. A weak reference would make each retain and release of
             // the vault slower.

@@ -169,4 +169,44 @@ import Testing
         try expectSame([alice, bob])
         #expect(try texts(alice) == ["another", "new"])
     }
+
+    /// A program removes a file, and the kernel does not know yet that Alice has changed it.
+    @Test func anUnlinkRemovesNothingThatTheKernelDoesNotKnow() throws {
+        let (alice, bob) = try withUnseen { try $0.write("new", to: "f") }
+        try bob.vault.unlink(Array("f".utf8), in: Vault.rootNumber)
+        try expectSame([alice, bob])
+        #expect(try alice.read("f") == "new")
+        // From now on, the kernel knows it.
+        try bob.remove("f")
+        try expectSame([alice, bob])
+        #expect(try alice.names(in: "") == [])
+    }
+
+    /// A program saves by rename, and the kernel does not know yet that Alice has changed, or made, the file.
+    @Test(arguments: [true, false]) func aRenameReplacesNothingThatTheKernelDoesNotKnow(isNew: Bool) throws {
+        let name = isNew ? "g" : "f"
+        let (alice, bob) = try withUnseen { try $0.write("new", to: name) }
+        try bob.write("mine", to: "temporary")
+        try bob.vault.rename(
+            Array("temporary".utf8), in: Vault.rootNumber, to: Array(name.utf8), in: Vault.rootNumber,
+            .replace)
+        try expectSame([alice, bob])
+        #expect(try alice.read(name) == "mine")
+        #expect(try texts(alice) == (isNew ? ["mine", "new", "old"] : ["mine", "new"]))
+    }
+
+    /// A file "f" that Bob's kernel knows, before it knows of a change by Alice.
+    private func withUnseen(_ change: (ExchangeDevice) throws -> Void) throws -> (
+        ExchangeDevice, ExchangeDevice
+    ) {
+        let (alice, bob) = try pair()
+        try alice.write("old", to: "f")
+        try ExchangeDevice.meet([alice, bob])
+        bob.vault.setSink(Programs(knowing: [Vault.rootNumber, try bob.number("f")]))
+        try change(alice)
+        try alice.collect()
+        try alice.send()
+        _ = try bob.fetch()
+        return (alice, bob)
+    }
 }
