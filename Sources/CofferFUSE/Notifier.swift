@@ -84,9 +84,9 @@ final class Notifier: Sendable {
     /// If the kernel does not know a directory, it will look its names up later.
     private func isOfInterest(_ change: VaultChange, _ slot: UInt16) -> Bool {
         switch change {
-        case .entry(let name), .attributes(_, let name), .growth(_, _, let name):
+        case .entry(let name), .attributes(_, let name):
             lookups.isKnown(Node(slot: slot, item: name.parent))
-        case .nameless: true
+        case .growth, .nameless: true
         }
     }
 
@@ -245,14 +245,16 @@ final class Notifier: Sendable {
     private func grow(_ node: Node, from size: Int64, in vault: Vault, _ cache: KernelCache) {
         let buffer = AlignedBuffer(count: 1)
         guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size
-        else { return }
+        else { return vault.endGrowth(of: node.item, at: nil) }
         let count = try? vault.contents.read(node.item, at: now - 1, count: 1, into: buffer)
-        if count == 0 { return }
+        // What a program has appended is written now, and makes the file an outdated version.
         cache.forgetContent(of: node, from: size)
+        guard count != 0, vault.isGrowing(node.item) else { return vault.endGrowth(of: node.item, at: nil) }
         let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0
         cache.store(byte, at: now - 1, of: node)
-        // If the byte could not be read, programs must not see its substitute.
-        if count == nil { cache.forgetContent(of: node, from: now - 1) }
+        // The size stays. The byte goes, as it may be a substitute, and so does what a program appended just now.
+        cache.forgetContent(of: node, from: size)
+        vault.endGrowth(of: node.item, at: now)
     }
 }
 

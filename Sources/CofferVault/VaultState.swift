@@ -22,6 +22,8 @@ package struct VaultState: ~Copyable {
     var deadByteCount: Int64 = 0
     /// The facts in memory, while changes are exchanged.
     var facts: IndexFactStore?
+    /// Whether a commit is being made from the facts without the lock.
+    var factsAreLent = false
     /// Whether names may not change at present, because changes from other devices are half applied.
     var holdsNames = false
     /// Whether a thread waits to hold the names; no request of a mount then begins to change any.

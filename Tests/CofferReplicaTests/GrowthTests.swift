@@ -87,4 +87,42 @@ import CofferVault
         try await onThread { [bytes] in try devices[0].put(bytes, to: "log", at: 0) }
         try await expect(bytes, on: devices, isSameFile: false, as: number)
     }
+
+    /// A program appends before the kernel shows what the other device has appended.
+    @Test(arguments: [0] + sizes)
+    func whatAProgramAppendsUnawareIsKeptBeside(size: Int) async throws {
+        var random = SplitMix64(seed: 4)
+        let bytes = random.bytes(size)
+        let (hers, his, more) = (random.bytes(5000), random.bytes(300), random.bytes(70_000))
+        let (devices, number) = try await pair(bytes)
+        let (alice, bob) = (devices[0], devices[1])
+        let start = size / 4096 * 4096
+        let end = Array(bytes[start...])
+        try await onThread { try alice.put(end + hers, to: "log", at: Int64(start)) }
+        while try await alice.round() {}
+        while try await bob.round() {}
+        try await onThread {
+            #expect(try bob.number("log") == number)
+            let vault = bob.vault
+            try vault.contents.write(
+                (end + his).span.bytes, to: number, at: Int64(start), touches: true, dropsPrivileges: false)
+            #expect(try bob.number("log") != number)
+            #expect(!vault.isGrowing(number))
+            // The program goes on in its own version.
+            try vault.contents.write(
+                more.span.bytes, to: number, at: Int64(size + his.count), touches: true,
+                dropsPrivileges: false)
+        }
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            for device in devices {
+                let names = try device.names(in: "").sorted { $0.count < $1.count }
+                #expect(names.count == 2 && names.first == "log")
+                let isSame = try device.bytes("log") == bytes + hers
+                let isKept = try device.bytes(names.last ?? "") == bytes + his + more
+                #expect(isSame && isKept)
+                #expect(try device.flaws() == [])
+            }
+        }
+    }
 }

@@ -26,7 +26,8 @@ extension Contents {
             let isLast = done + count == bytes.byteCount
             let isStored = try store(
                 bytes.extracting(done..<done + count), of: origin, number, at: offset + Int64(done),
-                isWanted: { state throws(FileSystemError) in try state.tree.item(number).row.origin == origin
+                isWanted: { state throws(FileSystemError) in
+                    try state.tree.item(number).row.origin == origin && !state.mustWaitToDivide(number)
                 }
             ) { row, state throws(FileSystemError) in
                 try state.keepIfOutdated(try state.tree.item(number))
@@ -48,7 +49,12 @@ extension Contents {
             }
             // If content of another origin has replaced the item's, the bytes must be sealed for that and
             // written again.
-            if isStored { done += count } else { origin = try self.origin(ofWritable: number) }
+            if isStored {
+                done += count
+            } else {
+                vault.state.wait { $0.mustWaitToDivide(number) ? nil : () }
+                origin = try self.origin(ofWritable: number)
+            }
         }
     }
 

@@ -49,6 +49,7 @@ extension VaultState {
         old.row.links -= row.links
         old.row.changed = row.changed
         tree.touch(old, [])
+        tree.growing[number] = nil
         if old.row.links == 0 {
             // The item continues as its new version: nothing of this one is sent.
             old.row.unsent = []
@@ -66,6 +67,7 @@ extension VaultState {
     /// has a name from the first byte on and so survives a crash.
     mutating func keepIfOutdated(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
+        try divideIfGrowing(item)
         guard !tree.outdated.isEmpty, let place = tree.outdated[number] else { return }
         try space.ensure(for: 8192)
         let isRemoved = tree.removedElsewhere.contains(number)

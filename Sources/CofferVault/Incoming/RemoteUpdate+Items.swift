@@ -54,7 +54,9 @@ extension RemoteUpdate {
             let names = try names(of: item, tree, &state)
             if let content = growing[id], content == shown.content, !item.wasAppendedLately {
                 // Programs that have it open see the added bytes.
-                changes += names.map { .growth(item: row.number, from: item.row.size, $0) }
+                let known = state.tree.growing[row.number]?.size ?? item.row.size
+                state.tree.growing[row.number] = GrowingFile(size: known, names: names)
+                changes += names.map { .growth(item: row.number, from: known, $0) }
             } else if names.count == Int(row.links) {
                 item = try supersede(item, names, tree, &state)
                 changes.append(.nameless(item: row.number))

@@ -84,8 +84,10 @@ extension Outgoing {
         _ changes: CollectedChanges, _ contents: [Int64: Fact.Content], as participant: Participant,
         _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
+        defer { vault.state.update { $0.factsAreLent = false } }
         let (tree, items) = try vault.changing { state throws(FileSystemError) in
             defer { state.tree.publishing = [] }
+            state.factsAreLent = true
             return try self.begin(changes, contents, as: participant, recorder, &state)
         }
         let facts = tree.store

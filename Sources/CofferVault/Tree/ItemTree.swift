@@ -17,6 +17,8 @@ struct ItemTree: ~Copyable {
     var removedElsewhere: Set<Int64> = []
     /// Names that lead to other files than the kernel knows.
     var unseen = UnseenNames()
+    /// Files that are longer than the kernel knows.
+    var growing: [Int64: GrowingFile] = [:]
     /// The orphans that the index has.
     private var storedOrphans: Set<Int64>
     /// Whether something was removed since the last commit, which will free space.
@@ -113,6 +115,7 @@ struct ItemTree: ~Copyable {
         removedElsewhere.remove(number)
         busy[number] = nil
         unsendable.remove(number)
+        growing[number] = nil
     }
 
     /// Drops unchanged items from memory if there are many.
@@ -166,5 +169,6 @@ struct ItemTree: ~Copyable {
         outdated = [:]
         removedElsewhere = []
         unseen = UnseenNames()
+        growing = [:]
     }
 }

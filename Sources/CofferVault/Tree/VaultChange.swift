@@ -64,6 +64,7 @@ extension Vault {
         self.sink.withLock { $0 = sink }
         state.withLock { state in
             state.tree.unseen = UnseenNames()
+            state.tree.growing = [:]
             guard let sink else { return state.showAtOnce = nil }
             // The closure is in the vault's own state. A weak reference would make each retain and release of
             // the vault slower.

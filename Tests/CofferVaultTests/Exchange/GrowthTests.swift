@@ -67,7 +67,7 @@ import CofferVault
         try pair.meet()
         #expect(try pair.bob.vault.number(of: "log") == pair.number)
         #expect(try pair.bob.read("log") == "1234")
-        #expect(pair.growths == [1, 2, 3])
+        #expect(pair.growths == [1, 1, 1])
         try pair.expectSound()
     }
 
@@ -130,5 +130,16 @@ import CofferVault
         #expect(pair.growths == [])
         let flaws = try pair.alice.flaws() + pair.bob.flaws()
         #expect(flaws == [])
+    }
+
+    @Test func whatAProgramAppendsAwareIsInTheFile() throws {
+        let pair = try Pair("one\n")
+        try pair.alice.write("one\nhers\n", to: "log")
+        try pair.meet()
+        pair.bob.vault.endGrowth(of: pair.number, at: 9)
+        try pair.bob.vault.put(Array("his\n".utf8), to: pair.number, at: 9)
+        try pair.meet()
+        #expect(try pair.alice.names(in: "") == ["log"])
+        #expect(try pair.alice.read("log") == "one\nhers\nhis\n")
     }
 }
