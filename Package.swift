@@ -79,6 +79,7 @@ let package = Package(
         systemLibrary("CLibBSD", "libbsd", "libbsd-dev"),
         systemLibrary("CCurl", "libcurl", "libcurl4-openssl-dev"),
         systemLibrary("CExpat", "expat", "libexpat1-dev"),
+        systemLibrary("CQRencode", "libqrencode", "libqrencode-dev"),
         .target(name: "CCofferSystem"),
 
         module("CofferSystem", ["CCofferSystem"]),
@@ -106,8 +107,8 @@ let package = Package(
         .executableTarget(
             name: "coffer",
             dependencies: [
-                "CLibBSD", "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat", "CofferRemote",
-                "CofferClient", "CofferBench",
+                "CLibBSD", "CQRencode", "CCofferSystem", "CofferSystem", "CofferCrypto", "CofferFormat",
+                "CofferTrust", "CofferRemote", "CofferClient", "CofferBench",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 

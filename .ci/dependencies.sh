@@ -24,6 +24,7 @@ have_library sqlite3 || need libsqlite3-dev
 have_library 'libcrypto >= 3' || need libssl-dev
 have_library libcurl || need libcurl4-openssl-dev
 have_library expat || need libexpat1-dev
+have_library libqrencode || need libqrencode-dev
 have_command strip || need binutils
 
 if [ "${1:-}" != build ]; then

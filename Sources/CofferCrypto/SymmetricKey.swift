@@ -23,6 +23,8 @@ package enum HintRole: KeyRole { package static let purpose = "hint" }
 package enum ProfileRole: KeyRole { package static let purpose = "profile" }
 /// Seals the body of the profile file.
 package enum ProfileBodyRole: KeyRole { package static let purpose = "profile body" }
+/// Seals the body of a profile backup.
+package enum BackupBodyRole: KeyRole { package static let purpose = "backup body" }
 /// Random, one for each vault and device; parent of the keys of the local index.
 package enum StoreRole: KeyRole { package static let purpose = "store" }
 /// Seals the pages of an index.
@@ -62,6 +64,14 @@ package enum InviteIDRole: PublishedRole { package static let purpose = "invite 
 package enum JoinRequestRole: KeyRole { package static let purpose = "join request" }
 /// Seals the reason why an invite admits nobody.
 package enum JoinRefusalRole: KeyRole { package static let purpose = "join refusal" }
+/// 128 random bits and as many zeros, printed on paper as words; parent of the next three.
+package enum RecoveryRole: KeyRole { package static let purpose = "recovery" }
+/// Detects a mistake in the words; printed with them, and stored nowhere.
+package enum RecoveryChecksumRole: PublishedRole { package static let purpose = "recovery checksum" }
+/// Names a recovery key of one profile; published.
+package enum RecoveryIDRole: PublishedRole { package static let purpose = "recovery id" }
+/// Wraps the profile key for a recovery key.
+package enum RecoveryWrapRole: KeyRole { package static let purpose = "recovery wrap" }
 
 /// A 256-bit key with one role.
 package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {

@@ -7,7 +7,8 @@ struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Create a profile: your identity, this device, and a first vault.",
         discussion: """
-            Nobody can recover the passphrase: without it, nothing in the profile can be read.
+            Without the passphrase, nothing in the profile can be read, unless you have made a recovery key with \
+            “coffer recovery create”.
 
             Example:
               coffer init --name Ann --device laptop
@@ -53,7 +54,7 @@ struct InitCommand: ParsableCommand {
             strength: strength.hash, firstVault: vault)
         try settings.check()
         Output.error(
-            "The passphrase opens everything in the profile. Nobody can recover it: keep it in a place where you will find it."
+            "The passphrase opens everything in the profile. Nobody can recover it, unless you make a recovery key with “coffer recovery create”: keep it in a place where you will find it."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
         try Profile.create(at: location, passphrase: passphrase, settings)
@@ -63,7 +64,7 @@ struct InitCommand: ParsableCommand {
     }
 
     /// The label of this device for other members; `device` is the name that the user chose, if any.
-    private static func label(of device: String?, ownedBy person: String) -> String {
+    static func label(of device: String?, ownedBy person: String) -> String {
         guard let machine = device ?? hostName else { return "this device" }
         return DeviceLabel.of(machine, ownedBy: person)
     }

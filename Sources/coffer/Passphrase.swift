@@ -100,19 +100,20 @@ struct Passphrase {
         return unsafe SecretBytes(copying: bytes.span.bytes.extracting(0..<count))
     }
 
-    /// Asks at the terminal, without echo.
+    /// Asks at the terminal.
     ///
     /// Uses readpassphrase(3): Ctrl-C ends the program, Ctrl-Z stops it until it is continued, and the
     /// terminal's settings are restored in both cases and at the end.
-    private static func prompt(_ text: String) throws(ClientError) -> SecretBytes {
+    static func prompt(_ text: String, echoes: Bool = false) throws(ClientError) -> SecretBytes {
         // Space for one byte too many, and for the NUL after it.
         var buffer = [UInt8](repeating: 0, count: byteCountMax + 2)
         defer { SecretBytes.wipe(&buffer) }
+        let flags = RPP_REQUIRE_TTY | (echoes ? RPP_ECHO_ON : RPP_ECHO_OFF)
         let count: Int? = unsafe buffer.withUnsafeMutableBytes { bytes in
             // SAFETY: readpassphrase writes at most `characters.count` bytes, including the final NUL.
             unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
                 let line = unsafe readpassphrase(
-                    text, characters.baseAddress, characters.count, RPP_ECHO_OFF | RPP_REQUIRE_TTY)
+                    text, characters.baseAddress, characters.count, flags)
                 return unsafe line.map { unsafe strlen($0) }
             }
         }

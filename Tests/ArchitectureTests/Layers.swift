@@ -3,7 +3,7 @@ enum Layers {
     /// A target imports only from rows above its own, that is, of lower numbers.
     static let rows: [String: Int] = [
         "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CLibBSD": 0, "CCofferSystem": 0,
-        "CCurl": 0, "CExpat": 0,
+        "CCurl": 0, "CExpat": 0, "CQRencode": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2, "CofferHTTP": 2,
         "CofferTrust": 3, "CofferFacts": 3,
@@ -29,6 +29,7 @@ enum Layers {
         "CLibBSD": ["coffer"],
         "CCurl": ["CofferHTTP"],
         "CExpat": ["CofferRemote"],
+        "CQRencode": ["coffer"],
         "ArgumentParser": ["coffer", "coffer-benchmarks", "coffer-microbenchmarks"],
         "FoundationEssentials": ["CofferClient", "coffer", "BenchmarkReport"],
         // 30 MB of code and data, for tasks that FoundationEssentials can do.

@@ -73,12 +73,23 @@ import Testing
         (.control(.ended), 76), (.control(.otherAnswer), 76), (.control(.notThisProfile), 76),
         (.control(.otherProfile), 76), (.control(.otherUser(5)), 76), (.control(.otherSocket("/s")), 76),
         (.control(.linkedLock(path: "/p/lock")), 76), (.control(.noDirectory), 76), (.cipherFailed, 76),
+        (.recovery(.words(.missingWord(number: 3))), 77), (.recovery(.otherProfile), 77),
+        (.recovery(.revokedKey(created: 0, revoked: 86_400_000_000_000)), 77),
+        (.recovery(.noRecoveryKey), 77), (.recovery(.wrongPassphrase), 77),
+        (.recovery(.cutBackup(path: "/b", count: 10, whole: 20)), 65),
+        (.recovery(.cutBackup(path: "/b", count: 10, whole: nil)), 65),
+        (.recovery(.damagedBackup(path: "/b")), 65),
+        (.recovery(.newerBackup(path: "/b", found: 2, supported: 1)), 65),
+        (.recovery(.noBackup(path: "/b")), 65), (.recovery(.isProfile(path: "/b")), 65),
+        (.recovery(.fileExists(path: "/b")), 73), (.recovery(.tooManyKeys), 73),
+        (.recovery(.noSuchKey(id: "0")), 66), (.recovery(.noSuchKey(id: nil)), 66),
+        (.recovery(.noTerminal), 64),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 67)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 81)
     }
 
     @Test func everyText() {

@@ -40,6 +40,13 @@ final class TestProfile {
                 name: "Alice", device: "laptop", hint: hint, strength: .interactive, firstVault: vault))
     }
 
+    /// Makes a profile in another way.
+    init(_ make: (ProfileLocation) throws -> Void) throws {
+        directory = try TemporaryDirectory()
+        location = ProfileLocation(path: "\(directory.path)/profile")
+        try make(location)
+    }
+
     /// Unlocks; the lock is held as long as the result lives.
     ///
     /// - Parameter waits: Whether to wait until the lock is free. A program that other tests start holds it,
@@ -140,6 +147,20 @@ extension ClientError {
         case .control(.linkedLock): "linkedLock"
         case .control(.noDirectory): "noDirectory"
         case .cipherFailed: "cipherFailed"
+        case .recovery(.words): "words"
+        case .recovery(.otherProfile): "otherProfileKey"
+        case .recovery(.revokedKey): "revokedKey"
+        case .recovery(.noRecoveryKey): "noRecoveryKey"
+        case .recovery(.wrongPassphrase): "wrongBackupPassphrase"
+        case .recovery(.cutBackup): "cutBackup"
+        case .recovery(.damagedBackup): "damagedBackup"
+        case .recovery(.newerBackup): "newerBackup"
+        case .recovery(.noBackup): "noBackup"
+        case .recovery(.isProfile): "isProfile"
+        case .recovery(.fileExists): "fileExists"
+        case .recovery(.noSuchKey): "noSuchKey"
+        case .recovery(.tooManyKeys): "tooManyKeys"
+        case .recovery(.noTerminal): "noRecoveryTerminal"
         case .profile(.strengthOutOfRange): "strengthOutOfRange"
         case .profile(.namesNotShareable): "namesNotShareable"
         case .profile(.noMoreVaults): "noMoreVaults"

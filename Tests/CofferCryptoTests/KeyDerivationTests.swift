@@ -20,7 +20,9 @@ import Testing
             one(UnlockRole.self), one(VerifierRole.self), one(HintRole.self), one(ProfileWrapRole.self),
             one(ProfileRole.self), one(ProfileBodyRole.self), one(StoreRole.self), one(IndexPageRole.self),
             one(RowDigestRole.self), one(IntentRole.self), one(VaultRole.self), one(ContentRole.self),
-            one(ItemRole.self), one(ContentPageRole.self),
+            one(ItemRole.self), one(ContentPageRole.self), one(RecoveryRole.self),
+            one(RecoveryChecksumRole.self), one(RecoveryIDRole.self), one(RecoveryWrapRole.self),
+            one(BackupBodyRole.self),
         ]
     }
 

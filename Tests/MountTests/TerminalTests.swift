@@ -9,7 +9,7 @@ extension MountTests {
         ///
         /// The script has `expect(text)`, `type(text)`, `press(key, result)`, `echoes()`, `go_on_to(text)` and
         /// `ended()`.
-        private func play(
+        func play(
             _ profile: MountedProfile, _ words: [String], _ script: String,
             sourceLocation: SourceLocation = #_sourceLocation
         ) throws {

@@ -35,11 +35,13 @@ def open_profile(file, passphrase):
     cursor.time()
     count = cursor.u16()
     require(1 <= count <= 16, "the number of unlock methods")
-    profile_key = None
+    profile_key, last = None, 1
     for _ in range(count):
-        require(cursor.u16() == 1, "an unlock method of an unknown kind")
-        method = cursor.take(cursor.u32())
-        profile_key = profile_key or unlock(method, identifier, passphrase)
+        kind, method = cursor.u16(), cursor.take(cursor.u32())
+        require(last <= kind <= 3, "an unlock method of an unknown kind, or in another order")
+        last = kind
+        if kind == 1:  # the others are recovery keys
+            profile_key = profile_key or unlock(method, identifier, passphrase)
     require(profile_key, "the passphrase is wrong")
     body = cursor.take(cursor.u32())
     cursor.end()
@@ -73,7 +75,7 @@ def read_body(body):
     while cursor.left:
         kind = cursor.u16()
         record = Cursor(cursor.take(cursor.u32()))
-        require(1 <= kind <= 10, "a record of an unknown kind")
+        require(1 <= kind <= 10 or kind == 16, "a record of an unknown kind")
         if kind == 1:
             profile.name = record.text()
             profile.signing_seed, profile.agreement_secret = record.take(32), record.take(32)

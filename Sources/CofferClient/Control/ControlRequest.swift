@@ -49,6 +49,8 @@ package enum RequestMessage: Codable, Sendable {
     case evict(EvictRequest)
     case conflicts(ConflictsRequest)
     case resolve(ResolveRequest)
+    case recovery(RecoveryRequest)
+    case backup(BackupRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
     static let version = 2
@@ -75,6 +77,8 @@ package enum RequestMessage: Codable, Sendable {
         case .evict(let request): request
         case .conflicts(let request): request
         case .resolve(let request): request
+        case .recovery(let request): request
+        case .backup(let request): request
         }
     }
 }

@@ -15,6 +15,7 @@ package enum ClientError: Error {
     case member(MemberError)
     case joining(JoiningError)
     case content(ContentError)
+    case recovery(RecoveryError)
     case control(ControlError)
     case system(SystemError)
     case vault(FileSystemError)
@@ -38,6 +39,7 @@ extension ClientError: CustomStringConvertible {
         case .member(let error): "\(error)"
         case .joining(let error): "\(error)"
         case .content(let error): "\(error)"
+        case .recovery(let error): "\(error)"
         case .control(let error): "\(error)"
         case .system(let error): "\(error)."
         case .vault(let error): "\(error.summary)."
@@ -60,6 +62,7 @@ extension ClientError: CustomStringConvertible {
         case .member(let error): error.exitCode
         case .joining(let error): error.exitCode
         case .content(let error): error.exitCode
+        case .recovery(let error): error.exitCode
         case .control(let error): error.exitCode
         case .vault(.damaged), .vault(.format): 65  // EX_DATAERR
         case .system, .vault: 74  // EX_IOERR
@@ -86,6 +89,7 @@ extension ClientError: LoggedError {
         case .member(let error): "\(kindOf: error)"
         case .joining(let error): "\(kindOf: error)"
         case .content(let error): "\(kindOf: error)"
+        case .recovery(let error): "\(kindOf: error)"
         case .control(let error): "\(kindOf: error)"
         case .vault(let error): "\(kindOf: error)"
         case .trust(let error): "\(kindOf: error)"

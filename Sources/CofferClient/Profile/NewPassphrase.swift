@@ -11,6 +11,14 @@ package enum NewPassphrase {
         passphrase.count < byteCountMin
     }
 
+    /// Checks that a passphrase may be chosen.
+    ///
+    /// - Throws: `.emptyPassphrase`, `.hintTellsPassphrase`.
+    static func check(_ passphrase: borrowing SecretBytes, hint: String?) throws(ClientError) {
+        guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
+        if isTold(passphrase, by: hint) { throw .profile(.hintTellsPassphrase) }
+    }
+
     /// Whether a hint contains the passphrase, ignoring the case of ASCII letters.
     ///
     /// Hints are obscured on disk, but not protected.

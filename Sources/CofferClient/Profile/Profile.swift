@@ -13,7 +13,7 @@ package final class Profile: Sendable {
     /// Its directory.
     package let location: ProfileLocation
     private let lock: FileLock
-    private let key: SymmetricKey<ProfileRole>
+    let key: SymmetricKey<ProfileRole>
     let state: Mutex<State>
     /// Space for removals, and for changes of the profile, on a full disk.
     let reserve: ReserveFile
@@ -60,7 +60,7 @@ package final class Profile: Sendable {
         }
     }
 
-    private init(
+    init(
         _ location: ProfileLocation, _ lock: consuming FileLock, _ key: consuming SymmetricKey<ProfileRole>,
         _ state: sending State
     ) {
@@ -83,9 +83,24 @@ package final class Profile: Sendable {
         at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
     ) throws(ClientError) {
         if location.exists { throw .profile(.profileExists(path: location.path)) }
-        guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
-        if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .profile(.hintTellsPassphrase) }
+        try NewPassphrase.check(passphrase, hint: settings.hint)
         try settings.check()
+        let lock = try prepare(location)
+        let id = ProfileID(low: Random.number(), high: Random.number())
+        let key = SymmetricKey<ProfileRole>.random()
+        let method = try PassphraseUnlock.makeRecord(
+            profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
+        let record = ProfileRecord(id: id, created: Clock.realTime, methods: UnlockMethods(passphrases: [method]), sealedBody: [])
+        let body = ProfileBody(
+            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
+        let profile = Profile(location, lock, key, State(record: record, body: body))
+        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+    }
+
+    /// Makes the directory of a new profile, and takes its lock.
+    ///
+    /// - Throws: `.profileExists`, `.notPrivate`, `.locked`.
+    static func prepare(_ location: ProfileLocation) throws(ClientError) -> FileLock {
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
@@ -98,15 +113,7 @@ package final class Profile: Sendable {
         try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: Directory.parent(of: location.path), followsLink: true).sync()
         }
-        let id = ProfileID(low: Random.number(), high: Random.number())
-        let key = SymmetricKey<ProfileRole>.random()
-        let method = try PassphraseUnlock.makeRecord(
-            profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
-        let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
-        let body = ProfileBody(
-            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
-        let profile = Profile(location, lock, key, State(record: record, body: body))
-        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+        return lock
     }
 
     /// Makes an empty directory accessible to its owner only.
@@ -141,7 +148,7 @@ package final class Profile: Sendable {
         return try Profile(location, lock, record, SymmetricKey(key))
     }
 
-    private convenience init(
+    convenience init(
         _ location: ProfileLocation, _ lock: consuming FileLock, _ record: ProfileRecord,
         _ key: consuming SymmetricKey<ProfileRole>
     ) throws(ClientError) {
@@ -160,7 +167,7 @@ package final class Profile: Sendable {
         try readRecord(location).id.description
     }
 
-    private static func readRecord(_ location: ProfileLocation) throws(ClientError) -> ProfileRecord {
+    static func readRecord(_ location: ProfileLocation) throws(ClientError) -> ProfileRecord {
         guard location.exists else { throw .profile(.noProfile(path: location.path)) }
         let bytes = try systemCalls { () throws(SystemError) in
             try WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
@@ -182,7 +189,7 @@ package final class Profile: Sendable {
         guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
         let limiter = AttemptLimiter(path: location.attempts)
         try limiter.begin()
-        for method in record.unlockMethods {
+        for method in record.methods.passphrases {
             do throws(ClientError) {
                 let key = try PassphraseUnlock.open(
                     method, profile: record.id, passphrase: passphrase, path: location.profile)
@@ -192,7 +199,7 @@ package final class Profile: Sendable {
                 guard case .profile(.wrongPassphrase) = error else { throw error }
             }
         }
-        let hint = record.unlockMethods.first.flatMap { PassphraseUnlock.hint($0, profile: record.id) }
+        let hint = record.methods.passphrases.first.flatMap { PassphraseUnlock.hint($0, profile: record.id) }
         throw .profile(.wrongPassphrase(hint: limiter.count >= 3 ? hint : nil))
     }
 
@@ -283,17 +290,30 @@ package final class Profile: Sendable {
         }
     }
 
+    /// Tries the passphrase, and counts the attempt.
+    func check(passphrase: borrowing SecretBytes) throws(ClientError) {
+        let record = state.withLock { $0.record }
+        try trying.withLock { _ throws(ClientError) in _ = try Self.open(record, location, passphrase) }
+    }
+
     /// Replaces the passphrase after checking the current one.
     package func changePassphrase(
         from old: borrowing SecretBytes, to new: borrowing SecretBytes, hint: String?, strength: PasswordHash
     ) throws(ClientError) {
-        guard new.count > 0 else { throw .profile(.emptyPassphrase) }
-        if NewPassphrase.isTold(new, by: hint) { throw .profile(.hintTellsPassphrase) }
-        let record = state.withLock { $0.record }
-        try trying.withLock { _ throws(ClientError) in _ = try Self.open(record, location, old) }
+        try NewPassphrase.check(new, hint: hint)
+        try check(passphrase: old)
+        try setPassphrase(new, hint: hint, strength: strength)
+    }
+
+    /// Replaces the passphrase without the current one.
+    func setPassphrase(
+        _ new: borrowing SecretBytes, hint: String?, strength: PasswordHash
+    ) throws(ClientError) {
+        try NewPassphrase.check(new, hint: hint)
         let method = try PassphraseUnlock.makeRecord(
-            profile: record.id, key: key, passphrase: new, strength: strength, hint: hint)
-        try change { state throws(ClientError) in state.record.unlockMethods = [method] }
+            profile: state.withLock { $0.record.id }, key: key, passphrase: new, strength: strength,
+            hint: hint)
+        try change { state throws(ClientError) in state.record.methods.passphrases = [method] }
     }
 
     /// Creates a vault: first its store, then its record.
@@ -348,14 +368,14 @@ package final class Profile: Sendable {
     }
 
     /// Renames a directory that stands where a store will be; the user may delete it later.
-    private func putAside(_ path: String) throws(ClientError) {
+    func putAside(_ path: String) throws(ClientError) {
         let other = "\(location.vaults)/\(VaultID(low: Random.number(), high: Random.number()))"
         try systemCalls { () throws(SystemError) in
             guard unsafe rename(path, other) == 0 else { throw SystemError("rename", code: errno, on: path) }
         }
     }
 
-    private func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ClientError) {
+    func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ClientError) {
         let directory = try systemCalls { () throws(SystemError) in
             try Directory.make(path)
             return try POSIXStorageDirectory(path: path)

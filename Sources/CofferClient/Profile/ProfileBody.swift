@@ -23,6 +23,8 @@ struct ProfileBody: Sendable {
     var uses: [VaultUse] = []
     /// The slot that the next vault gets.
     var nextSlot: UInt16
+    /// What the last backup of the profile holds; nil if none was made.
+    var backup: BackupNote?
 
     private enum Kind: UInt16 {
         case identity = 1
@@ -35,6 +37,7 @@ struct ProfileBody: Sendable {
         case verified = 8
         case use = 9
         case lostKeys = 10
+        case backup = 16
     }
 
     /// Encodes the body; the caller must seal and wipe the bytes.
@@ -45,7 +48,7 @@ struct ProfileBody: Sendable {
         let keys = vaults.reduce(0) { $0 + 2048 + 64 * ($1.keys.count + $1.lost.count) }
         let fixed =
             8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096
-            + (verified.count * 2 + uses.count) * 256
+            + (verified.count * 2 + uses.count) * 256 + (backup?.epochs.count ?? 0) * 32
         var writer = ByteWriter(capacity: fixed + secrets + keys)
         Self.write(.identity, into: &writer) { identity.write(into: &$0) }
         Self.write(.device, into: &writer) { device.write(into: &$0) }
@@ -73,6 +76,7 @@ struct ProfileBody: Sendable {
             }
         }
         for use in uses { Self.write(.use, into: &writer) { use.write(into: &$0) } }
+        if let backup { Self.write(.backup, into: &writer) { backup.write(into: &$0) } }
         return writer.finish()
     }
 
@@ -105,6 +109,7 @@ struct ProfileBody: Sendable {
         var verified: [IdentityID] = []
         var verifiedNames: [IdentityID: String] = [:]
         var uses: [VaultUse] = []
+        var backup: BackupNote?
         while cursor.offset < bytes.byteCount {
             let kind = try cursor.number(UInt16.self, from: bytes)
             let length = Int(try cursor.number(UInt32.self, from: bytes))
@@ -149,6 +154,7 @@ struct ProfileBody: Sendable {
                     throw .invalid(field: "lost keys")
                 }
                 vaults[vaults.count - 1] = vault.with(vault.keys, lost: lost)
+            case .backup: backup = try BackupNote(record)
             case nil: throw .invalid(field: "kind of record")
             }
         }
@@ -163,6 +169,7 @@ struct ProfileBody: Sendable {
         self.verified = verified
         self.verifiedNames = verifiedNames
         self.uses = uses
+        self.backup = backup
     }
 
     init(identity: IdentityKeys, device: DeviceKeys) {

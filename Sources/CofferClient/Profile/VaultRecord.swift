@@ -59,7 +59,7 @@ final class VaultRecord: Sendable {
     }
 
     /// Reads at least one key; each follows its epoch.
-    private static func keys(
+    static func keys(
         of vault: VaultID, _ cursor: inout ByteCursor, from bytes: RawSpan
     ) throws(FormatError) -> [EpochKey] {
         let count = try cursor.number(UInt32.self, from: bytes)
@@ -99,7 +99,7 @@ final class VaultRecord: Sendable {
         Self.write(lost, into: &writer)
     }
 
-    private static func write(_ keys: [EpochKey], into writer: inout ByteWriter) {
+    static func write(_ keys: [EpochKey], into writer: inout ByteWriter) {
         writer.number(UInt32(keys.count))
         for key in keys {
             writer.number(key.epoch.number)

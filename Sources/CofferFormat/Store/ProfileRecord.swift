@@ -14,21 +14,20 @@ package struct ProfileRecord: Equatable {
     /// The largest size of a profile file, in bytes.
     package static let byteCountMax = 16 << 20
     private static let magic: StaticString = "COFFERPF"
-    private static let passphraseKind: UInt16 = 1
 
     /// The id of the profile.
     package let id: ProfileID
     /// When the profile was created, in nanoseconds since 1970.
     package let created: Int64
-    /// The 1 to 16 unlock methods, which are tried in turn.
-    package var unlockMethods: [PassphraseRecord]
+    /// The passphrases and recovery keys.
+    package var methods: UnlockMethods
     /// Nonce, ciphertext, tag.
     package var sealedBody: [UInt8]
 
-    package init(id: ProfileID, created: Int64, unlockMethods: [PassphraseRecord], sealedBody: [UInt8]) {
+    package init(id: ProfileID, created: Int64, methods: UnlockMethods, sealedBody: [UInt8]) {
         self.id = id
         self.created = created
-        self.unlockMethods = unlockMethods
+        self.methods = methods
         self.sealedBody = sealedBody
     }
 
@@ -45,13 +44,7 @@ package struct ProfileRecord: Equatable {
     package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.append(associatedData)
-        writer.number(UInt16(unlockMethods.count))
-        for method in unlockMethods {
-            let bytes = method.bytes
-            writer.number(Self.passphraseKind)
-            writer.number(UInt32(bytes.count))
-            writer.append(bytes)
-        }
+        methods.write(into: &writer)
         writer.number(UInt32(sealedBody.count))
         writer.append(sealedBody)
         return writer.finish()
@@ -65,16 +58,7 @@ package struct ProfileRecord: Equatable {
         try cursor.header(Self.magic, version: Self.version, from: bytes)
         id = try cursor.identifier(ProfileID.self, from: bytes)
         created = try cursor.number(Int64.self, from: bytes)
-        let count = try cursor.number(UInt16.self, from: bytes)
-        guard (1...16).contains(count) else { throw .invalid(field: "number of unlock methods") }
-        unlockMethods = []
-        for _ in 0..<count {
-            let kind = try cursor.number(UInt16.self, from: bytes)
-            let length = Int(try cursor.number(UInt32.self, from: bytes))
-            let range = try cursor.range(length, of: bytes)
-            guard kind == Self.passphraseKind else { throw .invalid(field: "kind of unlock method") }
-            unlockMethods.append(try PassphraseRecord(bytes.extracting(range)))
-        }
+        methods = try UnlockMethods(&cursor, from: bytes)
         let bodyCount = Int(try cursor.number(UInt32.self, from: bytes))
         sealedBody = try cursor.bytes(bodyCount, from: bytes)
         try cursor.expectEnd(of: bytes)

@@ -8,6 +8,8 @@ package enum LogKind {}
 package enum TransientKeyKind {}
 /// Distinguishes identifiers of invites from others.
 package enum InviteKind {}
+/// Distinguishes identifiers of recovery keys from others.
+package enum RecoveryKeyKind {}
 
 /// Identifies the identity chain and the device chain of a person; random.
 ///
@@ -21,6 +23,8 @@ package typealias LogID = Identifier<LogKind>
 package typealias TransientKeyID = Identifier<TransientKeyKind>
 /// Identifies an invite; derived from its secret.
 package typealias InviteID = Identifier<InviteKind>
+/// Identifies a recovery key among those of one profile; derived from the key.
+package typealias RecoveryKeyID = Identifier<RecoveryKeyKind>
 
 extension Identifier where Kind == ChainIDKind {
     /// The id of a person's chains.

@@ -41,6 +41,32 @@ extension Decoder {
         return .taken
     }
 
+    static let backupBody = Decoder(name: "backup-body", byteCountMax: 4096) {
+        var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
+        let empty = BackupBody(of: body).encoded()
+        let vault = VaultID(low: 1, high: 2)
+        body.vaults = [
+            VaultRecord(id: vault, slot: 1, name: "Personal", keys: [newKey(of: vault)])
+                .with([newKey(of: vault)], lost: [newKey(of: vault)])
+        ]
+        body.publicIdentity = try PublicIdentity(founding: body.identity, at: 1_800_000_000_000_000_000)
+        body.shares = [VaultShare(vault: vault, url: "file:///nas", log: LogID(low: 5, high: 6))]
+        let invite = try Invite(to: vault, root: .zero, role: .writer, expires: 9, url: "file:///nas")
+        body.joins = [PendingJoin(invite, name: "Team")]
+        body.verified = [.zero]
+        return [empty, BackupBody(of: body).encoded()]
+    } run: { bytes in
+        guard let body = try? BackupBody(bytes.span.bytes) else { return .refused }
+        let encoded = body.encoded()
+        guard let again = try? BackupBody(encoded.span.bytes) else {
+            throw Violation("a body that was read cannot be read again")
+        }
+        try expect(again.encoded() == encoded, "a body has two encodings")
+        try expect(Set(body.vaults.map(\.id)).count == body.vaults.count, "a vault occurs twice")
+        for vault in body.vaults { try expect(!vault.keys.isEmpty, "a vault has no key") }
+        return .taken
+    }
+
     private static func newKey(of vault: VaultID) -> EpochKey {
         EpochKey(vault: vault, epoch: .first, key: .random())
     }
@@ -52,6 +78,7 @@ extension Decoder {
             CheckRequest(vault: nil), CheckRequest(vault: "Work"),
             ProfileRequest.changePassphrase(
                 old: [1, 2], new: [255], hint: "hint", passes: 3, memory: 65_536),
+            RecoveryRequest.add(key: Array(0..<16), passphrase: [1]), BackupRequest(),
         ]
         return try requests.map { try ControlCoding.encode($0.message).dropLast() }
     } run: { bytes in

@@ -4,21 +4,42 @@ import CofferFormat
 
 // Records of CofferFormat, which have one encoding each.
 extension Decoder {
+    private static let passphrase = PassphraseRecord(
+        salt: Array(0..<16), passes: 3, memory: 65_536, created: 1, sealedVerifier: Array(0..<72),
+        sealedProfileKey: Array(100..<172), sealedHint: [1, 2, 3])
+    private static let methods = UnlockMethods(
+        passphrases: [passphrase],
+        recoveryKeys: [
+            RecoveryRecord(
+                key: RecoveryKeyID(low: 5, high: 6), created: 2, sealedProfileKey: Array(0..<72))
+        ],
+        revokedKeys: [RevokedKeyRecord(key: RecoveryKeyID(low: 7, high: 8), created: 3, revoked: 4)])
+
     static let profileRecord = Decoder(name: "profile-record", byteCountMax: 2048) {
-        let method = PassphraseRecord(
-            salt: Array(0..<16), passes: 3, memory: 65_536, created: 1, sealedVerifier: Array(0..<72),
-            sealedProfileKey: Array(100..<172), sealedHint: [1, 2, 3])
         let id = ProfileID(low: 1, high: 2)
-        return [1, 2].map {
-            ProfileRecord(
-                id: id, created: 3, unlockMethods: Array(repeating: method, count: $0), sealedBody: [4, 5, 6]
-            )
-            .bytes
-        }
+        let lists = [
+            UnlockMethods(passphrases: [passphrase]), UnlockMethods(passphrases: [passphrase, passphrase]),
+            methods,
+        ]
+        return lists.map { ProfileRecord(id: id, created: 3, methods: $0, sealedBody: [4, 5, 6]).bytes }
     } run: { bytes in
         guard let record = try? ProfileRecord(bytes.span.bytes) else { return .refused }
         try expect(record.bytes == bytes, "a profile has two encodings")
-        for method in record.unlockMethods { _ = PassphraseUnlock.hint(method, profile: record.id) }
+        for method in record.methods.passphrases { _ = PassphraseUnlock.hint(method, profile: record.id) }
+        return .taken
+    }
+
+    static let backupRecord = Decoder(name: "backup-record", byteCountMax: 2048) {
+        let id = ProfileID(low: 1, high: 2)
+        return [
+            BackupRecord(profile: id, made: 3, methods: methods, sealedBody: Array(0..<50)).bytesToCheck
+        ]
+    } run: { bytes in
+        let stated = try? BackupRecord.statedByteCount(bytes.span.bytes)
+        guard let record = try? BackupRecord(bytes.span.bytes) else { return .refused }
+        try expect(record.bytesToCheck == bytes, "a backup has two encodings")
+        try expect(
+            stated == UInt64(bytes.count + BackupRecord.checksumByteCount), "a backup has another length")
         return .taken
     }
 

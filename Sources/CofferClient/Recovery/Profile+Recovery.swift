@@ -1,0 +1,119 @@
+package import CofferCrypto
+internal import CofferFormat
+package import CofferSystem
+package import CofferTrust
+internal import Synchronization
+
+// Recovery keys of a profile, and backups of it.
+extension Profile {
+    /// The largest number of recovery keys that open a profile, and of revoked ones that are remembered.
+    static let keyCountMax = 7, revokedCountMax = 8
+
+    /// The recovery keys, and what the last backup holds.
+    var recoveryReport: RecoveryReport {
+        let (record, body) = state.withLock { ($0.record, $0.body) }
+        func seconds(_ time: Int64) -> Int64 { time / 1_000_000_000 }
+        let keys =
+            record.methods.revokedKeys.map {
+                RecoveryKeyReport(
+                    id: $0.key.description, created: seconds($0.created), revoked: seconds($0.revoked))
+            }
+            + record.methods.recoveryKeys.map {
+                RecoveryKeyReport(id: $0.key.description, created: seconds($0.created), revoked: nil)
+            }
+        return RecoveryReport(
+            profile: record.id.description, name: body.identity.name, keys: keys,
+            backup: body.backup.map { seconds($0.made) }, gaps: Self.gaps(body))
+    }
+
+    private static func gaps(_ body: ProfileBody) -> [BackupGap] {
+        body.vaults.compactMap { vault in
+            let hasRemote = body.shares.contains { $0.vault == vault.id && $0.hasRemote }
+            guard hasRemote else { return BackupGap(vault: vault.name, reason: .noRemote) }
+            guard let backup = body.backup else { return nil }
+            guard let epoch = backup.epochs[vault.id] else {
+                return BackupGap(vault: vault.name, reason: .notInBackup)
+            }
+            guard let newest = vault.keys.map(\.epoch).max(), newest > epoch else { return nil }
+            return BackupGap(vault: vault.name, reason: .newerKey)
+        }
+    }
+
+    /// Lets a recovery key open the profile, after checking the passphrase.
+    ///
+    /// - Throws: `.wrongPassphrase`, `.tooManyAttempts`, `.tooManyKeys`.
+    func addRecoveryKey(_ recovery: RecoveryKey, passphrase: borrowing SecretBytes) throws(ClientError) {
+        try check(passphrase: passphrase)
+        try change { state throws(ClientError) in
+            guard state.record.methods.recoveryKeys.count < Self.keyCountMax else {
+                throw .recovery(.tooManyKeys)
+            }
+            state.record.methods.recoveryKeys.append(
+                RecoveryUnlock.makeRecord(
+                    profile: state.record.id, key: key, recovery: recovery, created: Clock.realTime))
+        }
+    }
+
+    /// Revokes recovery keys: they open neither the profile nor any later backup.
+    ///
+    /// - Parameter id: The beginning of the key's id; nil for all keys.
+    /// - Throws: `.noSuchKey`.
+    func revokeRecoveryKeys(_ id: String?) throws(ClientError) {
+        try change { state throws(ClientError) in
+            let keys = state.record.methods.recoveryKeys
+            let chosen = keys.filter { key in id.map(key.key.description.hasPrefix) ?? true }
+            guard id == nil ? !chosen.isEmpty : chosen.count == 1 else {
+                throw .recovery(.noSuchKey(id: id))
+            }
+            state.record.methods.revoke(chosen.map(\.key), at: Clock.realTime, keeping: Self.revokedCountMax)
+        }
+    }
+
+    /// Makes a backup, and remembers what it holds.
+    func makeBackup() throws(ClientError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let time = Clock.realTime
+        try change { state throws(ClientError) in
+            let body = BackupBody(of: state.body)
+            bytes = ProfileBackup.make(
+                profile: state.record.id, methods: state.record.methods, key: key, body: body, at: time)
+            state.body.backup = BackupNote(of: body, made: time)
+        }
+        return bytes
+    }
+
+    /// Opens a profile by a recovery key, and replaces its passphrase.
+    ///
+    /// - Throws: `.revokedKey`, `.otherProfile`, `.noRecoveryKey`.
+    package static func replacePassphrase(
+        _ location: ProfileLocation, _ lock: consuming FileLock, recovery: RecoveryKey,
+        with new: borrowing SecretBytes, hint: String?, strength: PasswordHash
+    ) throws(ClientError) {
+        let record = try readRecord(location)
+        let key = try RecoveryUnlock.open(
+            record.methods, profile: record.id, recovery: recovery,
+            damage: .profile(.damagedProfile(path: location.profile)))
+        let profile = try Profile(location, lock, record, key)
+        try profile.setPassphrase(new, hint: hint, strength: strength)
+        try AttemptLimiter(path: location.attempts).succeed()
+    }
+
+    /// Checks whether a recovery key opens a profile, before anybody chooses a passphrase.
+    package static func check(_ location: ProfileLocation, recovery: RecoveryKey) throws(ClientError) {
+        let record = try readRecord(location)
+        _ = try RecoveryUnlock.open(
+            record.methods, profile: record.id, recovery: recovery,
+            damage: .profile(.damagedProfile(path: location.profile)))
+    }
+}
+
+extension UnlockMethods {
+    /// Makes keys open nothing any more, and remembers the newest of those.
+    mutating func revoke(_ keys: [RecoveryKeyID], at time: Int64, keeping countMax: Int) {
+        for record in recoveryKeys where keys.contains(record.key) {
+            revokedKeys.append(RevokedKeyRecord(key: record.key, created: record.created, revoked: time))
+        }
+        recoveryKeys.removeAll { keys.contains($0.key) }
+        revokedKeys = Array(revokedKeys.suffix(countMax))
+    }
+}

@@ -1,0 +1,45 @@
+internal import CofferClient
+internal import CofferSystem
+
+/// The file to which a profile backup is written.
+struct BackupFile {
+    let path: String
+
+    /// Checks that nothing else is lost: an existing file must be an earlier backup of the same profile.
+    ///
+    /// - Throws: `.fileExists`.
+    func check(profile: String) throws(ClientError) {
+        guard Directory.exists(path) else { return }
+        let earlier = try? ProfileBackup(file: path)
+        guard earlier?.profile == profile else { throw .recovery(.fileExists(path: path)) }
+    }
+
+    /// Makes a backup, writes it, and says what it lacks.
+    func write(_ access: ProfileAccess) throws {
+        guard let bytes = try access.perform(BackupRequest()).bytes else {
+            throw ClientError.control(.malformed)
+        }
+        try systemCalls { () throws(SystemError) in try WholeFile.replace(path, with: bytes) }
+        Output.error(
+            "\(path) is a backup of your profile: who you are, and the keys and the remotes of your vaults. It has no files of vaults. Keep a copy away from this machine, for example in your mail."
+        )
+        GapText.warn(of: try access.perform(RecoveryRequest.list))
+    }
+}
+
+/// What a backup does not bring back, as text.
+enum GapText {
+    static func of(_ gap: BackupGap) -> String {
+        switch gap.reason {
+        case .noRemote:
+            "“\(gap.vault)” has no remote: its files are on this device only. Give it one with: coffer remote add"
+        case .notInBackup: "“\(gap.vault)” is not in the last backup. Make a new one with: coffer recovery backup"
+        case .newerKey:
+            "“\(gap.vault)” got a new key after the last backup. Make a new one with: coffer recovery backup"
+        }
+    }
+
+    static func warn(of report: RecoveryReport) {
+        for gap in report.gaps { Output.error("Note: \(of(gap))") }
+    }
+}

@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import CofferClient
+
+struct RecoveryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recovery", abstract: "Come back with a key on paper when everything else is lost.",
+        discussion: """
+            Two things bring you back: a recovery key, which you print and keep, and a profile backup, an encrypted \
+            file that you can keep anywhere. The files of your vaults then come from their remotes. The recovery key \
+            also replaces a forgotten passphrase.
+
+            Examples:
+              coffer recovery create --svg sheet.svg --backup coffer.backup
+              coffer recovery restore coffer.backup
+              coffer recovery passphrase
+            """,
+        subcommands: [
+            RecoveryCreate.self, RecoveryBackup.self, RecoveryRestore.self, RecoveryPassphrase.self,
+            RecoveryList.self, RecoveryRevoke.self,
+        ])
+}
+
+struct RecoveryBackup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Write a backup of the profile.",
+        discussion: """
+            The backup is small and encrypted: only the passphrase of today or a recovery key opens it. It holds your \
+            identity, and the keys and the remotes of your vaults, but no files. Make a new one after you have created, \
+            joined, or shared a vault; “coffer recovery list” says when one is due. An earlier backup of this profile is \
+            replaced.
+            """)
+    @OptionGroup var profile: ProfileOptions
+    @Argument(help: "The file to write.", completion: .file()) var file: String
+
+    func run() throws {
+        let access = try Requests.open(profile)
+        defer { access.close() }
+        let report = try access.perform(RecoveryRequest.list)
+        let backup = BackupFile(path: file)
+        try backup.check(profile: report.profile)
+        try backup.write(access)
+        if !report.keys.contains(where: { $0.revoked == nil }) {
+            Output.error(
+                "Note: The profile has no recovery key, so only the passphrase opens the backup. Make one with: coffer recovery create"
+            )
+        }
+    }
+}
+
+struct RecoveryList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the recovery keys, and what the last backup lacks.")
+    @OptionGroup var profile: ProfileOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() throws {
+        let report = try Requests.perform(RecoveryRequest.list, profile)
+        if json { return try Output.json(report) }
+        Output.table(
+            ["KEY", "MADE", "STATE"],
+            report.keys.map { key in
+                [
+                    KeyName.short(key.id), Output.day(key.created),
+                    key.revoked.map { "revoked on \(Output.day($0))" } ?? "opens the profile",
+                ]
+            })
+        if let backup = report.backup {
+            Output.error("The last backup was made at \(Output.moment(backup)).")
+        } else {
+            Output.error("No backup has been made. Make one with: coffer recovery backup")
+        }
+        GapText.warn(of: report)
+    }
+}
+
+struct RecoveryRevoke: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Make a recovery key useless.",
+        discussion: """
+            The key then opens neither the profile nor any later backup. Backups that were made before still open with \
+            it: delete them, and make a new one. If somebody may have both the sheet and a backup, that person can read \
+            what the backup opens: make a new profile, and move your files.
+            """)
+    @OptionGroup var profile: ProfileOptions
+    @Flag(help: "Revoke all recovery keys.") var all = false
+    @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
+    @Argument(help: "The key, as the sheet and “coffer recovery list” name it.") var key: String?
+
+    func validate() throws {
+        if all == (key != nil) { throw ValidationError("Give either KEY or --all.") }
+    }
+
+    func run() throws {
+        let access = try Requests.open(profile)
+        defer { access.close() }
+        let what = key.map { "The recovery key “\($0)”" } ?? "Every recovery key"
+        try Question.ask("\(what) will open nothing any more. Revoke it?", yes)
+        _ = try access.perform(RecoveryRequest.revoke(id: key))
+        Output.error(
+            "\(what) is revoked. Earlier backups still open with it: delete them, and make a new one with: coffer recovery backup"
+        )
+    }
+}

@@ -1,0 +1,186 @@
+import CofferCrypto
+import CofferTrust
+import Foundation
+import Testing
+
+@testable import CofferClient
+
+/// Profiles that are made from a backup.
+@Suite(.serialized, .ownThread) struct RestoreTests {
+    private let place: MeetingPlace
+    private let key = RecoveryKey()
+
+    init() throws { place = try MeetingPlace() }
+
+    private static let settings = Profile.RestoreSettings(
+        device: "new laptop", hint: nil, strength: .interactive)
+
+    private func backup(_ person: OpenProfile, adding: Bool = true) throws -> ProfileBackup {
+        if adding {
+            try person.profile.addRecoveryKey(key, passphrase: secret(TestProfile.passphrase))
+        }
+        return try ProfileBackup(try person.profile.makeBackup(), path: "/b")
+    }
+
+    /// Restores on another machine, with the passphrase of the tests.
+    private func restore(
+        _ backup: ProfileBackup, _ settings: Profile.RestoreSettings = settings
+    ) throws -> (report: RestoreReport, person: OpenProfile) {
+        let opened = try backup.open(by: key)
+        var report: RestoreReport?
+        let test = try TestProfile { location in
+            report = try Profile.restore(
+                opened, at: location, passphrase: secret(TestProfile.passphrase), settings)
+        }
+        return (try #require(report), try OpenProfile(test))
+    }
+
+    @Test func vaultsComeBackFromTheirRemotes() throws {
+        let backup: ProfileBackup
+        let identity: IdentityID
+        do {
+            let alice = try OpenProfile()
+            _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+            _ = try alice.ask(VaultRequest.create(name: "Local"))
+            try alice.write("x", to: "before", in: "Personal")
+            _ = try alice.sync()
+            backup = try self.backup(alice)
+            try alice.write("y", to: "after the backup", in: "Personal")
+            _ = try alice.sync()
+            identity = try alice.profile.publicIdentity().id
+        }
+        // Her profile is deleted now.
+        let (report, alice) = try restore(backup)
+        #expect(report.name == "Alice" && report.device == "new laptop")
+        #expect(report.vaults.map(\.vault) == ["Personal"] && report.lost == ["Local"])
+        #expect(report.keepsRecoveryKey && report.droppedKeys == 0)
+        #expect(try alice.profile.publicIdentity().id == identity)
+        #expect(try alice.sync().compactMap(\.failure) == [])
+        #expect(try alice.has("before", in: "Personal") && alice.has("after the backup", in: "Personal"))
+        try alice.write("z", to: "since", in: "Personal")
+        let synced = try alice.sync()
+        #expect(synced.flatMap(\.findings) == [] && synced.map(\.failure) == [nil])
+        #expect(synced.map(\.unsentItems) == [0])
+    }
+
+    /// The old device may turn up again: both write, each in its own log, and nothing is reported.
+    @Test func theOldDeviceAndTheNewOneWriteDifferentLogs() throws {
+        let old = try OpenProfile()
+        _ = try old.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+        try old.write("x", to: "before", in: "Personal")
+        _ = try old.sync()
+        let (_, new) = try restore(try backup(old))
+        let logs = [old, new].map { $0.profile.shares.map(\.log) }
+        #expect(logs[0].count == 1 && logs[1].count == 1 && logs[0] != logs[1])
+        let devices = [old, new].map { $0.profile.state.withLock { $0.body.device.id } }
+        #expect(devices[0] != devices[1])
+        try new.write("new", to: "of the new", in: "Personal")
+        try old.write("old", to: "of the old", in: "Personal")
+        for _ in 1...2 {
+            for person in [new, old] {
+                let reports = try person.sync()
+                #expect(reports.flatMap(\.findings) == [] && reports.compactMap(\.failure) == [])
+            }
+        }
+        for person in [new, old] {
+            #expect(try person.has("of the new", in: "Personal") && person.has("of the old", in: "Personal"))
+        }
+    }
+
+    /// The key of a shared vault changes after the backup; the new device has a transient key to get it by.
+    @Test func aMemberReadsWhatWasSealedUnderALaterKey() throws {
+        let (alice, bob) = try place.pair()
+        let before = Set(try alice.members().members.map(\.identity))
+        let carol = try OpenProfile()
+        let asked = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
+        #expect(!asked.isMember)
+        for person in [alice, carol, bob] { _ = try person.sync() }
+        let (_, again) = try restore(try backup(bob))
+        // The others learn the new transient key.
+        for person in [again, alice] { _ = try person.sync() }
+        let other = try #require(try alice.members().members.first { !before.contains($0.identity) })
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: String(other.identity.prefix(16))))
+        try alice.write("sealed anew", to: "later", in: "Personal")
+        _ = try alice.sync()
+        #expect(try again.sync().compactMap(\.failure) == [])
+        #expect(try again.has("later", in: "Ours"))
+        let gaps = again.profile.recoveryReport.gaps.map { "\($0.vault): \($0.reason.rawValue)" }
+        #expect(gaps == ["Ours: newerKey"])
+    }
+
+    @Test func theSheetAndTheBackupStayValid() throws {
+        let backup: ProfileBackup
+        do {
+            let alice = try OpenProfile()
+            let other = RecoveryKey()
+            try alice.profile.addRecoveryKey(other, passphrase: secret(TestProfile.passphrase))
+            backup = try self.backup(alice)
+        }
+        let (report, alice) = try restore(backup)
+        #expect(report.keepsRecoveryKey && report.droppedKeys == 1)
+        // The old passphrase's profile key is not that of the new profile.
+        #expect(try self.backup(alice, adding: false).open(by: key).name == "Alice")
+        #expect(alice.profile.recoveryReport.keys.map { $0.revoked == nil } == [false, true])
+        _ = try restore(backup)
+    }
+
+    @Test func thePassphraseRestoresToo() throws {
+        let alice = try OpenProfile()
+        let opened = try backup(alice).open(passphrase: secret(TestProfile.passphrase))
+        let test = try TestProfile { location in
+            let report = try Profile.restore(
+                opened, at: location, passphrase: secret(TestProfile.passphrase), Self.settings)
+            #expect(!report.keepsRecoveryKey && report.droppedKeys == 1)
+        }
+        #expect(try test.unlock().name == "Alice")
+        let error = clientError { () throws(ClientError) in
+            try Profile.check(test.location, recovery: key)
+        }
+        #expect(error?.caseName == "revokedKey")
+    }
+
+    /// The new device has another name than the old one, so that conflict copies tell them apart.
+    @Test func theNewDeviceHasItsOwnName() throws {
+        let alice = try OpenProfile()
+        var settings = Self.settings
+        settings.device = "laptop"
+        #expect(try restore(try backup(alice), settings).report.device == "laptop 2")
+    }
+
+    @Test func nothingIsOverwritten() throws {
+        let alice = try OpenProfile()
+        let opened = try backup(alice).open(by: key)
+        let other = try TestProfile()
+        let before = try other.bytes()
+        func restore(_ passphrase: String, device: String = "d") -> ClientError? {
+            clientError { () throws(ClientError) in
+                try Profile.restore(
+                    opened, at: other.location, passphrase: secret(passphrase),
+                    .init(device: device, hint: nil, strength: .interactive))
+            }
+        }
+        #expect(restore("words")?.caseName == "profileExists")
+        #expect(try other.bytes() == before)
+        try FileManager.default.removeItem(atPath: other.location.path)
+        #expect(restore("")?.caseName == "emptyPassphrase")
+        #expect(restore("words", device: "")?.caseName == "invalidName")
+        #expect(!other.location.exists)
+        #expect(restore("words") == nil)
+    }
+
+    /// The profile says when a backup no longer brings everything back.
+    @Test func gapsAreNamed() throws {
+        let alice = try OpenProfile()
+        func gaps() -> [String] {
+            alice.profile.recoveryReport.gaps.map { "\($0.vault): \($0.reason.rawValue)" }
+        }
+        #expect(gaps() == ["Personal: noRemote"])
+        _ = try alice.profile.makeBackup()
+        #expect(gaps() == ["Personal: noRemote"])
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+        #expect(gaps() == ["Personal: notInBackup"])
+        _ = try alice.profile.makeBackup()
+        #expect(gaps() == [])
+        #expect(alice.profile.recoveryReport.backup != nil)
+    }
+}
