@@ -41,7 +41,8 @@ struct Coffer: ParsableCommand {
         version: version,
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            PassphraseCommand.self, RecoveryCommand.self, VaultCommand.self, RemoteCommand.self, SyncCommand.self,
+            PassphraseCommand.self, RecoveryCommand.self, VaultCommand.self, RemoteCommand.self,
+            SyncCommand.self,
             MemberCommand.self, JoinCommand.self, IdentityCommand.self, ConflictsCommand.self,
             PinCommand.self, UnpinCommand.self, EvictCommand.self,
             CheckCommand.self, BenchCommand.self, VersionCommand.self,

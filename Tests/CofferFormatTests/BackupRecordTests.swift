@@ -52,9 +52,13 @@ import Testing
         #expect(try BackupRecord.statedByteCount(bytes.span.bytes) == 413)
         #expect(hexadecimal(Array(bytes[20..<44])) == "000102030405060708090a0b0c0d0e0ffbffffffffffffff")
         #expect(hexadecimal(Array(bytes[44..<52])) == "03000100b4000000")
-        #expect(hexadecimal(Array(bytes[232..<264])) == "020062000000" + "00000000000000000100000000000000" + "0100" + "0200000000000000")
+        #expect(
+            hexadecimal(Array(bytes[232..<264])) == "020062000000" + "00000000000000000100000000000000"
+                + "0100" + "0200000000000000")
         #expect(Array(bytes[264..<336]) == counting(72))
-        #expect(hexadecimal(Array(bytes[336..<374])) == "030020000000" + "00000000000000000300000000000000" + "0400000000000000" + "0500000000000000")
+        #expect(
+            hexadecimal(Array(bytes[336..<374])) == "030020000000" + "00000000000000000300000000000000"
+                + "0400000000000000" + "0500000000000000")
         #expect(Array(bytes[374...]) == [3, 0, 0, 0, 7, 8, 9])
         #expect(Self.record(body: 3).associatedData == Array(bytes[..<374]))
     }

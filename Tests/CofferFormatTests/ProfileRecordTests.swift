@@ -17,7 +17,8 @@ import Testing
     private static func record(methods: Int = 1, hint: Int = 0, body: Int = 40) -> ProfileRecord {
         ProfileRecord(
             id: ProfileID(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908), created: -5,
-            methods: UnlockMethods(passphrases: (0..<methods).map { method($0, hint: hint) }), sealedBody: counting(body, from: 7))
+            methods: UnlockMethods(passphrases: (0..<methods).map { method($0, hint: hint) }),
+            sealedBody: counting(body, from: 7))
     }
 
     @Test(arguments: [1, 2, 16], [0, 1, 41, 65_535])

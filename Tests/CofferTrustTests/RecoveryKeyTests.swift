@@ -116,6 +116,18 @@ import Testing
         }
     }
 
+    @Test func exchangedWordsAreNamedBesideOneThatLooksAlike() throws {
+        let right = Self.key().words
+        var words = right
+        words.swapAt(13, 14)
+        let place = try #require(RecoveryWord.all.firstIndex(of: words[2]))
+        words[2] = try #require(RecoveryWord(place: place).alike.last).description
+        let expected = [2, 13, 14].map {
+            RecoveryKeyError.WrongWord(number: $0 + 1, typed: words[$0], fitting: right[$0])
+        }
+        #expect(Self.mistake(words) == .wrongWords(expected))
+    }
+
     @Test func aMissingWordIsNamed() {
         for index in [0, 7, 15] {
             var words = Self.key().words
@@ -150,9 +162,11 @@ import Testing
 
     @Test func textsTellWhatToDo() {
         let texts: [RecoveryKeyError] = [
-            .unknownWord(number: 1, typed: "x", alike: []), .unknownWord(number: 1, typed: "x", alike: ["a", "b"]),
+            .unknownWord(number: 1, typed: "x", alike: []),
+            .unknownWord(number: 1, typed: "x", alike: ["a", "b"]),
             .wrongWords([.init(number: 2, typed: "a", fitting: "b")]), .exchanged(first: 1, second: 2),
-            .missingWord(number: 3), .extraWord(number: 4, typed: "x"), .wrongCount(1), .wrongCount(15), .unclear,
+            .missingWord(number: 3), .extraWord(number: 4, typed: "x"), .wrongCount(1), .wrongCount(15),
+            .unclear,
         ]
         #expect(
             texts.map(\.description) == [

@@ -90,7 +90,8 @@ package final class Profile: Sendable {
         let key = SymmetricKey<ProfileRole>.random()
         let method = try PassphraseUnlock.makeRecord(
             profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
-        let record = ProfileRecord(id: id, created: Clock.realTime, methods: UnlockMethods(passphrases: [method]), sealedBody: [])
+        let record = ProfileRecord(
+            id: id, created: Clock.realTime, methods: UnlockMethods(passphrases: [method]), sealedBody: [])
         let body = ProfileBody(
             identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
         let profile = Profile(location, lock, key, State(record: record, body: body))

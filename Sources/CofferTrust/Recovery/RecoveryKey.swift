@@ -78,7 +78,8 @@ package final class RecoveryKey: Sendable {
         var bits = [UInt8](repeating: 0, count: secretByteCount + checksumByteCount)
         defer { SecretBytes.wipe(&bits) }
         for (index, word) in words.enumerated() {
-            for bit in 0..<RecoveryWord.bitCount where word.place >> (RecoveryWord.bitCount - 1 - bit) & 1 == 1 {
+            for bit in 0..<RecoveryWord.bitCount
+            where word.place >> (RecoveryWord.bitCount - 1 - bit) & 1 == 1 {
                 let position = index * RecoveryWord.bitCount + bit
                 bits[position / 8] |= 0x80 >> UInt8(position % 8)
             }

@@ -2,7 +2,7 @@
 package enum RecoveryKeyError: Error, Equatable {
     /// A word is not in the list.
     case unknownWord(number: Int, typed: String, alike: [String])
-    /// All words are in the list, but one or two of them do not fit the others.
+    /// All words are in the list, but up to three of them do not fit the others.
     case wrongWords([WrongWord])
     /// Two words have each other's place.
     case exchanged(first: Int, second: Int)
@@ -32,8 +32,10 @@ extension RecoveryKeyError: CustomStringConvertible {
         case .unknownWord(let number, let typed, let alike):
             "Word \(number), “\(typed)”, is not a word of recovery keys." + Self.nearest(alike)
         case .wrongWords(let words):
-            words.map { "Word \($0.number), “\($0.typed)”, does not fit the other words; “\($0.fitting)” does." }
-                .joined(separator: " ") + " Compare with your sheet."
+            words.map {
+                "Word \($0.number), “\($0.typed)”, does not fit the other words; “\($0.fitting)” does."
+            }
+            .joined(separator: " ") + " Compare with your sheet."
         case .exchanged(let first, let second):
             "Words \(first) and \(second) are in each other's place. Compare the order with your sheet."
         case .missingWord(let number):

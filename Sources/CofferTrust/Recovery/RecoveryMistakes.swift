@@ -1,7 +1,7 @@
 /// Finds which words of a recovery key were mistyped, by looking for a small change that fits the checksum.
 ///
-/// The checksum has 48 bits, and at most 2^18 changes are tried: one that fits is the right one except with a
-/// probability of 2^-30.
+/// The checksum has 48 bits, and at most 2^19 changes are tried: one that fits is the right one except with a
+/// probability of 2^-29.
 struct RecoveryMistakes {
     private let words: [RecoveryWord]
 
@@ -12,7 +12,7 @@ struct RecoveryMistakes {
 
     func find() -> RecoveryKeyError {
         switch words.count {
-        case RecoveryKey.wordCount: exchange() ?? oneWord() ?? twoWords() ?? .unclear
+        case RecoveryKey.wordCount: exchange() ?? oneWord() ?? twoWords() ?? exchangeAndOneWord() ?? .unclear
         case RecoveryKey.wordCount - 1: missing() ?? .wrongCount(words.count)
         case RecoveryKey.wordCount + 1: extra() ?? .wrongCount(words.count)
         default: .wrongCount(words.count)
@@ -55,6 +55,26 @@ struct RecoveryMistakes {
                         changed[second] = other
                         if Self.fit(changed) {
                             return .wrongWords([wrong(first, changed), wrong(second, changed)])
+                        }
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Looks for two words in each other's place, and a third that was mistaken for one that looks like it.
+    private func exchangeAndOneWord() -> RecoveryKeyError? {
+        let alike = words.map(\.alike)
+        for first in words.indices {
+            for second in words.indices.dropFirst(first + 1) {
+                for third in words.indices where third != first && third != second {
+                    var changed = words
+                    changed.swapAt(first, second)
+                    for one in alike[third] {
+                        changed[third] = one
+                        if Self.fit(changed) {
+                            return .wrongWords([first, second, third].sorted().map { wrong($0, changed) })
                         }
                     }
                 }

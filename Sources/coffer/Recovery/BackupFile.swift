@@ -33,7 +33,8 @@ enum GapText {
         switch gap.reason {
         case .noRemote:
             "“\(gap.vault)” has no remote: its files are on this device only. Give it one with: coffer remote add"
-        case .notInBackup: "“\(gap.vault)” is not in the last backup. Make a new one with: coffer recovery backup"
+        case .notInBackup:
+            "“\(gap.vault)” is not in the last backup. Make a new one with: coffer recovery backup"
         case .newerKey:
             "“\(gap.vault)” got a new key after the last backup. Make a new one with: coffer recovery backup"
         }

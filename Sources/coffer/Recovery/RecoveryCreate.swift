@@ -20,7 +20,8 @@ struct RecoveryCreate: ParsableCommand {
             """)
     @OptionGroup var profile: ProfileOptions
     @Option(
-        help: ArgumentHelp("Also write the sheet as an SVG image of the size A4, to print.", valueName: "file"),
+        help: ArgumentHelp(
+            "Also write the sheet as an SVG image of the size A4, to print.", valueName: "file"),
         completion: .file())
     var svg: String?
     @Option(
@@ -76,7 +77,9 @@ struct RecoveryCreate: ParsableCommand {
     private func typeBack(_ key: RecoveryKey) throws {
         let words = key.words
         Output.error("Print the sheet, or copy the words to paper. Then type two of them from there.")
-        for number in [Int.random(in: 1...words.count / 2), Int.random(in: words.count / 2 + 1...words.count)] {
+        for number in [
+            Int.random(in: 1...words.count / 2), Int.random(in: words.count / 2 + 1...words.count),
+        ] {
             var isRight = false
             for _ in 1...3 where !isRight {
                 let typed = try RecoveryKeyPrompt.ask("Word \(number): ").first ?? ""

@@ -80,26 +80,32 @@ struct RecoveryRestore: ParsableCommand {
     }
 
     private func show(_ report: RestoreReport) {
-        Output.error("Made a profile for \(report.name) in \(report.profile), on the device “\(report.device)”.")
+        Output.error(
+            "Made a profile for \(report.name) in \(report.profile), on the device “\(report.device)”.")
         for vault in report.vaults { Output.error("“\(vault.vault)” comes back from \(vault.remote).") }
         for name in report.lost {
-            Output.error("“\(name)” had no remote: its files were only on the old device, and do not come back.")
+            Output.error(
+                "“\(name)” had no remote: its files were only on the old device, and do not come back.")
         }
         let home = profile.home.home.map { " --home \(Output.quoted($0))" } ?? ""
         Output.error("Show your vaults as a folder with: coffer mount\(home) ~/Coffer")
         if !report.vaults.isEmpty {
             Output.error(
-                "If a remote is at another place on this machine, say so with: coffer remote move\(home) VAULT PLACE")
+                "If a remote is at another place on this machine, say so with: coffer remote move\(home) VAULT PLACE"
+            )
         }
         if report.keepsRecoveryKey {
             Output.error(
-                "Your recovery sheet and the backup stay valid. If somebody else may have seen the sheet, revoke it and make another.")
+                "Your recovery sheet and the backup stay valid. If somebody else may have seen the sheet, revoke it and make another."
+            )
         } else {
-            Output.error("Recovery sheets do not open the new profile. Make one with: coffer recovery create\(home)")
+            Output.error(
+                "Recovery sheets do not open the new profile. Make one with: coffer recovery create\(home)")
         }
         if report.keepsRecoveryKey, report.droppedKeys > 0 {
             Output.error(
-                "\(Output.count(report.droppedKeys, "other recovery key")) of the old profile do not open the new one.")
+                "\(Output.count(report.droppedKeys, "other recovery key")) of the old profile do not open the new one."
+            )
         }
     }
 }

@@ -29,7 +29,9 @@ struct RecoverySheet {
         "    coffer recovery passphrase",
         "Both ask for the words. The first four letters of each word are enough.",
         "Anyone with this sheet and a backup can read everything. Keep the two apart.",
-        "If somebody else may have seen the sheet, run: coffer recovery revoke KEY",
+        "If somebody else may have seen the sheet, run:",
+        "    coffer recovery revoke KEY",
+        "My backup is kept here:",
     ]
 
     private var facts: [(String, String)] {
@@ -52,7 +54,7 @@ struct RecoverySheet {
             let cells = (row..<row + Self.columnCount).map { index in
                 "\(index < 9 ? " " : "")\(index + 1) \(words[index].padded(to: 8))"
             }
-            lines.append("  " + cells.joined(separator: "   "))
+            lines.append(("  " + cells.joined(separator: "   ")).trimmedAtEnd)
         }
         return lines + [""] + advice + [""] + (code?.lines(colors: colors) ?? [])
     }
@@ -73,16 +75,16 @@ struct RecoverySheet {
         }
         for (index, word) in words.enumerated() {
             let (column, row) = (Double(index % Self.columnCount), Double(index / Self.columnCount))
-            let (x, y) = (20 + column * 43, 82 + row * 12)
+            let (x, y) = (20 + column * 43, 80 + row * 12)
             parts.append(Self.text("\(index + 1)", x, y, size: 4))
             parts.append(Self.text(word, x + 8, y, size: 6, family: "monospace"))
         }
         for (row, line) in advice.enumerated() {
-            parts.append(Self.text(line, line.hasPrefix(" ") ? 28 : 20, 140 + Double(row) * 8))
+            parts.append(Self.text(line, line.hasPrefix(" ") ? 28 : 20, 134 + Double(row) * 7.5))
         }
         if let code {
             let scale = 70 / Double(code.width)
-            parts.append(#"<path transform="translate(70 205) scale(\#(scale))" d="\#(code.path)"/>"#)
+            parts.append(#"<path transform="translate(70 213) scale(\#(scale))" d="\#(code.path)"/>"#)
         }
         return (parts + ["</g>", "</svg>", ""]).joined(separator: "\n")
     }
@@ -105,5 +107,12 @@ extension String {
     /// The text with blanks after it, up to a number of columns.
     fileprivate func padded(to count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - self.count))
+    }
+
+    /// The text without blanks at its end.
+    fileprivate var trimmedAtEnd: String {
+        var text = self
+        while text.hasSuffix(" ") { text.removeLast() }
+        return text
     }
 }

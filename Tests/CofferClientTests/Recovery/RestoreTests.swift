@@ -1,6 +1,9 @@
 import CofferCrypto
+import CofferFormat
+import CofferSystem
 import CofferTrust
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CofferClient

@@ -85,7 +85,9 @@ extension MountTests {
                 typo[4] = "appel"
                 try expect(typo, backup, 77, "Word 5, “appel”, is not a word of recovery keys.")
                 typo[4] = words[4] == "zoo" ? "zero" : "zoo"
-                try expect(typo, backup, 77, "Word 5, “\(typo[4])”, does not fit the other words; “\(words[4])” does.")
+                try expect(
+                    typo, backup, 77,
+                    "Word 5, “\(typo[4])”, does not fit the other words; “\(words[4])” does.")
                 try expect(Array(words.dropLast()), backup, 77, "Word 16 is missing")
                 try expect([], backup, 77, "there are 0")
                 let bytes = try Files.read(backup)

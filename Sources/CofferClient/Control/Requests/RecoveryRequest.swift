@@ -35,6 +35,7 @@ package enum RecoveryRequest: ControlRequest {
 
 /// A request for a backup of the profile.
 package struct BackupRequest: ControlRequest {
+    /// A request has no parameters: the command writes the file.
     package init() {}
 
     package var changesVaults: Bool { false }
