@@ -33,6 +33,16 @@ extension MountTests {
             return command
         }
 
+        /// Waits until a mount watches its remote, and records what it has open then as what it has at rest.
+        private func noteSharing(_ profile: MountedProfile) throws {
+            let isWatching = Processes.waitUntil {
+                let open = (try? profile.descriptors()) ?? []
+                return open.contains("anon_inode:inotify") && open.count { $0 == "anon_inode:[eventfd]" } > 1
+            }
+            #expect(isWatching, "the mount does not watch the folder")
+            try profile.noteMounted()
+        }
+
         /// Files of a vault with a remote come back in a mount on a new machine, from words typed by hand.
         @Test func everythingIsLostAndComesBack() throws {
             try withMountedProfile { profile in
@@ -44,6 +54,7 @@ extension MountTests {
                 try Files.write(bytes, to: profile.path("recording"))
                 try Files.makeDirectory("\(profile.point)/Local")
                 try profile.command("remote", "add", "Personal", remote).succeed()
+                try noteSharing(profile)
                 let words = try create(profile, backup)
                 try Files.write("after the backup", to: profile.path("late"))
                 try profile.command("sync", "Personal").succeed()
@@ -57,6 +68,7 @@ extension MountTests {
                 #expect(result.error.contains("“Personal” comes back from file://\(remote)"))
                 #expect(result.error.contains("“Local” had no remote"))
                 try profile.mount()
+                try noteSharing(profile)
                 #expect(Processes.waitUntil { Files.exists(profile.path("late")) })
                 #expect(try Files.text(profile.path("2026/plan")) == "first")
                 #expect(try Files.text(profile.path("late")) == "after the backup")
