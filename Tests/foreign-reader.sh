@@ -119,6 +119,9 @@ heading '4. Carol is removed; the keys rotate'
 holds 'coffer member remove' person alice member remove --yes Plans Carol
 printf 'afterwards' >"$alice/afterwards" && printf 'afterwards' >"$bob/a/too"
 holds 'what came afterwards is sent' sync alice bob alice bob
+# The reader meets recovery keys in Bob's profile, too.
+person bob recovery create --yes --backup "$work/backup" >"$work/sheet" 2>"$work/output" ||
+    { cat "$work/output"; stop 'there is no recovery key'; }
 python3 "$reader/listing.py" "$bob" >"$work/mount" || stop 'the mount cannot be listed'
 for name in alice bob carol; do holds "$name unmounts" person "$name" unmount "$work/$name/mount"; done
 
@@ -146,6 +149,14 @@ cp -r "$remote" "$work/other"
 last=$(find "$work/other/vaults" -path '*/log/*' -type f -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
 printf 'x' | dd of="$last" bs=1 seek=100 conv=notrunc status=none
 fails 'a byte of a commit that was changed is noticed' read_as bob "$work/other"
+
+# recovered: opens the backup with the words of the sheet, and compares what is in it.
+recovered() {
+    printf 'Bob\nPersonal: no remote, [1]\nPlans: file://%s, [1, 2]\n' "$remote" >"$work/expected"
+    grep -oE '[0-9]+ [a-z]+' "$work/sheet" | head -16 | python3 "$reader/recovery.py" "$work/backup" >"$work/recovered" &&
+        diff "$work/expected" "$work/recovered"
+}
+holds 'the words of a recovery sheet open a profile backup: a name, remotes, keys' recovered
 
 heading '6. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
