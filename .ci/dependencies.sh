@@ -46,6 +46,8 @@ have_command sqlite3 || need sqlite3
 # Shells whose completion is tested; bash is everywhere.
 have_command zsh || want zsh
 have_command fish || want fish
+# What reads the QR code of a recovery sheet.
+have_command zbarimg || want zbar-tools
 # Servers that remotes are tested with.
 have_command apache2 || want apache2-bin
 have_command openssl || want openssl

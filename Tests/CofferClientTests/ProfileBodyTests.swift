@@ -32,7 +32,28 @@ import Testing
         body.verified = [try #require(identity).id]
         body.verifiedNames = [try #require(identity).id: "Ünï"]
         body.nextSlot = 2
+        body.backup = BackupNote(of: BackupBody(of: body), made: 5)
         return body
+    }
+
+    /// What the last backup had, each vault once.
+    @Test func aNoteOfABackup() throws {
+        let body = try sharing()
+        let bytes = body.encoded()
+        let again = try ProfileBody(bytes.span.bytes)
+        #expect(again.backup == body.backup && again.backup?.epochs == [Self.vault: .first])
+        var writer = ByteWriter()
+        writer.number(Int64(5))
+        writer.number(UInt32(2))
+        for _ in 1...2 {
+            writer.identifier(Self.vault)
+            writer.number(UInt32(1))
+        }
+        let twice = writer.finish()
+        #expect(throws: FormatError.invalid(field: "vault of a backup")) {
+            try BackupNote(twice.span.bytes)
+        }
+        #expect(throws: FormatError.self) { try BackupNote(Array(twice.dropLast()).span.bytes) }
     }
 
     @Test func allRecords() throws {
@@ -96,7 +117,7 @@ import Testing
         }
         // Between two records nothing tells that there were more; the seal does. One place for each record from the
         // third on: identity, device and next slot have to be there.
-        #expect(whole == 5)
+        #expect(whole == 6)
     }
 
     /// A damaged record is refused, or reads as another valid one; it never traps.

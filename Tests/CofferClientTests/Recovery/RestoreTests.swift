@@ -111,6 +111,37 @@ import Testing
         #expect(gaps == ["Ours: newerKey"])
     }
 
+    /// A key that was sealed for a transient key that the backup lacks is missed, and the next key brings all.
+    @Test func aMemberWithAnOldBackupWaitsForTheNextKey() throws {
+        let (alice, bob) = try place.pair()
+        func removeAnother() throws {
+            let before = Set(try alice.members().members.map(\.identity))
+            let carol = try OpenProfile()
+            let asked = try carol.ask(
+                JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
+            #expect(!asked.isMember)
+            for person in [alice, carol] { _ = try person.sync() }
+            let other = try #require(try alice.members().members.first { !before.contains($0.identity) })
+            _ = try alice.ask(
+                MemberRequest.remove(vault: "Personal", member: String(other.identity.prefix(16))))
+            _ = try alice.sync()
+        }
+        let backup = try self.backup(bob)
+        _ = try bob.ask(IdentityRequest.roll)
+        for person in [bob, alice] { _ = try person.sync() }
+        try removeAnother()
+        try alice.write("x", to: "under the key that is missed", in: "Personal")
+        _ = try alice.sync()
+        let (_, again) = try restore(backup)
+        let failures = try again.sync().compactMap(\.failure)
+        #expect(failures == ["the vault's keys cannot be opened: the keys do not match the members"])
+        #expect(try !again.has("under the key that is missed", in: "Ours"))
+        for person in [again, alice] { _ = try person.sync() }
+        try removeAnother()
+        #expect(try again.sync().compactMap(\.failure) == [])
+        #expect(try again.has("under the key that is missed", in: "Ours"))
+    }
+
     @Test func theSheetAndTheBackupStayValid() throws {
         let backup: ProfileBackup
         do {
@@ -169,6 +200,26 @@ import Testing
         #expect(restore("words", device: "")?.caseName == "invalidName")
         #expect(!other.location.exists)
         #expect(restore("words") == nil)
+    }
+
+    /// What lies where a store will be, as after an interrupted attempt, is kept.
+    @Test func anInterruptedAttemptIsRepeated() throws {
+        let alice = try OpenProfile()
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+        let vault = try #require(alice.profile.vaults.first).id
+        let opened = try backup(alice).open(by: key)
+        let test = try TestProfile { location in
+            let files = FileManager.default
+            try files.createDirectory(
+                atPath: "\(location.path)/vaults/\(vault)", withIntermediateDirectories: true)
+            try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: location.path)
+            try Data("kept".utf8).write(to: URL(filePath: "\(location.path)/vaults/\(vault)/file"))
+            _ = try Profile.restore(
+                opened, at: location, passphrase: secret(TestProfile.passphrase), Self.settings)
+        }
+        let again = try OpenProfile(test)
+        #expect(try again.sync().compactMap(\.failure) == [])
+        #expect(try test.vaultFiles().contains { $0.key.hasSuffix("/file") && $0.value == Data("kept".utf8) })
     }
 
     /// The profile says when a backup no longer brings everything back.

@@ -154,6 +154,31 @@ extension MountTests {
             }
         }
 
+        /// A program that knows nothing of Coffer reads the words from the code of the printed sheet.
+        @Test(.enabled(if: Machine.has("zbarimg"), "reading a QR code takes zbarimg"))
+        func theCodeHasTheWords() throws {
+            try withProfile(mounted: nil) { profile in
+                let sheet = try profile.command("recovery", "create", "--yes").succeed()
+                let blocks = sheet.output.split(separator: "\n", omittingEmptySubsequences: false)
+                    .filter { $0.count > 45 && $0.allSatisfy { " █▀▄".contains($0) } }
+                // A picture in which each module is eight pixels wide.
+                let rows = blocks.flatMap { line in
+                    ["█▀", "█▄"].map { dark in
+                        line.map { String(repeating: dark.contains($0) ? "1" : "0", count: 8) }.joined()
+                    }
+                }
+                let first = try #require(rows.first)
+                let picture = "\(profile.base)/code.pbm"
+                let pixels = rows.flatMap { Array(repeating: $0, count: 8) }.joined(separator: "\n")
+                try Files.write("P1\n\(first.count) \(rows.count * 8)\n\(pixels)\n", to: picture)
+                let program = try #require(Machine.path("zbarimg"))
+                let read = try Command(program, ["-q", "--raw", picture]).succeed().output
+                #expect(
+                    read.lowercased().split(separator: "\n").first.map(String.init)
+                        == words(sheet.output).joined(separator: " "))
+            }
+        }
+
         /// No other file is overwritten by a backup; an earlier backup is.
         @Test func aBackupReplacesOnlyABackup() throws {
             try withProfile(mounted: nil) { profile in
