@@ -6,8 +6,11 @@ internal import FoundationEssentials
 package enum RecoveryError: Error {
     /// The words have a mistake.
     case words(RecoveryKeyError)
-    /// The words are a recovery key, but none of this profile.
-    case otherProfile
+    /// The words are a recovery key, but none that opens the profile, or the backup.
+    ///
+    /// `profile` is the id of the profile; `made` is when the backup was made, in nanoseconds since 1970, and
+    /// nil for a profile.
+    case otherProfile(profile: String, made: Int64?)
     /// The recovery key does not open the profile, or the backup, any more; times in nanoseconds since 1970.
     case revokedKey(created: Int64, revoked: Int64)
     /// No recovery key opens the profile, or the backup.
@@ -36,10 +39,15 @@ extension RecoveryError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .words(let error): "\(error)"
-        case .otherProfile:
+        case .otherProfile(let profile, nil):
             """
-            The words are a recovery key, but of another profile. Look at the name and the number of the profile \
-            on your sheet, or try another backup.
+            The words are a recovery key, but of another profile. This one is \(profile): compare that with your \
+            sheet.
+            """
+        case .otherProfile(let profile, let made?):
+            """
+            The words are a recovery key, but of another profile, or one that is newer than this backup. The \
+            backup is of the profile \(profile), made on \(Self.day(made)): compare both with your sheet.
             """
         case .revokedKey(let created, let revoked):
             """

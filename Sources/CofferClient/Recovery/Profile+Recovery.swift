@@ -12,18 +12,19 @@ extension Profile {
     /// The recovery keys, and what the last backup holds.
     var recoveryReport: RecoveryReport {
         let (record, body) = state.withLock { ($0.record, $0.body) }
-        func seconds(_ time: Int64) -> Int64 { time / 1_000_000_000 }
+        let made = body.backup?.made
+        func report(_ key: RecoveryKeyID, _ created: Int64, _ revoked: Int64?) -> RecoveryKeyReport {
+            RecoveryKeyReport(
+                id: key.description, created: created / 1_000_000_000,
+                revoked: revoked.map { $0 / 1_000_000_000 },
+                opensBackup: made.map { created <= $0 && $0 < revoked ?? .max })
+        }
         let keys =
-            record.methods.revokedKeys.map {
-                RecoveryKeyReport(
-                    id: $0.key.description, created: seconds($0.created), revoked: seconds($0.revoked))
-            }
-            + record.methods.recoveryKeys.map {
-                RecoveryKeyReport(id: $0.key.description, created: seconds($0.created), revoked: nil)
-            }
+            record.methods.revokedKeys.map { report($0.key, $0.created, $0.revoked) }
+            + record.methods.recoveryKeys.map { report($0.key, $0.created, nil) }
         return RecoveryReport(
             profile: record.id.description, name: body.identity.name, keys: keys,
-            backup: body.backup.map { seconds($0.made) }, gaps: Self.gaps(body))
+            backup: made.map { $0 / 1_000_000_000 }, gaps: Self.gaps(body))
     }
 
     private static func gaps(_ body: ProfileBody) -> [BackupGap] {

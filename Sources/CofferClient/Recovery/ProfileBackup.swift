@@ -91,7 +91,7 @@ package struct ProfileBackup: Sendable {
     /// - Throws: `.revokedKey`, `.otherProfile`, `.noRecoveryKey`, `.damagedBackup`.
     package func open(by recovery: RecoveryKey) throws(ClientError) -> OpenedBackup {
         let key = try RecoveryUnlock.open(
-            record.methods, profile: record.profile, recovery: recovery,
+            record.methods, profile: record.profile, recovery: recovery, made: record.made,
             damage: .recovery(.damagedBackup(path: path)))
         return OpenedBackup(record, try body(key), recovery)
     }

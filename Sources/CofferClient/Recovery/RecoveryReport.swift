@@ -29,6 +29,8 @@ package struct RecoveryKeyReport: Codable, Sendable {
     package let created: Int64
     /// When the key was revoked, in seconds since 1970; absent if it opens the profile.
     package let revoked: Int64?
+    /// Whether the key opens the last backup; absent if there is none.
+    package let opensBackup: Bool?
 }
 
 /// A vault that cannot be brought back with the last backup, or not wholly.

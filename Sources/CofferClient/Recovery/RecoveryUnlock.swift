@@ -22,10 +22,13 @@ enum RecoveryUnlock {
 
     /// Opens the profile key.
     ///
-    /// - Parameter damage: The error for a record that does not open with its own key.
+    /// - Parameters:
+    ///   - made: When the backup was made, in nanoseconds since 1970; nil for a profile.
+    ///   - damage: The error for a record that does not open with its own key.
     /// - Throws: `.revokedKey`, `.otherProfile`, `.noRecoveryKey`, `damage`.
     static func open(
-        _ methods: UnlockMethods, profile: ProfileID, recovery: RecoveryKey, damage: ClientError
+        _ methods: UnlockMethods, profile: ProfileID, recovery: RecoveryKey, made: Int64? = nil,
+        damage: ClientError
     ) throws(ClientError) -> SymmetricKey<ProfileRole> {
         let id = recovery.id(in: profile)
         guard let record = methods.recoveryKeys.first(where: { $0.key == id }) else {
@@ -33,7 +36,7 @@ enum RecoveryUnlock {
                 throw .recovery(.revokedKey(created: revoked.created, revoked: revoked.revoked))
             }
             if methods.recoveryKeys.isEmpty { throw .recovery(.noRecoveryKey) }
-            throw .recovery(.otherProfile)
+            throw .recovery(.otherProfile(profile: profile.description, made: made))
         }
         let associated = RecoveryRecord.associatedData(profile: profile, key: id, created: record.created)
         do throws(CryptoError) {

@@ -64,12 +64,32 @@ struct RecoveryList: ParsableCommand {
                     key.revoked.map { "revoked on \(Output.day($0))" } ?? "opens the profile",
                 ]
             })
+        if !report.keys.contains(where: { $0.revoked == nil }) {
+            Output.error("No recovery key opens the profile. Make one with: coffer recovery create")
+        }
         if let backup = report.backup {
             Output.error("The last backup was made at \(Output.moment(backup)).")
+            Self.compare(report.keys)
         } else {
             Output.error("No backup has been made. Make one with: coffer recovery backup")
         }
         GapText.warn(of: report)
+    }
+
+    /// Names keys that open the last backup and not the profile, or the other way round.
+    private static func compare(_ keys: [RecoveryKeyReport]) {
+        for key in keys {
+            let name = KeyName.short(key.id)
+            if key.revoked != nil, key.opensBackup == true {
+                Output.error(
+                    "Note: The last backup still opens with \(name), which is revoked. Delete it, and make a new one with: coffer recovery backup"
+                )
+            } else if key.revoked == nil, key.opensBackup == false {
+                Output.error(
+                    "Note: The last backup is older than \(name), which does not open it. Make a new one with: coffer recovery backup"
+                )
+            }
+        }
     }
 }
 

@@ -57,7 +57,9 @@ struct RecoveryCreate: ParsableCommand {
         }
         Output.error("The recovery key opens your profile from now on.")
         if let backup { return try BackupFile(path: backup).write(access) }
-        Output.error("To come back on another machine, you also need a backup: coffer recovery backup FILE")
+        Output.error(
+            "To come back on another machine, you also need a backup. The key does not open earlier ones; make one with: coffer recovery backup FILE"
+        )
     }
 
     /// Prints the sheet, and writes it as an image.

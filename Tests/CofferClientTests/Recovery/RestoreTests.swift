@@ -236,5 +236,14 @@ import Testing
         _ = try alice.profile.makeBackup()
         #expect(gaps() == [])
         #expect(alice.profile.recoveryReport.backup != nil)
+        func keys() -> [Bool?] { alice.profile.recoveryReport.keys.map(\.opensBackup) }
+        try alice.profile.addRecoveryKey(key, passphrase: secret(TestProfile.passphrase))
+        #expect(keys() == [false])
+        _ = try alice.profile.makeBackup()
+        #expect(keys() == [true])
+        try alice.profile.revokeRecoveryKeys(nil)
+        #expect(keys() == [true])
+        _ = try alice.profile.makeBackup()
+        #expect(keys() == [false])
     }
 }

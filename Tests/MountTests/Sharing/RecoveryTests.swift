@@ -147,10 +147,15 @@ extension MountTests {
                 let list = try profile.command("recovery", "list", passphrase: false).succeed().lines
                 #expect(list.count == 2 && list[1].hasSuffix("opens the profile"))
                 let key = String(list[1].prefix(8))
+                // The note says which keys open the last backup.
+                try profile.command("recovery", "backup", "\(profile.base)/backup", passphrase: false)
+                    .succeed()
                 #expect(sheet.output.contains("Key      \(key)"))
                 try profile.command("recovery", "revoke", key, passphrase: false).fail(with: 64)
                 try profile.command("recovery", "revoke", key, "--yes", passphrase: false).succeed()
                 try profile.command("recovery", "revoke", key, "--yes", passphrase: false).fail(with: 66)
+                let notes = try profile.command("recovery", "list", passphrase: false).succeed().error
+                #expect(notes.contains("still opens with \(key), which is revoked"))
             }
         }
 
