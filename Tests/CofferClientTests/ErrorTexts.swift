@@ -121,6 +121,7 @@ enum ErrorTexts {
         "/b is no profile backup. Make one with: coffer recovery backup",
         "/b is a profile, not a backup of one. Put the whole directory that it is from in its place, and use it; for a forgotten passphrase, see: coffer recovery passphrase --help",
         "/b exists already. Choose another name, or move the file away.",
+        "/b is in a vault, which cannot be opened without the backup. Choose a place outside of the mount.",
         "The profile has too many recovery keys. Revoke one that you do not need: coffer recovery revoke",
         "No recovery key begins with “0”, or several do. List them with: coffer recovery list",
         "The profile has no recovery key. Make one with: coffer recovery create",

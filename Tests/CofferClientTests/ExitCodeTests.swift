@@ -83,7 +83,8 @@ import Testing
         (.recovery(.damagedBackup(path: "/b")), 65),
         (.recovery(.newerBackup(path: "/b", found: 2, supported: 1)), 65),
         (.recovery(.noBackup(path: "/b")), 65), (.recovery(.isProfile(path: "/b")), 65),
-        (.recovery(.fileExists(path: "/b")), 73), (.recovery(.tooManyKeys), 73),
+        (.recovery(.fileExists(path: "/b")), 73), (.recovery(.inVault(path: "/b")), 73),
+        (.recovery(.tooManyKeys), 73),
         (.recovery(.noSuchKey(id: "0")), 66), (.recovery(.noSuchKey(id: nil)), 66),
         (.recovery(.noTerminal), 64),
     ]
@@ -91,7 +92,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 81)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 82)
     }
 
     @Test func everyText() {

@@ -158,6 +158,7 @@ extension ClientError {
         case .recovery(.noBackup): "noBackup"
         case .recovery(.isProfile): "isProfile"
         case .recovery(.fileExists): "fileExists"
+        case .recovery(.inVault): "inVault"
         case .recovery(.noSuchKey): "noSuchKey"
         case .recovery(.tooManyKeys): "tooManyKeys"
         case .recovery(.noTerminal): "noRecoveryTerminal"

@@ -27,6 +27,8 @@ package enum RecoveryError: Error {
     case isProfile(path: String)
     /// There is another file where a sheet or a backup would be written.
     case fileExists(path: String)
+    /// The backup would be in one of the vaults that it is to bring back.
+    case inVault(path: String)
     /// No recovery key of this profile begins with the id, or several do; nil if there is none at all.
     case noSuchKey(id: String?)
     /// The profile has as many recovery keys as it can have.
@@ -83,6 +85,8 @@ extension RecoveryError: CustomStringConvertible {
             use it; for a forgotten passphrase, see: coffer recovery passphrase --help
             """
         case .fileExists(let path): "\(path) exists already. Choose another name, or move the file away."
+        case .inVault(let path):
+            "\(path) is in a vault, which cannot be opened without the backup. Choose a place outside of the mount."
         case .noSuchKey(nil): "The profile has no recovery key. Make one with: coffer recovery create"
         case .noSuchKey(let id?):
             "No recovery key begins with “\(id)”, or several do. List them with: coffer recovery list"
@@ -97,7 +101,7 @@ extension RecoveryError: CustomStringConvertible {
         switch self {
         case .words, .otherProfile, .revokedKey, .noRecoveryKey, .wrongPassphrase: 77  // EX_NOPERM
         case .cutBackup, .damagedBackup, .newerBackup, .noBackup, .isProfile: 65  // EX_DATAERR
-        case .fileExists, .tooManyKeys: 73  // EX_CANTCREAT
+        case .fileExists, .inVault, .tooManyKeys: 73  // EX_CANTCREAT
         case .noSuchKey: 66  // EX_NOINPUT
         case .noTerminal: 64  // EX_USAGE
         }

@@ -5,10 +5,18 @@ internal import CofferSystem
 struct BackupFile {
     let path: String
 
-    /// Checks that nothing else is lost: an existing file must be an earlier backup of the same profile.
+    /// Checks that nothing else is lost: an existing file must be an earlier backup of the same profile, and
+    /// the backup must not be in a vault.
     ///
-    /// - Throws: `.fileExists`.
-    func check(profile: String) throws(ClientError) {
+    /// - Throws: `.fileExists`, `.inVault`.
+    func check(profile: String, at location: ProfileLocation) throws(ClientError) {
+        let directory = Directory.parent(of: Directory.absolute(path))
+        let place = (try? Directory.resolve(directory)) ?? directory
+        if location.isLocked, let point = location.lockNote?.mountPoint, !point.isEmpty,
+            "\(place)/".hasPrefix("\(point)/")
+        {
+            throw .recovery(.inVault(path: path))
+        }
         guard Directory.exists(path) else { return }
         let earlier = try? ProfileBackup(file: path)
         guard earlier?.profile == profile else { throw .recovery(.fileExists(path: path)) }

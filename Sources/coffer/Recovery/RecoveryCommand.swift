@@ -37,7 +37,7 @@ struct RecoveryBackup: ParsableCommand {
         defer { access.close() }
         let report = try access.perform(RecoveryRequest.list)
         let backup = BackupFile(path: file)
-        try backup.check(profile: report.profile)
+        try backup.check(profile: report.profile, at: try profile.location())
         try backup.write(access)
         if !report.keys.contains(where: { $0.revoked == nil }) {
             Output.error(

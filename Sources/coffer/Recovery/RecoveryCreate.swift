@@ -43,7 +43,7 @@ struct RecoveryCreate: ParsableCommand {
         // A mount has not seen the passphrase yet.
         let given = passphrase.withBytes { $0.array }
         let report = try access.perform(access.isMounted ? RecoveryRequest.check(passphrase: given) : .list)
-        if let backup { try BackupFile(path: backup).check(profile: report.profile) }
+        if let backup { try BackupFile(path: backup).check(profile: report.profile, at: location) }
         let key = RecoveryKey()
         try show(key, report)
         do {

@@ -147,6 +147,10 @@ extension MountTests {
                 let list = try profile.command("recovery", "list", passphrase: false).succeed().lines
                 #expect(list.count == 2 && list[1].hasSuffix("opens the profile"))
                 let key = String(list[1].prefix(8))
+                // A backup in a vault would be lost with it.
+                let inside = try profile.command("recovery", "backup", profile.path("b"), passphrase: false)
+                #expect(try inside.fail(with: 73).error.contains("is in a vault"))
+                #expect(!Files.exists(profile.path("b")))
                 // The note says which keys open the last backup.
                 try profile.command("recovery", "backup", "\(profile.base)/backup", passphrase: false)
                     .succeed()
