@@ -203,6 +203,7 @@ struct BackupVault: Sendable {
         name = try cursor.text("name", from: bytes)
         url = try cursor.text("URL", from: bytes)
         keys = try VaultRecord.keys(of: id, &cursor, from: bytes)
+        guard !keys.isEmpty else { throw .invalid(field: "number of epochs") }
         lost = []
         try cursor.expectEnd(of: bytes)
     }
