@@ -2,7 +2,7 @@
 """Random stories on a vault that several people share through a folder, with live mounts, and an oracle for losses.
 
 usage: COFFER=/path/of/coffer chaos.py SEED MINUTES MEMBERS [--dir DIR] [--replicate] [--tmpfs] [--big] [--rough]
-                                       [--plain] [--archive] [--only EVENT,…] [--ops OP,…] [--round SECONDS] [--expect REGEX] [--keep] [--quiet]
+                                       [--plain] [--no-archive] [--only EVENT,…] [--ops OP,…] [--round SECONDS] [--expect REGEX] [--keep] [--quiet]
 
 Each member is a profile with a process of its own in a mount namespace of its own, in which DIR/remote is the shared
 folder (or, with --replicate, that member's own copy of it, and files come late and in another order, as with Syncthing).
@@ -19,7 +19,7 @@ come to rest, and these are compared:
 
 --big adds files of 50 to 300 MiB; --rough changes roles and members while these write; --only restricts the events;
 --ops restricts the calls; --plain has files of a few extents only; --blind writes on
-where others have added to a file that is open; --archive keeps all commits in DIR/archive; a problem that
+where others have added to a file that is open; --no-archive keeps no commits in DIR/archive; a problem that
 matches --expect is counted, and does not end the run. Without --replicate and --tmpfs a seed chooses. Exit 0: all held. 1: something did not, and
 DIR stays, with a log for each member (ops.jsonl) and the differences. Needs root (namespaces), FUSE, Python 3.11.
 """
@@ -1948,7 +1948,7 @@ def main():
     p.add_argument("--rough", action="store_true")
     p.add_argument("--plain", action="store_true")
     p.add_argument("--blind", action="store_true")
-    p.add_argument("--archive", action="store_true")
+    p.add_argument("--no-archive", dest="archive", action="store_false")
     p.add_argument("--only", default="")
     p.add_argument("--ops", default="")
     p.add_argument("--round", type=float, default=35)
