@@ -49,9 +49,13 @@ package enum RequestMessage: Codable, Sendable {
     case evict(EvictRequest)
     case conflicts(ConflictsRequest)
     case resolve(ResolveRequest)
+    case devices(DevicesRequest)
+    case pair(PairRequest)
+    case pairingAnswer(PairingAnswer)
+    case revoke(RevokeRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 2
+    static let version = 3
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -75,6 +79,10 @@ package enum RequestMessage: Codable, Sendable {
         case .evict(let request): request
         case .conflicts(let request): request
         case .resolve(let request): request
+        case .devices(let request): request
+        case .pair(let request): request
+        case .pairingAnswer(let request): request
+        case .revoke(let request): request
         }
     }
 }

@@ -82,10 +82,23 @@ package final class Profile: Sendable {
     package static func create(
         at location: ProfileLocation, passphrase: borrowing SecretBytes, _ settings: Settings
     ) throws(ClientError) {
+        try settings.check()
+        let body = ProfileBody(
+            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
+        let profile = try make(at: location, passphrase, settings, body)
+        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+    }
+
+    /// Makes the directory of a profile, and a profile that its first change stores.
+    ///
+    /// - Throws: Like `create`.
+    static func make(
+        at location: ProfileLocation, _ passphrase: borrowing SecretBytes, _ settings: Settings,
+        _ body: ProfileBody
+    ) throws(ClientError) -> Profile {
         if location.exists { throw .profile(.profileExists(path: location.path)) }
         guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
         if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .profile(.hintTellsPassphrase) }
-        try settings.check()
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
@@ -103,10 +116,7 @@ package final class Profile: Sendable {
         let method = try PassphraseUnlock.makeRecord(
             profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
         let record = ProfileRecord(id: id, created: Clock.realTime, unlockMethods: [method], sealedBody: [])
-        let body = ProfileBody(
-            identity: IdentityKeys(name: settings.name), device: DeviceKeys(label: settings.device))
-        let profile = Profile(location, lock, key, State(record: record, body: body))
-        _ = try profile.createVault(named: settings.firstVault, owner: .current)
+        return Profile(location, lock, key, State(record: record, body: body))
     }
 
     /// Makes an empty directory accessible to its owner only.

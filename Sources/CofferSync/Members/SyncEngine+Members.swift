@@ -115,7 +115,10 @@ extension SyncEngine {
     /// one.
     func openKeysOrPublish() async throws(SyncError) {
         do throws(SyncError) { try await openKeys() } catch {
-            if case .keys = error { try await publishOwnIdentity() }
+            if case .keys = error {
+                try await publishOwnIdentity()
+                try checkOwnKeys()
+            }
             throw error
         }
     }
@@ -156,6 +159,16 @@ extension SyncEngine {
         return card
     }
 
+    /// Checks that this device has the newest keys of this user's identity, as far as they are known.
+    ///
+    /// - Throws: `.membership(.keysReplaced)`.
+    private func checkOwnKeys() throws(SyncError) {
+        guard let known = members.identities[ownIdentity], !known.state.isRevoked else { return }
+        guard known.state.current?.signing == setup.keys.author.signing else {
+            throw .membership(.keysReplaced)
+        }
+    }
+
     /// Makes sure that the remote has this user's identity chain and newest transient key, and that the
     /// member chain names the identity's current keys.
     ///
@@ -164,6 +177,7 @@ extension SyncEngine {
         guard let card = try await publishOwnIdentity() else { return }
         // An old key must not announce a new one.
         guard card.identity.state.current?.signing == setup.keys.author.signing else { return }
+        try checkOwnKeys()
         try await recordKeys(of: ownIdentity)
     }
 }
