@@ -73,12 +73,24 @@ import Testing
         (.control(.ended), 76), (.control(.otherAnswer), 76), (.control(.notThisProfile), 76),
         (.control(.otherProfile), 76), (.control(.otherUser(5)), 76), (.control(.otherSocket("/s")), 76),
         (.control(.linkedLock(path: "/p/lock")), 76), (.control(.noDirectory), 76), (.cipherFailed, 76),
+        (.device(.address("x")), 64), (.device(.cannotListen("a", failed)), 74),
+        (.device(.cannotConnect("a", failed)), 74), (.device(.busy), 75), (.device(.noQuestion), 75),
+        (.device(.cutOff), 74), (.device(.noAnswer), 75), (.device(.cancelled), 75),
+        (.device(.codesDiffer), 77), (.device(.pairing(.wrongCommitment)), 77),
+        (.device(.pairing(.refused(.codesDiffer))), 77), (.device(.pairing(.refused(.failed))), 74),
+        (.device(.pairing(.refused(.cancelled))), 75), (.device(.pairing(.refused(.nameTaken))), 73),
+        (.device(.alreadyAuthorized), 73), (.device(.nameTaken("d")), 73),
+        (.device(.notConfirmed(name: "d")), 75), (.device(.unknownDevice), 77),
+        (.device(.revokedDevice), 77), (.device(.damagedTransfer), 65), (.device(.otherPerson), 77),
+        (.device(.olderKeys), 77), (.device(.listsDiffer), 77), (.device(.revokedHere), 77),
+        (.device(.noSuchDevice("d")), 66), (.device(.lastDevice), 77), (.device(.thisDevice), 77),
+        (.sync(vault: "v", .membership(.keysReplaced)), 77),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 67)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 90)
     }
 
     @Test func everyText() {

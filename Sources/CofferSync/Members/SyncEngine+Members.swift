@@ -163,10 +163,13 @@ extension SyncEngine {
     ///
     /// - Throws: `.membership(.keysReplaced)`.
     private func checkOwnKeys() throws(SyncError) {
-        guard let known = members.identities[ownIdentity], !known.state.isRevoked else { return }
-        guard known.state.current?.signing == setup.keys.author.signing else {
-            throw .membership(.keysReplaced)
-        }
+        if !hasNewestKeys { throw .membership(.keysReplaced) }
+    }
+
+    /// Whether this device has the newest keys of this user's identity, as far as they are known.
+    var hasNewestKeys: Bool {
+        guard let known = members.identities[ownIdentity], !known.state.isRevoked else { return true }
+        return known.state.current?.signing == setup.keys.author.signing
     }
 
     /// Makes sure that the remote has this user's identity chain and newest transient key, and that the
