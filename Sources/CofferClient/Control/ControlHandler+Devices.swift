@@ -68,7 +68,7 @@ extension ControlHandler {
             let known = Set(vaults.profile.vaults.map(\.id))
             try vaults.profile.adopt(bundle)
             shared.renewKeys()
-            try shared.add(bundle)
+            shared.add(bundle)
             try pairing.finish()
             let new = vaults.profile.vaults.filter { !known.contains($0.id) }
             return PairingReport(

@@ -46,7 +46,8 @@ package enum PairedProfile {
         at location: ProfileLocation, pairingWith address: PairingAddress, machine: String,
         passphrase: borrowing SecretBytes, _ settings: Profile.Settings, _ dialogue: Dialogue
     ) throws(ClientError) -> Report {
-        if location.exists { throw .profile(.profileExists(path: location.path)) }
+        // What can fail on this device alone fails before the other one lists it.
+        try Profile.prepare(location, passphrase, settings)
         var pairing = try JoiningPairing(at: address, isHeard: { true }) {
             dialogue.show("\($0)")
         } confirm: { acceptance throws(ClientError) in
@@ -64,7 +65,7 @@ package enum PairedProfile {
         defer { vaults.close() }
         let shared = SharedVaults(vaults)
         defer { shared.stop() }
-        try shared.add(bundle)
+        shared.add(bundle)
         try pairing.finish()
         return Report(
             name: profile.name, vaults: profile.vaults.map(\.name), problems: problems.all.map(\.text))

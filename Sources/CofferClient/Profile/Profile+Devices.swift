@@ -116,10 +116,12 @@ extension Profile {
                 bundle.devices.state.devices[state.body.device.id]?.signing.bytes
                     == state.body.device.signing.publicKey
             else { throw .device(.revokedHere) }
+            // With the same identity keys, this device may have transient keys that the other one lacks.
             if bundle.publicIdentity.chain.head != identity.chain.head {
                 state.body.keepFormer(state.body.identity, identity, at: Clock.realTime)
+                state.body.identity = bundle.identity
+                state.body.publicIdentity = bundle.publicIdentity
             }
-            (state.body.identity, state.body.publicIdentity) = (bundle.identity, bundle.publicIdentity)
             state.body.devices = bundle.devices
             state.body.addVerified(bundle)
             for vault in bundle.vaults {
@@ -169,9 +171,8 @@ extension DeviceKeys {
 }
 
 extension ProfileBody {
-    /// Keeps keys that are being replaced, and forgets those that nobody needs any more.
+    /// Keeps keys that are being replaced.
     mutating func keepFormer(_ keys: IdentityKeys, _ identity: PublicIdentity, at time: Int64) {
-        former.removeAll { $0.isOver(at: time) }
         former.append(FormerKeys(keys, identity, at: time))
     }
 

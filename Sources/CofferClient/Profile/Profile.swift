@@ -89,19 +89,28 @@ package final class Profile: Sendable {
         _ = try profile.createVault(named: settings.firstVault, owner: .current)
     }
 
-    /// Makes the directory of a profile, and a profile that its first change stores.
+    /// Checks what a new profile needs, and makes its directory.
     ///
     /// - Throws: Like `create`.
-    static func make(
-        at location: ProfileLocation, _ passphrase: borrowing SecretBytes, _ settings: Settings,
-        _ body: ProfileBody
-    ) throws(ClientError) -> Profile {
+    static func prepare(
+        _ location: ProfileLocation, _ passphrase: borrowing SecretBytes, _ settings: Settings
+    ) throws(ClientError) {
         if location.exists { throw .profile(.profileExists(path: location.path)) }
         guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
         if NewPassphrase.isTold(passphrase, by: settings.hint) { throw .profile(.hintTellsPassphrase) }
         try systemCalls { () throws(SystemError) in try Directory.makeAll(location.path) }
         try makePrivate(location.path)
         _ = try systemCalls { () throws(SystemError) in try Directory.make(location.vaults) }
+    }
+
+    /// Makes a profile that its first change stores.
+    ///
+    /// - Throws: Like `create`.
+    static func make(
+        at location: ProfileLocation, _ passphrase: borrowing SecretBytes, _ settings: Settings,
+        _ body: ProfileBody
+    ) throws(ClientError) -> Profile {
+        try prepare(location, passphrase, settings)
         guard let lock = try systemCalls({ () throws(SystemError) in try FileLock.take(location.lock) })
         else {
             throw .profile(.locked(location.lockNote))

@@ -45,10 +45,13 @@ extension SharedVaults {
     /// Adds the vaults of another device that are not here yet.
     ///
     /// Each begins empty, with a log of its own, and with the links that the other device has verified, so that
-    /// the remote cannot show this device another history. The content comes from the remote.
-    func add(_ bundle: PairingBundle) throws(ClientError) {
+    /// the remote cannot show this device another history. The content comes from the remote. A vault that cannot be
+    /// added is a problem, and can be added by the next refresh.
+    func add(_ bundle: PairingBundle) {
         for vault in bundle.vaults where !profile.vaults.contains(where: { $0.id == vault.id }) {
-            try add(vault)
+            do throws(ClientError) { try add(vault) } catch {
+                problems.add("The vault “\(vault.name)” could not be added: \(error)")
+            }
         }
     }
 
@@ -76,10 +79,14 @@ extension SharedVaults {
     func renewKeys() {
         for shared in all {
             let mounted = shared.mounted
-            forget(mounted.slot)
-            guard let share = profile.share(of: shared.share.vault), share.hasRemote else { continue }
-            do throws(ClientError) { _ = try open(mounted, share) } catch {
-                problems.add("The vault “\(mounted.name)” cannot be synced: \(error)")
+            do throws(ClientError) {
+                try alone(shared.share.vault, mounted.name) { () throws(ClientError) in
+                    forget(mounted.slot)
+                    guard let share = profile.share(of: shared.share.vault), share.hasRemote else { return }
+                    _ = try open(mounted, share)
+                }
+            } catch {
+                problems.add("The vault “\(mounted.name)” needs another mount for your new keys: \(error)")
             }
         }
     }

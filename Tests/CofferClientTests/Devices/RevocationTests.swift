@@ -1,5 +1,6 @@
 import CofferCrypto
 import CofferFormat
+import CofferSync
 import CofferTrust
 import Foundation
 import Synchronization
@@ -38,6 +39,9 @@ import Testing
         #expect(try laptop.ask(IdentityRequest.show).fingerprint == words, "the same person")
         #expect(laptop.profile.vaults.first?.keys.count == 2, "a new epoch")
         #expect(try laptop.has("before", in: "Personal"), "what it wrote before counts")
+        let shared = try #require(laptop.shared.all.first)
+        let devices = AwaitedTask { await shared.engine.status.devices }.wait()
+        #expect(devices.count == 2 && devices.allSatisfy { $0.hasNewestKeys == $0.isThisDevice })
         // It tries to go on.
         try lost.write("after", to: "after", in: "Personal")
         let refused = try #require(lost.error(SyncRequest(vault: "Personal")))
