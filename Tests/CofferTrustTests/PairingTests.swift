@@ -64,6 +64,16 @@ import Testing
         #expect(codes[0].isSame(as: codes[0].digits) && !codes[0].isSame(as: "") && !codes[0].isSame(as: "1"))
     }
 
+    /// The values of docs/trust.md, "Test values".
+    @Test func documentedValues() {
+        func bytes(_ first: UInt8) -> [UInt8] { (0..<32).map { first + $0 } }
+        let committed = Blake2b.hash(bytes(0) + bytes(0x20), for: .pairingCommitment)
+        #expect(
+            Bytes32<CommitHashKind>(committed).description
+                == "b8b5c63372c2a1ba93670b39f14dac20868291e1c7583701fb510145e93a0870")
+        #expect(PairingCode(bytes(0), bytes(0x20), bytes(0x40)).digits == "99390992")
+    }
+
     @Test func aNewDeviceReceivesATransferOfSeveralPieces() throws {
         var sides = try Sides()
         let accepted = sides.authorizing.accept(user, "Ann")

@@ -1,3 +1,4 @@
+import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTrust
@@ -80,5 +81,35 @@ import Testing
         #expect(outcome.wait { $0 } == .refused(.codesDiffer))
         #expect(joining?.caseName == "codesDiffer")
         #expect(!location.exists && laptop.profile.devices == nil)
+    }
+
+    /// A transfer that is cut off leaves no profile, and nothing of what had arrived.
+    @Test func halfATransferLeavesNothing() throws {
+        let (address, location) = (world.address(), world.location())
+        let listener = try PairingListener(at: try PairingAddress(address))
+        Thread.detachNewThread {
+            do throws(ClientError) {
+                let connection = try listener.accept(Self.always)
+                let first = try connection.receive(Self.always)
+                var side = try pairing { () throws(PairingError) in try AuthorizingSide(reading: first) }
+                try connection.send(side.beginning, Self.always)
+                let number = try connection.receive(Self.always)
+                let revealed = try pairing { () throws(PairingError) in try side.reveal(after: number) }
+                try connection.send(revealed.reveal, Self.always)
+                try connection.send(side.accept(UserID(low: 1, high: 2), "Alice"), Self.always)
+                _ = try connection.receive(Self.always)
+                let transfer = SecretBytes.random(count: 200_000)
+                let messages = try pairing { () throws(PairingError) in
+                    try side.transfer(transfer, signing: .random())
+                }
+                try connection.send(Array(messages.prefix(2)), Self.always)
+            } catch {
+                Issue.record("\(error)")
+            }
+        }
+        let error = clientError { () throws(ClientError) in
+            try world.create(at: location, pairingWith: address, "desktop") { _ in }
+        }
+        #expect(error?.caseName == "cutOff" && !location.exists)
     }
 }
