@@ -89,6 +89,22 @@ import Testing
         #expect(nothing.refreshing.failureName == nil)
     }
 
+    /// Keys and lists never go back, and two lists that differ are not joined.
+    @Test func olderAndOtherListsAreRefused() throws {
+        let laptop = try OpenProfile()
+        let desktop = try world.paired(laptop, with: "desktop")
+        _ = try world.paired(laptop, with: "phone")
+        let keys = laptop.profile.identityKeys.signing.publicKey
+        let older = try world.refresh(laptop, from: desktop)
+        #expect(older.refreshing.failureName == "olderKeys" && older.authorizing.failureName != nil)
+        _ = try world.paired(desktop, with: "tablet")
+        let other = try world.refresh(desktop, from: laptop)
+        #expect(other.refreshing.failureName == "listsDiffer")
+        #expect(laptop.profile.identityKeys.signing.publicKey == keys)
+        let lists = try [laptop, desktop].map { try $0.ask(DevicesRequest()).devices.map(\.name) }
+        #expect(lists[0].last == "Alice's phone" && lists[1].last == "Alice's tablet", "nothing was lost")
+    }
+
     /// A refresh brings vaults that were shared after the pairing.
     @Test func aRefreshBringsNewVaults() throws {
         let laptop = try sharer()
