@@ -99,9 +99,9 @@ extension ControlHandler {
     /// Revokes a device, replaces the person's keys, and brings the new ones to all vaults as far as possible now.
     func revoke(_ text: String, _ client: RequestClient) throws(ClientError) -> RevocationReport {
         let device = try vaults.profile.device(text)
-        // What other devices wrote before is seen first, so that it counts; an unreachable remote does not
-        // keep a lost device trusted.
-        try vaults.store()
+        // What other devices wrote before is seen first, so that it counts. Neither an unreachable remote nor a full
+        // disk keeps a lost device trusted.
+        try? vaults.store()
         for one in shared.all { try? one.sync(client.progress) }
         try vaults.profile.revoke(device.id)
         shared.renewKeys()

@@ -102,6 +102,20 @@ extension Profile {
 
     // MARK: Taking over
 
+    /// Takes a transient key that another device has made and published, so that all devices have the same
+    /// newest one, and none falls behind by more keys than the others keep.
+    ///
+    /// Does nothing if the key does not follow from the seed.
+    func follow(_ key: TransientKey) throws(ClientError) {
+        guard let identity = state.withLock({ $0.body.publicIdentity }), identity.following(key) != nil else {
+            return
+        }
+        try change { state throws(ClientError) in
+            guard let next = state.body.publicIdentity?.following(key) else { return }
+            state.body.publicIdentity = next
+        }
+    }
+
     /// Takes over the person's keys and lists from another device of the same person.
     ///
     /// - Throws: `.device`: `.otherPerson`, `.olderKeys`, `.listsDiffer`, `.revokedHere`.

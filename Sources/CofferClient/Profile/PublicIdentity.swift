@@ -56,6 +56,16 @@ struct PublicIdentity: Sendable {
         return PublicIdentity(chain, id, [pair], seed)
     }
 
+    /// Returns the identity with a transient key that another device has made from the same seed; nil if it is
+    /// known, or does not follow from the seed.
+    func following(_ key: TransientKey) -> PublicIdentity? {
+        guard !transients.contains(where: { $0.key.record.id == key.record.id }),
+            let made = seed?.ahead(to: key.record.id)
+        else { return nil }
+        guard let pair = try? TransientPair(key.record.bytes, of: chain, made.agreement()) else { return nil }
+        return PublicIdentity(chain, id, transients + [pair], made.following())
+    }
+
     /// Whether the keys are those that are current in the chain.
     func isOf(_ keys: IdentityKeys) -> Bool {
         chain.state.current

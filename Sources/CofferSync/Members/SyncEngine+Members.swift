@@ -137,7 +137,7 @@ extension SyncEngine {
             throw .membership(.identityForked)
         }
         let published = PublishedIdentity(chain: identity, transient: card.transient)
-        try await published.put(at: objects)
+        let newer = try await published.put(at: objects)
         var rows = KnownMembers.rows(of: identity)
         var kept = duties
         if published.isValid {
@@ -146,6 +146,7 @@ extension SyncEngine {
         }
         try await save(rows)
         (members, duties) = (known, kept)
+        if let newer, identity.identity == ownIdentity { await setup.seenTransientKey(newer) }
     }
 
     /// Makes sure that the remote has this user's identity chain and newest transient key.

@@ -185,6 +185,26 @@ import Testing
         }
     }
 
+    /// A device takes over the newest transient key that another one has published, and makes the next after it.
+    @Test func devicesDoNotFallBehind() throws {
+        let laptop = try sharer()
+        let desktop = try world.paired(laptop, with: "desktop")
+        for _ in 0..<5 { _ = try laptop.ask(IdentityRequest.roll) }
+        _ = try laptop.sync("Personal")
+        let newest = try laptop.profile.publicIdentity().transient.key
+        #expect(try desktop.profile.publicIdentity().transient.key != newest)
+        _ = try desktop.sync("Personal")
+        #expect(try desktop.profile.publicIdentity().transient.key == newest)
+        for device in [laptop, desktop] { _ = try device.ask(IdentityRequest.roll) }
+        let next = try [laptop, desktop].map { try $0.profile.publicIdentity().transient.key.record.id }
+        #expect(next[0] == next[1] && next[0] != newest.record.id)
+        // A key that does not come from the seed is not taken.
+        let stranger = try OpenProfile()
+        let other = try stranger.profile.publicIdentity().transient.key
+        try desktop.profile.follow(other)
+        #expect(try desktop.profile.publicIdentity().transient.key.record.id == next[1])
+    }
+
     /// A profile with several devices and former keys opens again as it was stored.
     @Test func theProfileKeepsItsDevices() throws {
         let laptop = try OpenProfile()
