@@ -1,7 +1,13 @@
 #define _GNU_SOURCE
 #include "CCofferSystem.h"
 #include "Result.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +56,104 @@ int coffer_connect(const char *path) {
         return -error;
     }
     return descriptor;
+}
+
+/// Finds the addresses of a host, or those to listen on.
+static struct addrinfo *addresses(const char *host, const char *port, int flags) {
+    struct addrinfo hints, *found = NULL;
+    memset(&hints, 0, sizeof hints);
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    return getaddrinfo(*host ? host : NULL, port, &hints, &found) == 0 ? found : NULL;
+}
+
+static int listen_at(const struct addrinfo *address) {
+    int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor == -1) return -errno;
+    int on = 1, off = 0;
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->ai_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 && listen(descriptor, 4) == 0) {
+        return descriptor;
+    }
+    int error = errno;
+    close(descriptor);
+    return -error;
+}
+
+int coffer_listen_tcp(const char *host, const char *port_text, uint16_t *port) {
+    // An IPv6 socket for all addresses takes IPv4 connections as well.
+    struct addrinfo *all = addresses(*host ? host : "::", port_text, AI_PASSIVE);
+    int descriptor = -EADDRNOTAVAIL;
+    for (struct addrinfo *one = all; one && descriptor < 0; one = one->ai_next) descriptor = listen_at(one);
+    if (all) freeaddrinfo(all);
+    if (descriptor < 0 && !*host) {
+        // A kernel without IPv6.
+        all = addresses("0.0.0.0", port_text, AI_PASSIVE);
+        if (all) descriptor = listen_at(all);
+        if (all) freeaddrinfo(all);
+    }
+    if (descriptor < 0) return descriptor;
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof bound;
+    if (getsockname(descriptor, (struct sockaddr *)&bound, &length) == -1) {
+        int error = errno;
+        close(descriptor);
+        return -error;
+    }
+    *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                              : ((struct sockaddr_in *)&bound)->sin_port);
+    return descriptor;
+}
+
+static int connect_to(const struct addrinfo *address, int milliseconds) {
+    int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor == -1) return -errno;
+    int error = connect(descriptor, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+        struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
+        int count = poll(&ready, 1, milliseconds);
+        socklen_t length = sizeof error;
+        if (count == 0) error = ETIMEDOUT;
+        else if (count < 0 || getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == -1) error = errno;
+    }
+    if (error == 0) error = -coffer_set_nonblocking(descriptor, 0);
+    if (error == 0) return descriptor;
+    close(descriptor);
+    return -error;
+}
+
+int coffer_connect_tcp(const char *host, const char *port_text, int milliseconds) {
+    struct addrinfo *all = addresses(host, port_text, 0);
+    int descriptor = -EHOSTUNREACH;
+    for (struct addrinfo *one = all; one && descriptor < 0; one = one->ai_next) {
+        descriptor = connect_to(one, milliseconds);
+    }
+    if (all) freeaddrinfo(all);
+    return descriptor;
+}
+
+int coffer_own_address(int number, char *text, size_t size) {
+    struct ifaddrs *all;
+    if (getifaddrs(&all) == -1) return -errno;
+    int found = -ENOENT;
+    for (struct ifaddrs *one = all; one && found < 0; one = one->ifa_next) {
+        if (!one->ifa_addr || !(one->ifa_flags & IFF_UP) || one->ifa_flags & IFF_LOOPBACK) continue;
+        const void *bytes;
+        if (one->ifa_addr->sa_family == AF_INET) {
+            bytes = &((struct sockaddr_in *)one->ifa_addr)->sin_addr;
+        } else if (one->ifa_addr->sa_family == AF_INET6) {
+            bytes = &((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr;
+            // A link-local address is of no use without the name of an interface.
+            if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)bytes)) continue;
+        } else {
+            continue;
+        }
+        if (number-- > 0) continue;
+        found = inet_ntop(one->ifa_addr->sa_family, bytes, text, (socklen_t)size) ? 0 : -errno;
+    }
+    freeifaddrs(all);
+    return found;
 }
 
 int coffer_send_datagram(const char *path, const char *text, size_t length) {

@@ -20,6 +20,10 @@ package enum SignaturePurpose: String, Sendable {
     case commit
     /// A checkpoint, by its author.
     case checkpoint
+    /// The challenge of a pairing, by the device that asks.
+    case pairingRequest = "pairing request"
+    /// What a pairing transfers, by the device that gives it.
+    case pairingTransfer = "pairing transfer"
 }
 
 /// What an unkeyed hash is for: hashed together with the message.
@@ -48,6 +52,12 @@ package enum HashPurpose: String, Sendable {
     case checkpointPiece = "checkpoint piece"
     /// The facts of a piece of a checkpoint.
     case checkpointFacts = "checkpoint facts"
+    /// The number of a side of a pairing, before it is revealed.
+    case pairingCommitment = "pairing commitment"
+    /// The code that a person compares.
+    case pairingCode = "pairing code"
+    /// What a pairing transfers.
+    case pairingTransfer = "pairing transfer"
 }
 
 extension Blake2b {

@@ -73,6 +73,13 @@ package enum RecoveryIDRole: PublishedRole { package static let purpose = "recov
 /// Wraps the profile key for a recovery key.
 package enum RecoveryWrapRole: KeyRole { package static let purpose = "recovery wrap" }
 
+/// Random at first, shared by the devices of a person; the parent of one transient key, and of the next seed.
+package enum TransientSeedRole: KeyRole { package static let purpose = "transient seed" }
+/// The private half of a transient key.
+package enum TransientSecretRole: KeyRole { package static let purpose = "transient secret" }
+/// Names a transient key; published.
+package enum TransientIDRole: PublishedRole { package static let purpose = "transient id" }
+
 /// A 256-bit key with one role.
 package struct SymmetricKey<Role: KeyRole>: ~Copyable, Sendable {
     /// The size of every symmetric key, in bytes.

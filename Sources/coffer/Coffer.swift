@@ -42,8 +42,8 @@ struct Coffer: ParsableCommand {
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
             PassphraseCommand.self, RecoveryCommand.self, VaultCommand.self, RemoteCommand.self,
-            SyncCommand.self,
-            MemberCommand.self, JoinCommand.self, IdentityCommand.self, ConflictsCommand.self,
+            SyncCommand.self, MemberCommand.self, JoinCommand.self, IdentityCommand.self,
+            DeviceCommand.self, ConflictsCommand.self,
             PinCommand.self, UnpinCommand.self, EvictCommand.self,
             CheckCommand.self, BenchCommand.self, VersionCommand.self,
         ])

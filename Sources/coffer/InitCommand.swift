@@ -10,8 +10,13 @@ struct InitCommand: ParsableCommand {
             Without the passphrase, nothing in the profile can be read, unless you have made a recovery key with \
             “coffer recovery create”.
 
-            Example:
+            With --pair, this device becomes a further one of a person who has a profile already: it receives the \
+            person's identity, and the vaults that have a remote, from a device on which “coffer device authorize” \
+            waits. It shows a code, which you enter there. The code is on standard output.
+
+            Examples:
               coffer init --name Ann --device laptop
+              coffer init --pair 192.168.1.20:41235 --device desktop
             """)
 
     @OptionGroup var profile: ProfileOptions
@@ -30,8 +35,19 @@ struct InitCommand: ParsableCommand {
             valueName: "name"))
     var device: String?
 
-    @Option(help: ArgumentHelp("The name of the first vault.", valueName: "name"))
-    var vault = "Personal"
+    @Option(help: ArgumentHelp("The name of the first vault (default: Personal).", valueName: "name"))
+    var vault: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Become a further device of the person whose device waits at this address.",
+            valueName: "address"))
+    var pair: String?
+
+    @Flag(
+        name: .shortAndLong,
+        help: "With --pair, do not ask whether the other device has accepted the code.")
+    var yes = false
 
     @Option(
         help:
@@ -45,20 +61,54 @@ struct InitCommand: ParsableCommand {
     )
     var strength = Strength.moderate
 
+    func validate() throws {
+        if pair != nil, name != nil || vault != nil {
+            throw ValidationError("With --pair, your name and your vaults come from the other device.")
+        }
+        if pair == nil, yes { throw ValidationError("--yes is for --pair.") }
+    }
+
     func run() throws {
         let location = try profile.location()
         if location.exists { throw ClientError.profile(.profileExists(path: location.path)) }
+        if let pair { return try run(location, pairingWith: pair) }
         let person = name ?? Environment.value("USER") ?? "me"
         let settings = Profile.Settings(
             name: person, device: Self.label(of: device, ownedBy: person), hint: hint,
-            strength: strength.hash, firstVault: vault)
+            strength: strength.hash, firstVault: vault ?? Self.firstVault)
         try settings.check()
         Output.error(
             "The passphrase opens everything in the profile. Nobody can recover it, unless you make a recovery key with “coffer recovery create”: keep it in a place where you will find it."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
         try Profile.create(at: location, passphrase: passphrase, settings)
-        Output.error("Created a profile in \(location.path), with the vault “\(vault)”.")
+        Output.error("Created a profile in \(location.path), with the vault “\(settings.firstVault)”.")
+        showNext()
+    }
+
+    private static let firstVault = "Personal"
+
+    /// Creates the profile of a further device.
+    private func run(_ location: ProfileLocation, pairingWith text: String) throws {
+        let address = try PairingAddress(text)
+        let machine = device ?? Self.hostName ?? "this device"
+        let settings = Profile.Settings(
+            name: "me", device: machine, hint: hint, strength: strength.hash, firstVault: Self.firstVault)
+        try settings.check()
+        try PairingDialogue.checkTerminal(yes)
+        let passphrase = try Passphrase(options: profile).askForNew()
+        let dialogue = PairedProfile.Dialogue(show: PairingDialogue.showCode) { name throws(ClientError) in
+            (try? PairingDialogue.confirm(name, yes)) ?? false
+        }
+        let report = try PairedProfile.create(
+            at: location, pairingWith: address, machine: machine, passphrase: passphrase, settings, dialogue)
+        Output.error("Created a profile in \(location.path) for “\(report.name)”.")
+        for vault in report.vaults { Output.error("Vault: “\(vault)”") }
+        for problem in report.problems { Output.error("coffer: \(problem)") }
+        showNext()
+    }
+
+    private func showNext() {
         let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
         Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
     }

@@ -87,12 +87,24 @@ import Testing
         (.recovery(.tooManyKeys), 73),
         (.recovery(.noSuchKey(id: "0")), 66), (.recovery(.noSuchKey(id: nil)), 66),
         (.recovery(.noTerminal), 64),
+        (.device(.address("x")), 64), (.device(.cannotListen("a", failed)), 74),
+        (.device(.cannotConnect("a", failed)), 74), (.device(.busy), 75), (.device(.noQuestion), 75),
+        (.device(.cutOff), 74), (.device(.noAnswer), 75), (.device(.cancelled), 75),
+        (.device(.codesDiffer), 77), (.device(.pairing(.wrongCommitment)), 77),
+        (.device(.pairing(.refused(.codesDiffer))), 77), (.device(.pairing(.refused(.failed))), 74),
+        (.device(.pairing(.refused(.cancelled))), 75), (.device(.pairing(.refused(.nameTaken))), 73),
+        (.device(.alreadyAuthorized), 73), (.device(.nameTaken("d")), 73),
+        (.device(.notConfirmed(name: "d")), 75), (.device(.unknownDevice), 77),
+        (.device(.revokedDevice), 77), (.device(.damagedTransfer), 65), (.device(.otherPerson), 77),
+        (.device(.olderKeys), 77), (.device(.listsDiffer), 77), (.device(.revokedHere), 77),
+        (.device(.noSuchDevice("d")), 66), (.device(.lastDevice), 77), (.device(.thisDevice), 77),
+        (.sync(vault: "v", .membership(.keysReplaced)), 77),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 82)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 105)
     }
 
     @Test func everyText() {

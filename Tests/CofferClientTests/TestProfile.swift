@@ -27,12 +27,19 @@ final class TemporaryDirectory {
 /// A profile in a directory of its own.
 final class TestProfile {
     static let passphrase = "correct horse"
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryDirectory?
     let location: ProfileLocation
+
+    /// A profile that exists already.
+    init(at location: ProfileLocation) {
+        directory = nil
+        self.location = location
+    }
 
     /// Makes a profile, whose passphrase costs as little as the format allows.
     init(hint: String? = nil, vault: String = "Personal", passphrase: String = passphrase) throws {
-        directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
+        self.directory = directory
         location = ProfileLocation(path: "\(directory.path)/profile")
         try Profile.create(
             at: location, passphrase: secret(passphrase),
@@ -193,6 +200,38 @@ extension ClientError {
         case .content(.noSuchPath): "noSuchPath"
         case .content(.notPinned): "notPinned"
         case .content(.notFetched): "notFetched"
+        case .device(let error): error.caseName
+        }
+    }
+}
+
+extension DeviceError {
+    /// The name of the case.
+    var caseName: String {
+        switch self {
+        case .address: "address"
+        case .cannotListen: "cannotListen"
+        case .cannotConnect: "cannotConnect"
+        case .busy: "busy"
+        case .noQuestion: "noQuestion"
+        case .cutOff: "cutOff"
+        case .noAnswer: "noAnswer"
+        case .cancelled: "cancelled"
+        case .codesDiffer: "codesDiffer"
+        case .pairing: "pairing"
+        case .alreadyAuthorized: "alreadyAuthorized"
+        case .nameTaken: "nameTaken"
+        case .notConfirmed: "notConfirmed"
+        case .unknownDevice: "unknownDevice"
+        case .revokedDevice: "revokedDevice"
+        case .damagedTransfer: "damagedTransfer"
+        case .otherPerson: "otherPerson"
+        case .olderKeys: "olderKeys"
+        case .listsDiffer: "listsDiffer"
+        case .revokedHere: "revokedHere"
+        case .noSuchDevice: "noSuchDevice"
+        case .lastDevice: "lastDevice"
+        case .thisDevice: "thisDevice"
         }
     }
 }

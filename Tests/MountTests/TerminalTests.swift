@@ -126,6 +126,34 @@ extension MountTests {
             }
         }
 
+        /// The person types the code that the other device shows, once wrongly.
+        @Test func aCodeIsTypedAtTheTerminal() throws {
+            try withMountedProfile { profile in
+                let (socket, other) = ("\(profile.base)/pair", "\(profile.base)/other")
+                try play(
+                    profile, ["device", "authorize", "--listen", socket],
+                    """
+                    import subprocess
+                    expect("coffer init --pair")
+                    expect("\(socket)")
+                    new = subprocess.Popen(
+                        [sys.argv[1], "init", "--pair", "\(socket)", "--device", "desktop", "--yes", "--strength",
+                         "interactive", "--home", "\(other)", "--passphrase-file", "\(profile.passphraseFile)"],
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                    code = new.stdout.readline()
+                    expect("Enter the code")
+                    type("1\\n")
+                    expect("That is not the code")
+                    type(code)
+                    expect("The codes are the same")
+                    expect("is now one of your devices")
+                    ended("code 0")
+                    assert new.wait() == 0
+                    """)
+                #expect(Files.exists("\(other)/profile"))
+            }
+        }
+
         /// A new user learns how strong the passphrase is, and that nobody can recover it.
         @Test func aFirstPassphrase() throws {
             try withProfile(mounted: nil) { profile in

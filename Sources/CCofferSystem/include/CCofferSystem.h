@@ -105,6 +105,14 @@ int64_t coffer_peer_user(int socket);
 int coffer_listen(const char *path);
 /// Connects to a Unix socket; returns a descriptor, or -errno.
 int coffer_connect(const char *path);
+/// Binds a TCP socket to an address, all addresses of the machine if `host` is empty, and listens; sets `port`
+/// to its port. Returns its descriptor, or -errno; -EADDRNOTAVAIL if there is no such address.
+int coffer_listen_tcp(const char *host, const char *port_text, uint16_t *port);
+/// Connects to a TCP address, and waits for at most `milliseconds` for each of the host's addresses; returns a
+/// descriptor, or -errno; -EHOSTUNREACH if the host is unknown.
+int coffer_connect_tcp(const char *host, const char *port_text, int milliseconds);
+/// Writes an address of this machine that others may reach, by its number from 0; -ENOENT after the last one.
+int coffer_own_address(int number, char *text, size_t size);
 /// Sends one datagram to the Unix socket at `path`; if that begins with “@”, to that name in the abstract
 /// namespace.
 int coffer_send_datagram(const char *path, const char *text, size_t length);

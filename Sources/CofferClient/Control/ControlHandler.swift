@@ -13,6 +13,8 @@ package final class ControlHandler: Sendable {
     let vaults: OpenVaults
     /// The vaults that have a remote.
     let shared: SharedVaults
+    /// Where a pairing meets the person's answers.
+    let desk = PairingDesk()
     private let mountPoint: String?
     /// Ends the mount.
     let end: @Sendable () -> Void

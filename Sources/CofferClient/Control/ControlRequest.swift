@@ -51,9 +51,13 @@ package enum RequestMessage: Codable, Sendable {
     case resolve(ResolveRequest)
     case recovery(RecoveryRequest)
     case backup(BackupRequest)
+    case devices(DevicesRequest)
+    case pair(PairRequest)
+    case pairingAnswer(PairingAnswer)
+    case revoke(RevokeRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 2
+    static let version = 3
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -79,6 +83,10 @@ package enum RequestMessage: Codable, Sendable {
         case .resolve(let request): request
         case .recovery(let request): request
         case .backup(let request): request
+        case .devices(let request): request
+        case .pair(let request): request
+        case .pairingAnswer(let request): request
+        case .revoke(let request): request
         }
     }
 }

@@ -19,11 +19,15 @@ package struct Progress: Codable, Sendable {
     package let transfer: Transfer?
     /// A text about what the work waits for; absent if that is obvious.
     package var note: String?
+    /// How far a pairing is; absent for other work.
+    package var pairing: PairingStep?
 
     /// Makes a report of progress.
     package init(
-        done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil, note: String? = nil
+        done: Int, total: Int, isBytes: Bool = false, transfer: Transfer? = nil, note: String? = nil,
+        pairing: PairingStep? = nil
     ) {
+        self.pairing = pairing
         self.note = note
         self.done = done
         self.total = total

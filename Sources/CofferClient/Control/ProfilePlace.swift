@@ -38,6 +38,7 @@ struct ProfilePlace: Codable, Equatable, Sendable {
     var olderSocketNames: [String] {
         // The first of these was the same for all copies of a profile.
         ["\(id.prefix(16)).socket", Self.socketName(text)]
+            + (2..<RequestMessage.version).map { Self.socketName("\($0) \(text)") }
     }
 
     private var text: String { "\(id) \(device) \(number) \(directoryDevice) \(directoryNumber)" }

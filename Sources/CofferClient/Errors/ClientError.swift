@@ -14,6 +14,7 @@ package enum ClientError: Error {
     case remoteSetting(RemoteSettingError)
     case member(MemberError)
     case joining(JoiningError)
+    case device(DeviceError)
     case content(ContentError)
     case recovery(RecoveryError)
     case control(ControlError)
@@ -38,6 +39,7 @@ extension ClientError: CustomStringConvertible {
         case .remoteSetting(let error): "\(error)"
         case .member(let error): "\(error)"
         case .joining(let error): "\(error)"
+        case .device(let error): "\(error)"
         case .content(let error): "\(error)"
         case .recovery(let error): "\(error)"
         case .control(let error): "\(error)"
@@ -61,6 +63,7 @@ extension ClientError: CustomStringConvertible {
         case .remoteSetting(let error): error.exitCode
         case .member(let error): error.exitCode
         case .joining(let error): error.exitCode
+        case .device(let error): error.exitCode
         case .content(let error): error.exitCode
         case .recovery(let error): error.exitCode
         case .control(let error): error.exitCode
@@ -70,7 +73,7 @@ extension ClientError: CustomStringConvertible {
         case .trust: 77  // EX_NOPERM
         case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
         case .sync(_, .membership(.refused)), .sync(_, .membership(.removed)), .sync(_, .membership(.left)),
-            .sync(_, .membership(.revoked)), .sync(_, .notMember):
+            .sync(_, .membership(.revoked)), .sync(_, .membership(.keysReplaced)), .sync(_, .notMember):
             77  // EX_NOPERM
         case .sync, .remote: 74  // EX_IOERR
         case .cipherFailed: 76  // EX_PROTOCOL
@@ -88,6 +91,7 @@ extension ClientError: LoggedError {
         case .remoteSetting(let error): "\(kindOf: error)"
         case .member(let error): "\(kindOf: error)"
         case .joining(let error): "\(kindOf: error)"
+        case .device(let error): "\(kindOf: error)"
         case .content(let error): "\(kindOf: error)"
         case .recovery(let error): "\(kindOf: error)"
         case .control(let error): "\(kindOf: error)"

@@ -52,6 +52,7 @@ extension Profile {
             } else {
                 state.body.publicIdentity = identity
             }
+            state.body.former.removeAll { $0.isOver(at: Clock.realTime) }
         }
         return kept
     }

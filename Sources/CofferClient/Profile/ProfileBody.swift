@@ -10,6 +10,10 @@ struct ProfileBody: Sendable {
     var device: DeviceKeys
     /// The public identity; nil until it is first needed.
     var publicIdentity: PublicIdentity?
+    /// The person's devices; nil until another one is added.
+    var devices: DeviceChain?
+    /// Keys that were replaced lately.
+    var former: [FormerKeys] = []
     var vaults: [VaultRecord]
     /// Shares of the vaults that have a remote, or had one.
     var shares: [VaultShare]
@@ -37,6 +41,8 @@ struct ProfileBody: Sendable {
         case verified = 8
         case use = 9
         case lostKeys = 10
+        case devices = 11
+        case formerKeys = 12
         case backup = 16
     }
 
@@ -47,7 +53,8 @@ struct ProfileBody: Sendable {
         let secrets = shares.reduce(0) { $0 + $1.byteCountMax }
         let keys = vaults.reduce(0) { $0 + 2048 + 64 * ($1.keys.count + $1.lost.count) }
         let fixed =
-            8192 + (publicIdentity?.byteCountMax ?? 0) + joins.count * 4096
+            8192 + (publicIdentity?.byteCountMax ?? 0) + (devices?.byteCountMax ?? 0)
+            + former.reduce(0) { $0 + $1.byteCountMax + 16 } + joins.count * 4096
             + (verified.count * 2 + uses.count) * 256 + (backup?.epochs.count ?? 0) * 32
         var writer = ByteWriter(capacity: fixed + secrets + keys)
         Self.write(.identity, into: &writer) { identity.write(into: &$0) }
@@ -64,6 +71,12 @@ struct ProfileBody: Sendable {
             Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
                 publicIdentity.write(into: &$0)
             }
+        }
+        if let devices {
+            Self.write(.devices, of: devices.byteCountMax, into: &writer) { devices.write(into: &$0) }
+        }
+        for keys in former {
+            Self.write(.formerKeys, of: keys.byteCountMax, into: &writer) { keys.write(into: &$0) }
         }
         for share in shares {
             Self.write(.share, of: share.byteCountMax, into: &writer) { share.write(into: &$0) }
@@ -104,6 +117,8 @@ struct ProfileBody: Sendable {
         var vaults: [VaultRecord] = []
         var nextSlot: UInt16?
         var publicIdentity: PublicIdentity?
+        var devices: DeviceChain?
+        var former: [FormerKeys] = []
         var shares: [VaultShare] = []
         var joins: [PendingJoin] = []
         var verified: [IdentityID] = []
@@ -154,6 +169,11 @@ struct ProfileBody: Sendable {
                     throw .invalid(field: "lost keys")
                 }
                 vaults[vaults.count - 1] = vault.with(vault.keys, lost: lost)
+            case .devices:
+                var inner = ByteCursor()
+                devices = try DeviceChain("device chain", &inner, from: record)
+                try inner.expectEnd(of: record)
+            case .formerKeys: former.append(try FormerKeys(record))
             case .backup: backup = try BackupNote(record)
             case nil: throw .invalid(field: "kind of record")
             }
@@ -164,6 +184,8 @@ struct ProfileBody: Sendable {
         self.vaults = vaults
         self.nextSlot = nextSlot
         self.publicIdentity = publicIdentity
+        self.devices = devices
+        self.former = former
         self.shares = shares
         self.joins = joins
         self.verified = verified

@@ -13,6 +13,8 @@ struct PublicIdentity: Sendable {
     let id: IdentityID
     /// The transient keys, newest last; at least one.
     private(set) var transients: [TransientPair]
+    /// What the next transient key is derived from; nil if the person has one device.
+    let seed: TransientSeed?
 
     /// Founds an identity with a first transient key.
     init(founding keys: IdentityKeys, at time: Int64) throws(TrustError) {
@@ -23,12 +25,53 @@ struct PublicIdentity: Sendable {
         self.chain = chain
         self.id = id
         transients = [try TransientPair(of: chain, by: keys, from: time)]
+        seed = nil
     }
 
-    private init(_ chain: IdentityChain, _ id: IdentityID, _ transients: [TransientPair]) {
+    private init(
+        _ chain: IdentityChain, _ id: IdentityID, _ transients: [TransientPair], _ seed: TransientSeed?
+    ) {
         self.chain = chain
         self.id = id
         self.transients = transients
+        self.seed = seed
+    }
+
+    /// Returns the identity with a seed for transient keys, which several devices can derive.
+    func forSeveralDevices() -> PublicIdentity {
+        PublicIdentity(chain, id, transients, seed ?? TransientSeed(of: user))
+    }
+
+    /// Returns the identity with other identity keys, and a transient key that these sign.
+    func rollingKeys(
+        to next: IdentityKeys, by keys: IdentityKeys, at time: Int64
+    ) throws(TrustError) -> PublicIdentity {
+        var chain = chain
+        let agreement = AgreementPublicKey(next.agreement.publicKey)
+        try chain.append(
+            try chain.rolling(to: next.signing, agreement: agreement, at: time, by: keys.signing))
+        // A device that lost its trust has the old seed.
+        var seed = seed.map { _ in TransientSeed(of: user) }
+        let pair = try TransientPair(of: chain, by: next, from: time, &seed)
+        return PublicIdentity(chain, id, [pair], seed)
+    }
+
+    /// Returns the identity with a transient key that another device has made from the same seed; nil if it is
+    /// known, or does not follow from the seed.
+    func following(_ key: TransientKey) -> PublicIdentity? {
+        guard !transients.contains(where: { $0.key.record.id == key.record.id }),
+            let made = seed?.ahead(to: key.record.id)
+        else { return nil }
+        guard let pair = try? TransientPair(key.record.bytes, of: chain, made.agreement()) else { return nil }
+        return PublicIdentity(chain, id, transients + [pair], made.following())
+    }
+
+    /// Whether the keys are those that are current in the chain.
+    func isOf(_ keys: IdentityKeys) -> Bool {
+        chain.state.current
+            == IdentityPublicKeys(
+                signing: SigningPublicKey(keys.signing.publicKey),
+                agreement: AgreementPublicKey(keys.agreement.publicKey))
     }
 
     /// The user id under which remotes store the identity's records.
@@ -42,9 +85,9 @@ struct PublicIdentity: Sendable {
     /// A new key is added if the newest expires within five days, and keys that are no longer needed are
     /// dropped.
     func rolled(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity? {
-        var kept = transients
+        var (kept, seed) = (transients, seed)
         if time > transient.key.record.until - Self.rollingTime || time < transient.key.record.from {
-            kept.append(try TransientPair(of: chain, by: keys, from: time))
+            kept.append(try TransientPair(of: chain, by: keys, from: time, &seed))
         }
         let newest = kept[kept.count - 1].key
         // A device that was offline for long may find wraps for an old key, which is kept until there was
@@ -55,7 +98,7 @@ struct PublicIdentity: Sendable {
             return !pair.key.mayBeDestroyed(at: time, newest: newest, pending: [])
         }.map(\.element)
         guard kept.count != transients.count || newest != transient.key else { return nil }
-        return PublicIdentity(chain, id, kept)
+        return PublicIdentity(chain, id, kept, seed)
     }
 
     /// Returns the identity with a new transient key, whether or not one is due.
@@ -63,7 +106,9 @@ struct PublicIdentity: Sendable {
     /// - Throws: `.tooManyTransientKeys` if too many old keys are still needed.
     func rolledNow(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity {
         guard transients.count < Self.transientCountMax else { throw .tooManyTransientKeys }
-        return PublicIdentity(chain, id, transients + [try TransientPair(of: chain, by: keys, from: time)])
+        var seed = seed
+        let pair = try TransientPair(of: chain, by: keys, from: time, &seed)
+        return PublicIdentity(chain, id, transients + [pair], seed)
     }
 
     /// The number of kept keys at which no more are made on demand.
@@ -76,42 +121,24 @@ struct PublicIdentity: Sendable {
 
     /// An upper bound of its encoded size.
     var byteCountMax: Int {
-        chain.links.reduce(1024) { $0 + $1.bytes.count + 16 } + transients.count
-            * (TransientKeyRecord.byteCount + 256)
+        1024 + chain.byteCountMax + transients.count * (TransientKeyRecord.byteCount + 256)
     }
 
     func write(into writer: inout ByteWriter) {
-        writer.number(UInt32(chain.links.count))
-        for link in chain.links {
-            writer.number(UInt32(link.bytes.count))
-            writer.append(link.bytes)
-        }
+        chain.write(into: &writer)
         writer.number(UInt32(transients.count))
         for pair in transients {
             writer.append(pair.key.record.bytes)
             pair.agreement.secretKey.withBytes { writer.append($0) }
         }
+        seed?.write(into: &writer)
     }
 
     /// Decodes and verifies a stored identity.
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
-        let linkCount = try cursor.number(UInt32.self, from: bytes)
-        var chain: IdentityChain?
-        for _ in 0..<linkCount {
-            let link = try cursor.bytes(Int(try cursor.number(UInt32.self, from: bytes)), from: bytes)
-            do throws(TrustError) {
-                if chain == nil {
-                    let record: LinkRecord
-                    do throws(FormatError) { record = try LinkRecord(link) } catch { throw .format(error) }
-                    chain = IdentityChain(id: record.chain)
-                }
-                try chain?.append(link)
-            } catch {
-                throw .invalid(field: "identity chain")
-            }
-        }
-        guard let chain, let id = chain.identity else { throw .invalid(field: "identity chain") }
+        let chain = try IdentityChain("identity chain", &cursor, from: bytes)
+        guard let id = chain.identity else { throw .invalid(field: "identity chain") }
         let count = try cursor.number(UInt32.self, from: bytes)
         guard count > 0 else { throw .invalid(field: "transient keys") }
         var transients: [TransientPair] = []
@@ -120,8 +147,11 @@ struct PublicIdentity: Sendable {
             let secret = try cursor.secret(AgreementKey.byteCount, from: bytes)
             transients.append(try TransientPair(record, of: chain, AgreementKey(secretKey: secret)))
         }
+        let user = UserID(low: chain.id.low, high: chain.id.high)
+        let seed =
+            cursor.offset < bytes.byteCount ? try TransientSeed(of: user, &cursor, from: bytes) : nil
         try cursor.expectEnd(of: bytes)
-        self.init(chain, id, transients)
+        self.init(chain, id, transients, seed)
     }
 }
 
@@ -132,10 +162,28 @@ final class TransientPair: Sendable {
     /// The private half, which opens wraps.
     let agreement: AgreementKey
 
-    /// Makes a new key.
-    init(of chain: IdentityChain, by keys: IdentityKeys, from time: Int64) throws(TrustError) {
-        let agreement = AgreementKey.random()
+    /// Makes a new random key.
+    convenience init(of chain: IdentityChain, by keys: IdentityKeys, from time: Int64) throws(TrustError) {
         let id = TransientKeyID(low: Random.number(), high: Random.number())
+        try self.init(of: chain, by: keys, from: time, id, .random())
+    }
+
+    /// Makes the key that follows from a seed, and advances that; a random key without one.
+    convenience init(
+        of chain: IdentityChain, by keys: IdentityKeys, from time: Int64, _ seed: inout TransientSeed?
+    ) throws(TrustError) {
+        guard let present = seed else {
+            try self.init(of: chain, by: keys, from: time)
+            return
+        }
+        try self.init(of: chain, by: keys, from: time, present.id, present.agreement())
+        seed = present.following()
+    }
+
+    private init(
+        of chain: IdentityChain, by keys: IdentityKeys, from time: Int64, _ id: TransientKeyID,
+        _ agreement: consuming AgreementKey
+    ) throws(TrustError) {
         key = try TransientKey.signed(
             AgreementPublicKey(agreement.publicKey), id: id, from: time, of: chain, by: keys.signing)
         self.agreement = agreement

@@ -44,6 +44,12 @@ final class VaultRecord: Sendable {
         VaultRecord(self, name: name, keys: keys, lost: lost)
     }
 
+    /// Returns the same vault with the keys of further epochs.
+    func adding(_ others: [EpochKey]) -> VaultRecord {
+        let known = Set(keys.map(\.epoch))
+        return with(keys + others.filter { !known.contains($0.epoch) }, lost: lost)
+    }
+
     init(_ bytes: RawSpan) throws(FormatError) {
         var cursor = ByteCursor()
         id = try cursor.identifier(VaultID.self, from: bytes)
@@ -54,16 +60,16 @@ final class VaultRecord: Sendable {
         name = try cursor.text("name", from: bytes)
         store = SymmetricKey(try cursor.secret(SymmetricKey<StoreRole>.byteCount, from: bytes))
         keys = try Self.keys(of: id, &cursor, from: bytes)
+        guard !keys.isEmpty else { throw .invalid(field: "number of epochs") }
         lost = []
         try cursor.expectEnd(of: bytes)
     }
 
-    /// Reads at least one key; each follows its epoch.
+    /// Reads keys; each follows its epoch.
     static func keys(
         of vault: VaultID, _ cursor: inout ByteCursor, from bytes: RawSpan
     ) throws(FormatError) -> [EpochKey] {
         let count = try cursor.number(UInt32.self, from: bytes)
-        guard count > 0 else { throw .invalid(field: "number of epochs") }
         var keys: [EpochKey] = []
         for _ in 0..<count {
             let epoch = Epoch(try cursor.number(UInt32.self, from: bytes))
@@ -80,6 +86,7 @@ final class VaultRecord: Sendable {
         var cursor = ByteCursor()
         let vault = try cursor.identifier(VaultID.self, from: bytes)
         let keys = try keys(of: vault, &cursor, from: bytes)
+        guard !keys.isEmpty else { throw .invalid(field: "number of epochs") }
         try cursor.expectEnd(of: bytes)
         return keys
     }
@@ -99,6 +106,7 @@ final class VaultRecord: Sendable {
         Self.write(lost, into: &writer)
     }
 
+    /// Writes keys, each after its epoch.
     static func write(_ keys: [EpochKey], into writer: inout ByteWriter) {
         writer.number(UInt32(keys.count))
         for key in keys {

@@ -3,6 +3,7 @@ internal import CofferFormat
 internal import CofferSync
 internal import CofferTrust
 internal import CofferVault
+internal import Synchronization
 
 /// The keys of one shared vault, stored in the profile.
 final class ProfileKeys: VaultKeys {
@@ -48,10 +49,23 @@ extension Profile {
         do throws(ClientError) { identity = try publicIdentity() } catch { throw .noWrap }
         guard let wrap = wraps[identity.id] else { throw .noWrap }
         let name = try KeyWrap.transientKey(of: wrap)
-        guard let pair = identity.transients.first(where: { $0.key.record.id == name }) else { throw .noWrap }
-        return try chain.keyring(
-            opening: wraps, for: identity.id, agreement: identityKeys.agreement, transient: pair.agreement,
-            known: known)
+        func open(
+            _ agreement: borrowing AgreementKey, _ transient: borrowing AgreementKey
+        ) throws(TrustError) -> Keyring {
+            try chain.keyring(
+                opening: wraps, for: identity.id, agreement: agreement, transient: transient, known: known)
+        }
+        if let pair = identity.transients.first(where: { $0.key.record.id == name }) {
+            return try open(identityKeys.agreement, pair.agreement)
+        }
+        // Another device of this person may have published a later key.
+        if let seed = identity.seed?.ahead(to: name) {
+            return try open(identityKeys.agreement, seed.agreement())
+        }
+        for keys in state.withLock({ $0.body.former }) {
+            if let keyring = try keys.withKeys(for: name, open) { return keyring }
+        }
+        throw .noWrap
     }
 }
 

@@ -43,7 +43,7 @@ extension SharedVault {
         else { return false }
         let beginner = chain.signer(ofLink: beginning.sequence)
         let writers = status.devices.filter {
-            chain.state.members[$0.identity]?.role.may(.write) == true
+            $0.hasNewestKeys && chain.state.members[$0.identity]?.role.may(.write) == true
         }
         return Reencryption.falls(
             to: own, beginners: writers.filter { $0.identity == beginner }.map(\.author.log),

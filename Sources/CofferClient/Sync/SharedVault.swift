@@ -60,6 +60,7 @@ final class SharedVault: Sendable {
             introduction: introduction, keys: keys, milliseconds: Self.milliseconds)
         let thread = BlockingCalls("coffer-profile", max: 1)
         setup.card = { await thread.run { try? profile.identityCard() } }
+        setup.seenTransientKey = { key in await thread.run { try? profile.follow(key) } }
         setup.newLog = { await thread.run { try? profile.beginLog(in: share.vault) } }
         setup.invites = ProfileInvites(profile: profile, vault: share.vault, thread: thread)
         engine = SyncEngine(setup, remote: remote, replica: replica)

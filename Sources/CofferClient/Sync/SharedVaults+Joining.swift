@@ -134,7 +134,7 @@ extension SharedVaults {
     ///   - wanted: The name that the user chose; nil for any.
     ///   - called: The inviter's name of the vault, which is used if `wanted` is nil.
     /// - Throws: `.invalidVaultName`, `.vaultExists`.
-    private func freeName(
+    func freeName(
         _ wanted: String?, for vault: VaultID, called: String? = nil
     ) throws(ClientError) -> String {
         let joins = profile.joins

@@ -24,7 +24,7 @@ extension ByteCursor {
     }
 
     /// Reads a name that a person chose: 1 to `max` bytes, without control characters.
-    mutating func name(_ field: String, max: Int, from bytes: RawSpan) throws(FormatError) -> String {
+    package mutating func name(_ field: String, max: Int, from bytes: RawSpan) throws(FormatError) -> String {
         let name = try text(field, from: bytes)
         guard TrustLimits.isName(name, max: max) else { throw .invalid(field: field) }
         return name

@@ -13,6 +13,8 @@ extension KnownLogs {
                 author: author(summary.log), identity: summary.author, isThisDevice: isThisDevice,
                 sequence: summary.head.sequence, milliseconds: summary.clock >> 16,
                 isMembers: chain.state.members[summary.author] != nil,
+                hasNewestKeys: isThisDevice
+                    || chain.boundingLink(of: summary.author, behind: summary.head.members) == nil,
                 hasAllOfThisDevice: seen.map { $0 >= lastChange } ?? false)
         }
     }

@@ -37,6 +37,8 @@ package struct SyncSetup: Sendable {
     package var staleRoundsMax = 3
     /// Returns the user's own card, with its newest transient key; nil if there is none yet.
     package var card: @Sendable () async -> IdentityCard? = { nil }
+    /// Called with a newer transient key of this user, which another device has made.
+    package var seenTransientKey: @Sendable (TransientKey) async -> Void = { _ in }
     /// Makes and saves the id of a new log for this device; nil if it cannot be saved.
     package var newLog: @Sendable () async -> LogID? = { nil }
     /// The invites that this user has made; nil if this device admits nobody.

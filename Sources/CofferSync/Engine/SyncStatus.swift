@@ -72,6 +72,8 @@ package struct DeviceStatus: Equatable, Sendable {
     package let milliseconds: UInt64
     /// Whether its user is currently a member.
     package let isMembers: Bool
+    /// Whether it has made a commit since its user's identity keys last changed; a lost device never does.
+    package let hasNewestKeys: Bool
     /// Whether it has acknowledged all changes by this device.
     package let hasAllOfThisDevice: Bool
 }

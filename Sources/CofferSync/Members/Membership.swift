@@ -31,6 +31,8 @@ package enum MembershipError: Error, Equatable {
     case noTransientKey(String)
     /// The remote has other links of this user's identity: another device, or a thief, has changed it.
     case identityForked
+    /// The identity has newer keys than this device: another device of the user has replaced them.
+    case keysReplaced
     /// An object that is not a link of the chain occupies the next link's place; a person has to delete it.
     case blocked(link: UInt64)
     /// Other devices changed the members first in each attempt.
@@ -78,6 +80,11 @@ extension MembershipError: CustomStringConvertible {
         case .noTransientKey(let name):
             "the remote has no valid key of \(name), so the vault's key cannot be encrypted for that member"
         case .identityForked: "the remote has other links of your identity than this device has"
+        case .keysReplaced:
+            """
+            your identity has newer keys than this device, so nothing is sent: another of your devices has replaced \
+            them. Get them with “coffer device refresh”, unless this device was revoked
+            """
         case .blocked(let link):
             "the remote has an object other than a link in place of link \(link) of the members: delete it"
         case .contended: "other devices are changing the members at the same time: try again"

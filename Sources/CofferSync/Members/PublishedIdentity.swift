@@ -12,14 +12,16 @@ struct PublishedIdentity: Sendable {
 
     /// Puts what the remote lacks: links in order, then the transient key.
     ///
+    /// - Returns: A newer transient key that another device of this user has put; nil if there is none.
     /// - Throws: `.membership(.identityForked)` if the remote has a different link signed by the same keys.
-    func put(at objects: RemoteObjects) async throws(SyncError) {
-        guard let last = chain.links.last else { return }
+    @discardableResult
+    func put(at objects: RemoteObjects) async throws(SyncError) -> TransientKey? {
+        guard let last = chain.links.last else { return nil }
         // Links are put in order: if the last one is there, all are.
         if try await objects.link(objects.layout.identityLink(chain.id, last.sequence)) != last.bytes {
             for link in chain.links { try await put(link, at: objects) }
         }
-        try await putTransient(at: objects)
+        return try await putTransient(at: objects)
     }
 
     private func put(_ link: LinkRecord, at objects: RemoteObjects) async throws(SyncError) {
@@ -34,17 +36,21 @@ struct PublishedIdentity: Sendable {
         }
     }
 
-    private func putTransient(at objects: RemoteObjects) async throws(SyncError) {
-        guard isValid else { return }
+    private func putTransient(at objects: RemoteObjects) async throws(SyncError) -> TransientKey? {
+        guard isValid else { return nil }
         let name = objects.layout.transientKey(chain.id)
         let found = try await objects.fetch(name, byteCountMax: TransientKeyRecord.byteCount)
-        guard found != .bytes(transient.record.bytes), !isNewer(found) else { return }
+        if found == .bytes(transient.record.bytes) { return nil }
+        if let newer = newer(found) { return newer }
         try await objects.put(name, transient.record.bytes)
+        return nil
     }
 
-    /// Whether another device of this user has put a newer key.
-    private func isNewer(_ found: Fetched) -> Bool {
-        guard let bytes = found.bytes, let key = try? TransientKey(bytes, of: chain) else { return false }
-        return key.record.from > transient.record.from
+    /// The key in an object, if it is newer than this one.
+    private func newer(_ found: Fetched) -> TransientKey? {
+        guard let bytes = found.bytes, let key = try? TransientKey(bytes, of: chain),
+            key.record.from > transient.record.from
+        else { return nil }
+        return key
     }
 }

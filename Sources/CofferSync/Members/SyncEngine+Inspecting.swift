@@ -37,7 +37,7 @@ extension SyncEngine {
             try await tolerating { () async throws(SyncError) in try await recordRevoked() }
         }
         try await tolerating { () async throws(SyncError) in try await boundThoseWhoLeft() }
-        if !chain.state.owed.isEmpty, chain.state.may(ownIdentity, .rotate) {
+        if !chain.state.owed.isEmpty, chain.state.may(ownIdentity, .rotate), hasNewestKeys {
             try await tolerating { () async throws(SyncError) in
                 try await rotateKey { !chain.state.owed.isEmpty }
             }

@@ -115,7 +115,10 @@ extension SyncEngine {
     /// one.
     func openKeysOrPublish() async throws(SyncError) {
         do throws(SyncError) { try await openKeys() } catch {
-            if case .keys = error { try await publishOwnIdentity() }
+            if case .keys = error {
+                try await publishOwnIdentity()
+                try checkOwnKeys()
+            }
             throw error
         }
     }
@@ -134,7 +137,7 @@ extension SyncEngine {
             throw .membership(.identityForked)
         }
         let published = PublishedIdentity(chain: identity, transient: card.transient)
-        try await published.put(at: objects)
+        let newer = try await published.put(at: objects)
         var rows = KnownMembers.rows(of: identity)
         var kept = duties
         if published.isValid {
@@ -143,6 +146,7 @@ extension SyncEngine {
         }
         try await save(rows)
         (members, duties) = (known, kept)
+        if let newer, identity.identity == ownIdentity { await setup.seenTransientKey(newer) }
     }
 
     /// Makes sure that the remote has this user's identity chain and newest transient key.
@@ -156,6 +160,19 @@ extension SyncEngine {
         return card
     }
 
+    /// Checks that this device has the newest keys of this user's identity, as far as they are known.
+    ///
+    /// - Throws: `.membership(.keysReplaced)`.
+    private func checkOwnKeys() throws(SyncError) {
+        if !hasNewestKeys { throw .membership(.keysReplaced) }
+    }
+
+    /// Whether this device has the newest keys of this user's identity, as far as they are known.
+    var hasNewestKeys: Bool {
+        guard let known = members.identities[ownIdentity], !known.state.isRevoked else { return true }
+        return known.state.current?.signing == setup.keys.author.signing
+    }
+
     /// Makes sure that the remote has this user's identity chain and newest transient key, and that the
     /// member chain names the identity's current keys.
     ///
@@ -164,6 +181,7 @@ extension SyncEngine {
         guard let card = try await publishOwnIdentity() else { return }
         // An old key must not announce a new one.
         guard card.identity.state.current?.signing == setup.keys.author.signing else { return }
+        try checkOwnKeys()
         try await recordKeys(of: ownIdentity)
     }
 }

@@ -16,6 +16,17 @@ package struct DeviceLedger: Ledger {
     package private(set) var devices: [DeviceID: Device] = [:]
     /// The devices that are no longer trusted.
     package private(set) var revoked: Set<DeviceID> = []
+    /// All devices that are or were trusted, in the order in which they were added.
+    package private(set) var added: [Added] = []
+
+    /// A device, and when it was added.
+    package struct Added: Equatable, Sendable {
+        /// The device.
+        package let device: Device
+        /// The time by the clock of the device that added it, in nanoseconds since 1970.
+        package let time: Int64
+    }
+
     private let chain: ChainID
     private var usedKeys: Set<SigningPublicKey> = []
 
@@ -32,6 +43,7 @@ package struct DeviceLedger: Ledger {
             let isSignerFine = link.sequence == 0 ? link.signer == device.signing : isTrusted(link.signer)
             guard isSignerFine else { throw .signerNotTrusted }
             try add(device, possession)
+            added.append(Added(device: device, time: link.time))
         case .revokeDevice(let device):
             guard link.sequence > 0 else { throw .wrongPlace }
             guard isTrusted(link.signer) else { throw .signerNotTrusted }

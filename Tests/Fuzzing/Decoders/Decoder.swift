@@ -25,7 +25,7 @@ struct Decoder: Sendable {
         .lockNote, .mountTable, .sealedRecord, .accessList, .attributes, .indexPages, .indexLog, .packs,
         .rows,
         .kernelRequest, .links, .trustRecords, .pasted, .contentValue, .contentPage, .remotePackHeader,
-        .commits, .checkpoints, .sftpPackets,
+        .commits, .checkpoints, .sftpPackets, .pairing,
     ]
 }
 

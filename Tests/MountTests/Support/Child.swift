@@ -90,6 +90,12 @@ final class Child {
         }
     }
 
+    /// Waits until it has printed a whole line, and returns that without its newline.
+    func waitForFirstLine() throws -> String {
+        try waitForLine("\n")
+        return String(decoding: texts[0].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
     private var said: String { texts.map { String(decoding: $0, as: UTF8.self) }.joined() }
 
     /// Reads what the process has written meanwhile.

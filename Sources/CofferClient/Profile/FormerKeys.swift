@@ -1,0 +1,72 @@
+internal import CofferCrypto
+internal import CofferFormat
+internal import CofferTrust
+
+/// The private halves of identity and transient keys that were replaced, for wraps that were not opened before.
+final class FormerKeys: Sendable {
+    private let agreement: AgreementKey
+    private let transients: [Transient]
+    /// When the keys were replaced, in nanoseconds since 1970.
+    private let time: Int64
+
+    private final class Transient: Sendable {
+        let id: TransientKeyID
+        let agreement: AgreementKey
+
+        init(_ id: TransientKeyID, _ agreement: consuming AgreementKey) {
+            self.id = id
+            self.agreement = agreement
+        }
+    }
+
+    /// How long they are kept, in nanoseconds: as long as a transient key after its end.
+    private static let keptTime = TransientKey.grace
+
+    /// Keeps the keys that are being replaced.
+    init(_ keys: IdentityKeys, _ identity: PublicIdentity, at time: Int64) {
+        agreement = AgreementKey(secretKey: keys.agreement.secretKey.duplicate())
+        transients = identity.transients.map {
+            Transient($0.key.record.id, AgreementKey(secretKey: $0.agreement.secretKey.duplicate()))
+        }
+        self.time = time
+    }
+
+    /// Whether nobody needs them any more.
+    func isOver(at now: Int64) -> Bool { now >= time + Self.keptTime }
+
+    /// Lends the identity's and the transient key that open a wrap; nil without the latter.
+    func withKeys<Result>(
+        for id: TransientKeyID,
+        _ body: (borrowing AgreementKey, borrowing AgreementKey) throws(TrustError) -> Result
+    ) throws(TrustError) -> Result? {
+        guard let transient = transients.first(where: { $0.id == id }) else { return nil }
+        return try body(agreement, transient.agreement)
+    }
+
+    /// An upper bound of its encoded size.
+    var byteCountMax: Int { 128 + transients.count * 64 }
+
+    func write(into writer: inout ByteWriter) {
+        writer.number(time)
+        agreement.secretKey.withBytes { writer.append($0) }
+        writer.number(UInt32(transients.count))
+        for transient in transients {
+            writer.identifier(transient.id)
+            transient.agreement.secretKey.withBytes { writer.append($0) }
+        }
+    }
+
+    init(_ bytes: RawSpan) throws(FormatError) {
+        var cursor = ByteCursor()
+        time = try cursor.number(Int64.self, from: bytes)
+        agreement = AgreementKey(secretKey: try cursor.secret(AgreementKey.byteCount, from: bytes))
+        var transients: [Transient] = []
+        for _ in 0..<(try cursor.number(UInt32.self, from: bytes)) {
+            let id = try cursor.identifier(TransientKeyID.self, from: bytes)
+            let secret = try cursor.secret(AgreementKey.byteCount, from: bytes)
+            transients.append(Transient(id, AgreementKey(secretKey: secret)))
+        }
+        try cursor.expectEnd(of: bytes)
+        self.transients = transients
+    }
+}
