@@ -49,7 +49,8 @@ final class TestProfile {
 
     /// Makes a profile in another way.
     init(_ make: (ProfileLocation) throws -> Void) throws {
-        directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
+        self.directory = directory
         location = ProfileLocation(path: "\(directory.path)/profile")
         try make(location)
     }

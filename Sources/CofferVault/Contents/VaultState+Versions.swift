@@ -99,8 +99,9 @@ extension VaultState {
     mutating func keepUnseen(
         _ target: Vault.Name, replacedBy source: Vault.Name
     ) throws(FileSystemError) {
-        guard !tree.unseen.isEmpty, let entry = try index.entry(target.name, in: target.parent),
-            tree.unseen.contains(target, leadingTo: entry.item),
+        guard !tree.unseen.isEmpty || !tree.growing.isEmpty,
+            let entry = try index.entry(target.name, in: target.parent),
+            tree.isUnseen(target, leadingTo: try tree.item(entry.item)),
             let other = try index.entry(source.name, in: source.parent),
             other.item != entry.item, FileType(rawValue: other.type) != .directory
         else { return }

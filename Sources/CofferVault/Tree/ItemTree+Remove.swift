@@ -16,7 +16,7 @@ extension ItemTree {
         else { throw .notFound }
         let item = try self.item(entry.item)
         guard item.type != .directory else { throw .isDirectory }
-        if unseen.contains(Vault.Name(name, in: parent), leadingTo: entry.item) { return (entry.item, false) }
+        if isUnseen(Vault.Name(name, in: parent), leadingTo: item) { return (entry.item, false) }
         try Self.checkCount(of: item)
         let time = Clock.fileTime
         try index.remove(entry)
@@ -45,6 +45,12 @@ extension ItemTree {
         dropDirectory(item, time)
         try noteRemoved(name, in: directory)
         return entry.item
+    }
+
+    /// Whether the kernel does not know yet what a file contains that would lose its last name.
+    func isUnseen(_ name: Vault.Name, leadingTo item: CachedItem) -> Bool {
+        unseen.contains(name, leadingTo: item.row.number)
+            || item.row.links == 1 && growing[item.row.number] != nil
     }
 
     /// Checks that the count of an item's names, or of a directory's directories, can be decremented: a page

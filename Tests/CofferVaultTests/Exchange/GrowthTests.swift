@@ -142,4 +142,29 @@ import CofferVault
         #expect(try pair.alice.names(in: "") == ["log"])
         #expect(try pair.alice.read("log") == "one\nhers\nhis\n")
     }
+
+    /// A program that removes or replaces a file cannot mean what the kernel does not show yet.
+    @Test(arguments: [true, false]) func whatWasAppendedUnseenIsNotRemoved(isReplaced: Bool) throws {
+        let pair = try Pair("")
+        try pair.alice.write("hers\n", to: "log")
+        try pair.alice.collect()
+        try pair.alice.send()
+        _ = try pair.bob.fetch()
+        let (name, root) = (Array("log".utf8), Vault.rootNumber)
+        if isReplaced {
+            try pair.bob.write("his\n", to: "new")
+            try pair.bob.vault.rename(Array("new".utf8), in: root, to: name, in: root, .replace)
+        } else {
+            try pair.bob.vault.unlink(name, in: root)
+        }
+        try pair.meet()
+        let texts = try pair.alice.names(in: "").map { try pair.alice.read($0) }.sorted()
+        #expect(texts == (isReplaced ? ["hers\n", "his\n"] : ["hers\n"]))
+        pair.bob.vault.endGrowth(of: pair.number, at: nil)
+        if !isReplaced {
+            try pair.bob.vault.unlink(name, in: root)
+            try pair.meet()
+            #expect(try pair.alice.names(in: "") == [])
+        }
+    }
 }
