@@ -27,9 +27,10 @@ package enum RecoveryError: Error {
     case isProfile(path: String)
     /// There is another file where a sheet or a backup would be written.
     case fileExists(path: String)
-    /// The backup would be in one of the vaults that it is to bring back.
+    /// A backup or a sheet would be in one of the vaults that it is to bring back.
     case inVault(path: String)
-    /// No recovery key of this profile begins with the id, or several do; nil if there is none at all.
+    /// No recovery key of this profile begins with the id, or several do, or it is too short; nil if there is
+    /// none at all.
     case noSuchKey(id: String?)
     /// The profile has as many recovery keys as it can have.
     case tooManyKeys
@@ -86,10 +87,13 @@ extension RecoveryError: CustomStringConvertible {
             """
         case .fileExists(let path): "\(path) exists already. Choose another name, or move the file away."
         case .inVault(let path):
-            "\(path) is in a vault, which cannot be opened without the backup. Choose a place outside of the mount."
+            "\(path) is in a vault, which cannot be opened without it. Choose a place outside of the mount."
         case .noSuchKey(nil): "The profile has no recovery key. Make one with: coffer recovery create"
         case .noSuchKey(let id?):
-            "No recovery key begins with “\(id)”, or several do. List them with: coffer recovery list"
+            """
+            “\(id)” is not the beginning of one recovery key, at least four digits of it. List them with: coffer \
+            recovery list
+            """
         case .tooManyKeys:
             "The profile has too many recovery keys. Revoke one that you do not need: coffer recovery revoke"
         case .noTerminal:

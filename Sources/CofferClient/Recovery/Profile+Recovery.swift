@@ -8,6 +8,8 @@ internal import Synchronization
 extension Profile {
     /// The largest number of recovery keys that open a profile, and of revoked ones that are remembered.
     static let keyCountMax = 7, revokedCountMax = 8
+    /// The number of digits that name a recovery key.
+    private static let digitCountMin = 4
 
     /// The recovery keys, and what the last backup holds.
     var recoveryReport: RecoveryReport {
@@ -49,6 +51,7 @@ extension Profile {
             guard state.record.methods.recoveryKeys.count < Self.keyCountMax else {
                 throw .recovery(.tooManyKeys)
             }
+            guard state.record.methods.makeRoom() else { throw .recovery(.tooManyKeys) }
             state.record.methods.recoveryKeys.append(
                 RecoveryUnlock.makeRecord(
                     profile: state.record.id, key: key, recovery: recovery, created: Clock.realTime))
@@ -57,9 +60,10 @@ extension Profile {
 
     /// Revokes recovery keys: they open neither the profile nor any later backup.
     ///
-    /// - Parameter id: The beginning of the key's id; nil for all keys.
+    /// - Parameter id: The beginning of the key's id, at least four digits; nil for all keys.
     /// - Throws: `.noSuchKey`.
     func revokeRecoveryKeys(_ id: String?) throws(ClientError) {
+        if let id, id.count < Self.digitCountMin { throw .recovery(.noSuchKey(id: id)) }
         try change { state throws(ClientError) in
             let keys = state.record.methods.recoveryKeys
             let chosen = keys.filter { key in id.map(key.key.description.hasPrefix) ?? true }
@@ -73,11 +77,14 @@ extension Profile {
     /// Makes a backup, and remembers what it holds.
     func makeBackup() throws(ClientError) -> [UInt8] {
         var bytes: [UInt8] = []
+        // Without one, a profile that is restored would be another person to members of its vaults.
+        _ = try publicIdentity()
         let time = Clock.realTime
         try change { state throws(ClientError) in
             let body = BackupBody(of: state.body)
             bytes = ProfileBackup.make(
-                profile: state.record.id, methods: state.record.methods, key: key, body: body, at: time)
+                profile: state.record.id, methods: state.record.methods.withoutHints, key: key, body: body,
+                at: time)
             state.body.backup = BackupNote(of: body, made: time)
         }
         return bytes
@@ -109,6 +116,20 @@ extension Profile {
 }
 
 extension UnlockMethods {
+    /// The methods without the hints of passphrases, which anyone who has the file could read.
+    fileprivate var withoutHints: UnlockMethods {
+        var methods = self
+        methods.passphrases = passphrases.map(\.withoutHint)
+        return methods
+    }
+
+    /// Forgets the oldest revoked keys until there is room for another entry; returns whether there is.
+    fileprivate mutating func makeRoom() -> Bool {
+        let excess = count - Self.countMax + 1
+        if excess > 0 { revokedKeys.removeFirst(min(excess, revokedKeys.count)) }
+        return count < Self.countMax
+    }
+
     /// Makes keys open nothing any more, and remembers the newest of those.
     mutating func revoke(_ keys: [RecoveryKeyID], at time: Int64, keeping countMax: Int) {
         for record in recoveryKeys where keys.contains(record.key) {

@@ -124,6 +124,13 @@ package struct PassphraseRecord: Equatable {
         return writer.finish()
     }
 
+    /// The record without its hint, which no associated data binds.
+    package var withoutHint: PassphraseRecord {
+        PassphraseRecord(
+            salt: salt, passes: passes, memory: memory, created: created, sealedVerifier: sealedVerifier,
+            sealedProfileKey: sealedProfileKey, sealedHint: [])
+    }
+
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.append(salt)

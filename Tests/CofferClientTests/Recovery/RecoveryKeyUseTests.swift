@@ -110,6 +110,56 @@ import Testing
         #expect(try ProfileRecordCount.of(test) == 16)
     }
 
+    /// Revoked keys of a file that another program wrote give way to a new key, oldest first.
+    @Test func revokedKeysGiveWayToANewOne() throws {
+        let test = try TestProfile()
+        do {
+            let profile = try test.unlock()
+            try add(RecoveryKey(), to: profile)
+            try profile.change { state throws(ClientError) in
+                guard let id = state.record.methods.recoveryKeys.first?.key else { return }
+                state.record.methods.revokedKeys = (1...14).map {
+                    RevokedKeyRecord(key: id, created: $0, revoked: $0)
+                }
+            }
+        }
+        let key = RecoveryKey()
+        do {
+            let profile = try test.unlock()
+            try add(key, to: profile)
+            #expect(profile.state.withLock { $0.record.methods.revokedKeys.map(\.created) } == Array(2...14))
+        }
+        #expect(try ProfileRecordCount.of(test) == 16)
+        #expect(replacePassphrase(test, by: key) == nil)
+        let profile = try test.unlock("new words")
+        try profile.change { state throws(ClientError) in
+            state.record.methods.revokedKeys = []
+            let passphrase = state.record.methods.passphrases[0]
+            state.record.methods.passphrases = Array(repeating: passphrase, count: 14)
+        }
+        let error = clientError { () throws(ClientError) in
+            try profile.addRecoveryKey(RecoveryKey(), passphrase: secret("new words"))
+        }
+        #expect(error?.caseName == "tooManyKeys")
+    }
+
+    /// Too little of an id names no key, not even the only one.
+    @Test func aKeyIsNamedByFourDigits() throws {
+        let test = try TestProfile()
+        let profile = try test.unlock()
+        try add(RecoveryKey(), to: profile)
+        let id = try #require(profile.recoveryReport.keys.first).id
+        for count in 0...3 {
+            let error = clientError { () throws(ClientError) in
+                try profile.revokeRecoveryKeys(String(id.prefix(count)))
+            }
+            #expect(error?.caseName == "noSuchKey")
+        }
+        #expect(profile.recoveryReport.keys.map(\.revoked) == [nil])
+        try profile.revokeRecoveryKeys(String(id.prefix(4)))
+        #expect(profile.recoveryReport.keys.map(\.revoked) != [nil])
+    }
+
     /// A record that was damaged is not taken for a wrong key.
     @Test func aDamagedRecordIsNamed() throws {
         let test = try TestProfile()
