@@ -111,6 +111,12 @@ struct PublicIdentity: Sendable {
         return PublicIdentity(chain, id, transients + [pair], seed)
     }
 
+    /// Returns the identity with a new transient key, which a new device needs more than the oldest one.
+    func rolledForNewDevice(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity {
+        let kept = transients.suffix(Self.transientCountMax - 1)
+        return PublicIdentity(chain, id, kept + [try TransientPair(of: chain, by: keys, from: time)])
+    }
+
     /// The number of kept keys at which no more are made on demand.
     private static let transientCountMax = 32
 

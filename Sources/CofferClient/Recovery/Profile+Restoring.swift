@@ -73,7 +73,7 @@ extension Profile {
             profile: id, key: key, passphrase: passphrase, strength: settings.strength, hint: settings.hint)
         let methods = methods(method, from: backup, key)
         let record = ProfileRecord(id: id, created: Clock.realTime, methods: methods, sealedBody: [])
-        let profile = Profile(location, lock, key, State(record: record, body: body(backup, settings)))
+        let profile = Profile(location, lock, key, State(record: record, body: try body(backup, settings)))
         let report = RestoreReport(
             profile: location.path, name: profile.name, device: profile.device, made: backup.made,
             vaults: profile.shares.map { share in
@@ -83,7 +83,9 @@ extension Profile {
             lost: backup.body.vaults.filter { !$0.hasRemote }.map(\.name),
             keepsRecoveryKey: !methods.recoveryKeys.isEmpty,
             droppedKeys: backup.record.methods.recoveryKeys.count - methods.recoveryKeys.count)
-        try profile.makeStores()
+        try profile.makeStores { vault, path throws(ClientError) in
+            try profile.makeStore(of: vault, at: path, .current)
+        }
         return report
     }
 
@@ -108,7 +110,9 @@ extension Profile {
         return methods
     }
 
-    private static func body(_ opened: OpenedBackup, _ settings: RestoreSettings) -> ProfileBody {
+    private static func body(
+        _ opened: OpenedBackup, _ settings: RestoreSettings
+    ) throws(ClientError) -> ProfileBody {
         let backup = opened.body
         let device = settings.device.hasSameBytes(as: backup.label) ? "\(backup.label) 2" : settings.device
         var body = ProfileBody(
@@ -116,8 +120,11 @@ extension Profile {
             device: DeviceKeys(label: TrustLimits.isName(device) ? device : settings.device))
         // Others wrap keys for the newest transient key, and this device may lack one that was made since the
         // backup.
-        body.publicIdentity = backup.publicIdentity.map { identity in
-            (try? identity.rolledNow(by: backup.identity, at: Clock.realTime)) ?? identity
+        do throws(TrustError) {
+            body.publicIdentity = try backup.publicIdentity?.rolledForNewDevice(
+                by: backup.identity, at: Clock.realTime)
+        } catch {
+            throw .trust(error)
         }
         body.joins = backup.joins
         body.verified = backup.verified
@@ -136,19 +143,30 @@ extension Profile {
     }
 
     /// Makes the stores of all vaults, empty, and then the profile file, without which there is no profile.
-    private func makeStores() throws(ClientError) {
+    ///
+    /// Nothing that was there before is removed: what lies in the place of a store is renamed.
+    ///
+    /// - Parameter make: Makes one store at a path where nothing is.
+    func makeStores(_ make: (VaultRecord, String) throws(ClientError) -> Void) throws(ClientError) {
+        var made: [String] = []
         do throws(ClientError) {
             for vault in vaults {
                 let path = directory(of: vault)
                 // An earlier attempt may have been interrupted.
                 if Directory.exists(path) { try putAside(path) }
-                try makeStore(of: vault, at: path, .current)
+                // From here on, whatever is at the path was made by `make`.
+                made.append(path)
+                try make(vault, path)
             }
+            try beginTracking()
             try change { _ throws(ClientError) in }
         } catch {
-            for vault in vaults { try? Directory.removeAll(directory(of: vault)) }
+            for path in made { try? Directory.removeAll(path) }
             throw error
         }
+    }
+
+    private func beginTracking() throws(ClientError) {
         let open = OpenVaults(self, problems: ProblemLog(), isReadOnly: false)
         defer { open.close() }
         for mounted in open.vaults {

@@ -222,6 +222,55 @@ import Testing
         #expect(try test.vaultFiles().contains { $0.key.hasSuffix("/file") && $0.value == Data("kept".utf8) })
     }
 
+    /// An attempt that fails removes its own stores, and nothing that was there before.
+    @Test(arguments: [0, 1]) func aFailedAttemptRemovesOnlyWhatItMade(failing: Int) throws {
+        let test = try TestProfile()
+        let profile = try test.unlock()
+        _ = try profile.createVault(named: "Local", owner: .current)
+        let vaults = profile.vaults
+        for vault in vaults {
+            let path = "\(profile.directory(of: vault))/old"
+            try Data(vault.name.utf8).write(to: URL(filePath: path))
+        }
+        let before = try test.vaultFiles()
+        let error = clientError { () throws(ClientError) in
+            try profile.makeStores { vault, path throws(ClientError) in
+                try profile.makeStore(of: vault, at: path, .current)
+                if vault.id == vaults[failing].id { throw .profile(.noMemory) }
+            }
+        }
+        #expect(error?.caseName == "noMemory")
+        let after = try test.vaultFiles()
+        #expect(after.count == before.count)
+        for vault in vaults {
+            let isKept = after.contains { $0.key.hasSuffix("/old") && $0.value == Data(vault.name.utf8) }
+            #expect(isKept, "\(vault.name)")
+        }
+        // What was not reached is still in its place.
+        #expect(Directory.exists(profile.directory(of: vaults[0])) == false)
+        #expect(Directory.exists("\(profile.directory(of: vaults[1]))/old") == (failing == 0))
+    }
+
+    /// A person who has not shared anything yet is the same person afterwards.
+    @Test func anIdentityIsInEveryBackup() throws {
+        let alice = try OpenProfile()
+        let backup = try self.backup(alice)
+        let (_, again) = try restore(backup)
+        #expect(try again.profile.publicIdentity().id == alice.profile.publicIdentity().id)
+    }
+
+    /// However many transient keys a backup has, the new device has one of its own.
+    @Test func aNewDeviceAlwaysGetsATransientKey() throws {
+        let keys = IdentityKeys(name: "Alice")
+        var identity = try PublicIdentity(founding: keys, at: 1_000)
+        for round in 1...40 {
+            let newer = try identity.rolledForNewDevice(by: keys, at: 1_000 + Int64(round))
+            #expect(newer.transient.key != identity.transient.key)
+            identity = newer
+        }
+        #expect(throws: TrustError.self) { try identity.rolledNow(by: keys, at: 2_000) }
+    }
+
     /// The profile says when a backup no longer brings everything back.
     @Test func gapsAreNamed() throws {
         let alice = try OpenProfile()
