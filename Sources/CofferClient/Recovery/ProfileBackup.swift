@@ -41,7 +41,13 @@ package struct ProfileBackup: Sendable {
             guard checksum == Blake2b.hash(content, for: .profileBackup) else {
                 throw .invalid(field: "checksum")
             }
-            return try unsafe BackupRecord(content.span.bytes)
+            do throws(FormatError) {
+                return try unsafe BackupRecord(content.span.bytes)
+            } catch {
+                // Nothing is missing at the end: the checksum is right.
+                guard case .truncated = error else { throw error }
+                throw .invalid(field: "length")
+            }
         } catch {
             switch error {
             case .truncated:

@@ -63,6 +63,26 @@ import Testing
         #expect(error(bytes + [0])?.caseName == "damagedBackup")
     }
 
+    /// A whole file with a wrong length inside is not called cut.
+    @Test func aWrongLengthInsideIsDamage() throws {
+        var content = try backup().dropLast(32).map(\.self)
+        // The length of the first unlock method.
+        content[48] ^= 0x10
+        content[50] = 1
+        #expect(error(content + Blake2b.hash(content, for: .profileBackup))?.caseName == "damagedBackup")
+    }
+
+    /// The hint stays in the profile: a backup goes to places where others read it.
+    @Test func aBackupHasNoHint() throws {
+        let test = try TestProfile(hint: "the usual")
+        let profile = try test.unlock()
+        let backup = try ProfileBackup(try profile.makeBackup(), path: Self.path)
+        #expect(backup.record.methods.passphrases.map(\.sealedHint) == [[]])
+        #expect(try backup.open(passphrase: secret(TestProfile.passphrase)).name == "Alice")
+        let hints = profile.state.withLock { $0.record.methods.passphrases.map(\.sealedHint.isEmpty) }
+        #expect(hints == [false])
+    }
+
     @Test func otherFilesAreNamed() throws {
         #expect(error(Array("Dear Alice,".utf8))?.caseName == "noBackup")
         let test = try TestProfile()
