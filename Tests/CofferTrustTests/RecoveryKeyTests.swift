@@ -30,6 +30,25 @@ import Testing
         left.secret.isEqual(to: right.secret)
     }
 
+    /// Messages for scripts give numbers alone, and none repeats a long text, which is no mistyped word.
+    @Test func messagesCanLeaveOutTheWords() {
+        let wrong = RecoveryKeyError.WrongWord(number: 7, typed: "wage", fitting: "wave")
+        let errors: [RecoveryKeyError] = [
+            .unknownWord(number: 5, typed: "appel", alike: ["apple"]), .wrongWords([wrong]),
+            .extraWord(number: 3, typed: "zoo"), .exchanged(first: 1, second: 2), .missingWord(number: 4),
+            .wrongCount(9), .unclear,
+        ]
+        for error in errors {
+            #expect(!"\(error.withoutWords)".contains("“"), "\(error.withoutWords)")
+        }
+        #expect(
+            "\(RecoveryKeyError.wrongWords([wrong]).withoutWords)"
+                == "Word 7 does not fit the other words. Compare with your sheet.")
+        let long = RecoveryKeyError.unknownWord(
+            number: 1, typed: String(repeating: "a", count: 17), alike: [])
+        #expect("\(long)" == "Word 1 is not a word of recovery keys. Compare with your sheet.")
+    }
+
     /// The values of docs/format.md, "Recovery key".
     @Test func values() {
         let words = Self.key().words

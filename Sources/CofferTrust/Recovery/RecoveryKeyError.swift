@@ -26,14 +26,27 @@ package enum RecoveryKeyError: Error, Equatable {
     }
 }
 
+extension RecoveryKeyError {
+    /// The mistake without any word of the key, for messages that may end up in a log.
+    package var withoutWords: RecoveryKeyError {
+        switch self {
+        case .unknownWord(let number, _, _): .unknownWord(number: number, typed: "", alike: [])
+        case .wrongWords(let words):
+            .wrongWords(words.map { WrongWord(number: $0.number, typed: "", fitting: "") })
+        case .extraWord(let number, _): .extraWord(number: number, typed: "")
+        case .exchanged, .missingWord, .wrongCount, .unclear: self
+        }
+    }
+}
+
 extension RecoveryKeyError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unknownWord(let number, let typed, let alike):
-            "Word \(number), “\(typed)”, is not a word of recovery keys." + Self.nearest(alike)
+            "Word \(number)\(Self.quoted(typed)) is not a word of recovery keys." + Self.nearest(alike)
         case .wrongWords(let words):
             words.map {
-                "Word \($0.number), “\($0.typed)”, does not fit the other words; “\($0.fitting)” does."
+                "Word \($0.number)\(Self.quoted($0.typed)) does not fit the other words\(Self.fitting($0))."
             }
             .joined(separator: " ") + " Compare with your sheet."
         case .exchanged(let first, let second):
@@ -41,12 +54,23 @@ extension RecoveryKeyError: CustomStringConvertible {
         case .missingWord(let number):
             "Word \(number) is missing: a recovery key has \(RecoveryKey.wordCount) words. Compare with your sheet."
         case .extraWord(let number, let typed):
-            "Word \(number), “\(typed)”, is one too many: a recovery key has \(RecoveryKey.wordCount) words. Compare with your sheet."
+            "Word \(number)\(Self.quoted(typed)) is one too many: a recovery key has \(RecoveryKey.wordCount) words. Compare with your sheet."
         case .wrongCount(let count):
             "A recovery key has \(RecoveryKey.wordCount) words; there \(count == 1 ? "is" : "are") \(count). Compare with your sheet."
         case .unclear:
             "The words are no recovery key: three or more of them are wrong, or their order is. Compare with your sheet."
         }
+    }
+
+    /// The number of letters above which a typed text is no mistyped word, and may be another secret.
+    private static let shownCountMax = 16
+
+    private static func quoted(_ typed: String) -> String {
+        typed.isEmpty || typed.count > shownCountMax ? "" : ", “\(typed)”,"
+    }
+
+    private static func fitting(_ word: WrongWord) -> String {
+        word.fitting.isEmpty ? "" : "; “\(word.fitting)” does"
     }
 
     private static func nearest(_ alike: [String]) -> String {

@@ -14,6 +14,8 @@ struct RecoveryKeyOption: ParsableArguments {
     var recoveryKeyFile: String?
 
     /// Reads the words from the file, or at the terminal, where mistakes are asked for again.
+    ///
+    /// Only at the terminal do messages name words.
     func read() throws -> RecoveryKey {
         guard let recoveryKeyFile else {
             var prompt = RecoveryKeyPrompt()
@@ -23,7 +25,8 @@ struct RecoveryKeyOption: ParsableArguments {
         do throws(RecoveryKeyError) {
             return try RecoveryKey(words: RecoveryWord.split(text))
         } catch {
-            throw ClientError.recovery(.words(error))
+            // Messages of scripts are kept in logs.
+            throw ClientError.recovery(.words(error.withoutWords))
         }
     }
 }
