@@ -36,11 +36,39 @@ package enum WholeFile {
             let descriptor = try Descriptor.open(temporary, [.writeOnly, .create, .truncate, .noFollow])
             try writeAll(bytes, to: descriptor.number, subject: temporary)
             try retryingInterrupted("fsync", on: temporary) { fsync(descriptor.number) }
-            try retryingInterrupted("rename", on: path) { unsafe rename(temporary, path) }
+            try move(temporary, to: path)
         } catch {
             _ = unsafe unlink(temporary)
             throw error
         }
+    }
+
+    /// Writes a new file, which only this user can read, in the directory of a path that a user chose, and
+    /// syncs it.
+    ///
+    /// - Returns: The path of the new file, whose name no other file has; `move` gives it the chosen one.
+    package static func writeNew(beside path: String, _ bytes: [UInt8]) throws(SystemError) -> String {
+        let number = UInt64.random(in: .min ... .max)
+        let temporary = "\(Directory.parent(of: path))/.coffer-\(String(number, radix: 16))"
+        try create(temporary, bytes)
+        return temporary
+    }
+
+    /// Creates a file where none is, and syncs it; removes it again if it cannot be written whole.
+    package static func create(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
+        let descriptor = try Descriptor.open(path, [.writeOnly, .create, .exclusive, .noFollow])
+        do throws(SystemError) {
+            try writeAll(bytes, to: descriptor.number, subject: path)
+            try retryingInterrupted("fsync", on: path) { fsync(descriptor.number) }
+        } catch {
+            _ = unsafe unlink(path)
+            throw error
+        }
+    }
+
+    /// Gives a new file the place of another, and syncs the directory.
+    package static func move(_ temporary: String, to path: String) throws(SystemError) {
+        try retryingInterrupted("rename", on: path) { unsafe rename(temporary, path) }
         let directory = try Descriptor.open(Directory.parent(of: path), [.readOnly, .directory])
         try retryingInterrupted("fsync", on: path) { fsync(directory.number) }
     }

@@ -27,6 +27,16 @@ package enum ControlError: Error {
     case noDirectory
 }
 
+extension ClientError {
+    /// Whether a request to a mount may have been performed, although no answer arrived.
+    package var leavesOpenWhatAMountDid: Bool {
+        switch self {
+        case .control(.ended), .control(.malformed), .control(.otherAnswer), .system: true
+        default: false
+        }
+    }
+}
+
 extension ControlError: CustomStringConvertible {
     package var description: String {
         switch self {

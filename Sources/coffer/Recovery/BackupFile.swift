@@ -10,6 +10,16 @@ struct BackupFile {
     ///
     /// - Throws: `.fileExists`, `.inVault`.
     func check(profile: String, at location: ProfileLocation) throws(ClientError) {
+        try Self.checkPlace(path, at: location)
+        guard Directory.exists(path) else { return }
+        let earlier = try? ProfileBackup(file: path)
+        guard earlier?.profile == profile else { throw .recovery(.fileExists(path: path)) }
+    }
+
+    /// Checks that a path is not in a mounted vault of the profile.
+    ///
+    /// - Throws: `.inVault`.
+    static func checkPlace(_ path: String, at location: ProfileLocation) throws(ClientError) {
         let directory = Directory.parent(of: Directory.absolute(path))
         let place = (try? Directory.resolve(directory)) ?? directory
         if location.isLocked, let point = location.lockNote?.mountPoint, !point.isEmpty,
@@ -17,17 +27,25 @@ struct BackupFile {
         {
             throw .recovery(.inVault(path: path))
         }
-        guard Directory.exists(path) else { return }
-        let earlier = try? ProfileBackup(file: path)
-        guard earlier?.profile == profile else { throw .recovery(.fileExists(path: path)) }
     }
 
     /// Makes a backup, writes it, and says what it lacks.
-    func write(_ access: ProfileAccess) throws {
+    ///
+    /// - Throws: as `check`, too: the place may have changed since.
+    func write(_ access: ProfileAccess, profile: String, at location: ProfileLocation) throws {
         guard let bytes = try access.perform(BackupRequest()).bytes else {
             throw ClientError.control(.malformed)
         }
-        try systemCalls { () throws(SystemError) in try WholeFile.replace(path, with: bytes) }
+        let new = try systemCalls { () throws(SystemError) in
+            try WholeFile.writeNew(beside: path, bytes)
+        }
+        do throws(ClientError) {
+            try check(profile: profile, at: location)
+            try systemCalls { () throws(SystemError) in try WholeFile.move(new, to: path) }
+        } catch {
+            try? Directory.removeFile(new)
+            throw error
+        }
         Output.error(
             "\(path) is a backup of your profile: who you are, and the keys and the remotes of your vaults. It has no files of vaults. Keep a copy away from this machine, for example in your mail."
         )

@@ -37,8 +37,9 @@ struct RecoveryBackup: ParsableCommand {
         defer { access.close() }
         let report = try access.perform(RecoveryRequest.list)
         let backup = BackupFile(path: file)
-        try backup.check(profile: report.profile, at: try profile.location())
-        try backup.write(access)
+        let location = try profile.location()
+        try backup.check(profile: report.profile, at: location)
+        try backup.write(access, profile: report.profile, at: location)
         if !report.keys.contains(where: { $0.revoked == nil }) {
             Output.error(
                 "Note: The profile has no recovery key, so only the passphrase opens the backup. Make one with: coffer recovery create"
@@ -97,14 +98,16 @@ struct RecoveryRevoke: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Make a recovery key useless.",
         discussion: """
-            The key then opens neither the profile nor any later backup. Backups that were made before still open with \
-            it: delete them, and make a new one. If somebody may have both the sheet and a backup, that person can read \
-            what the backup opens: make a new profile, and move your files.
+            The key by itself then opens neither the profile nor any later backup. Backups that were made before still \
+            open with it: delete them, and make a new one. If somebody may have both the sheet and such a backup, or an \
+            earlier copy of the profile, that person can read what is in them, in the profile of today, and in all later \
+            backups: make a new profile, and move your files.
             """)
     @OptionGroup var profile: ProfileOptions
     @Flag(help: "Revoke all recovery keys.") var all = false
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
-    @Argument(help: "The key, as the sheet and “coffer recovery list” name it.") var key: String?
+    @Argument(help: "The key, as the sheet and “coffer recovery list” name it: at least four digits of it.")
+    var key: String?
 
     func validate() throws {
         if all == (key != nil) { throw ValidationError("Give either KEY or --all.") }

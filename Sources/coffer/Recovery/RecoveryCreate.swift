@@ -36,7 +36,10 @@ struct RecoveryCreate: ParsableCommand {
         if !yes, isatty(STDIN_FILENO) != 1 {
             throw ValidationError("There is no terminal to type words back. Use --yes.")
         }
-        if let svg, Directory.exists(svg) { throw ClientError.recovery(.fileExists(path: svg)) }
+        if let svg {
+            try BackupFile.checkPlace(svg, at: location)
+            if Directory.exists(svg) { throw ClientError.recovery(.fileExists(path: svg)) }
+        }
         let passphrase = try Passphrase(options: profile).ask()
         let access = try ProfileAccess.open(location) { () throws(ClientError) in passphrase.duplicate() }
         defer { access.close() }
@@ -45,33 +48,43 @@ struct RecoveryCreate: ParsableCommand {
         let report = try access.perform(access.isMounted ? RecoveryRequest.check(passphrase: given) : .list)
         if let backup { try BackupFile(path: backup).check(profile: report.profile, at: location) }
         let key = RecoveryKey()
-        try show(key, report)
+        var hasImage = false
         do {
+            try show(key, report, &hasImage)
             if !yes { try typeBack(key) }
             _ = try access.perform(
                 RecoveryRequest.add(key: key.secret.withBytes { $0.array }, passphrase: given))
         } catch {
-            if let svg { _ = unsafe unlink(svg) }
-            Output.error("The key was not added: the sheet is void. Destroy it.")
+            let name = KeyName.short(report.id(of: key))
+            if access.isMounted, (error as? ClientError)?.leavesOpenWhatAMountDid == true {
+                Output.error(
+                    "It is not known whether the key counts: see whether “coffer recovery list” names \(name). If it does, and you do not keep the sheet, revoke the key with: coffer recovery revoke \(name)"
+                )
+            } else {
+                if hasImage, let svg { _ = unsafe unlink(svg) }
+                Output.error("The key was not added: the sheet is void. Destroy it.")
+            }
             throw error
         }
         Output.error("The recovery key opens your profile from now on.")
-        if let backup { return try BackupFile(path: backup).write(access) }
+        if let backup {
+            return try BackupFile(path: backup).write(access, profile: report.profile, at: location)
+        }
         Output.error(
             "To come back on another machine, you also need a backup. The key does not open earlier ones; make one with: coffer recovery backup FILE"
         )
     }
 
     /// Prints the sheet, and writes it as an image.
-    private func show(_ key: RecoveryKey, _ report: RecoveryReport) throws {
+    ///
+    /// - Parameter hasImage: Becomes true when the image has been made.
+    private func show(_ key: RecoveryKey, _ report: RecoveryReport, _ hasImage: inout Bool) throws {
         let sheet = RecoverySheet(
             key, id: report.id(of: key), of: report, on: Output.day(Clock.realTime / 1_000_000_000))
         for line in sheet.lines(colors: isatty(STDOUT_FILENO) == 1) { Output.line(line) }
         guard let svg else { return }
-        try systemCalls { () throws(SystemError) in
-            let file = try Descriptor.open(svg, [.writeOnly, .create, .exclusive])
-            try WholeFile.writeAll(Array(sheet.svg.utf8), to: file.number, subject: svg)
-        }
+        try systemCalls { () throws(SystemError) in try WholeFile.create(svg, Array(sheet.svg.utf8)) }
+        hasImage = true
         Output.error("\(svg) is the sheet to print. Delete the file when it is on paper.")
     }
 
