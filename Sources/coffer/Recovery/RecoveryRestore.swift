@@ -11,7 +11,8 @@ struct RecoveryRestore: ParsableCommand {
         discussion: """
             Asks for the words of the recovery sheet, then for a new passphrase. You are the same person as before, on \
             a new device. Vaults with a remote come back when they are next synced; the files of other vaults were only \
-            on the old device. Do not use the old device any more, if it is found again.
+            on the old device. Do not use the old device any more, if it is found again; after a drill, run “coffer \
+            identity roll” and “coffer sync” there before you delete the profile that was restored.
 
             Examples:
               coffer recovery restore coffer.backup
@@ -92,6 +93,9 @@ struct RecoveryRestore: ParsableCommand {
         if !report.vaults.isEmpty {
             Output.error(
                 "If a remote is at another place on this machine, say so with: coffer remote move\(home) VAULT PLACE"
+            )
+            Output.error(
+                "Members of shared vaults now seal keys for this device. If the old one stays in use, as after a drill, run there before you delete this profile: coffer identity roll, and then coffer sync"
             )
         }
         if report.keepsRecoveryKey {
