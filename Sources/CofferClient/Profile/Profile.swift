@@ -26,6 +26,8 @@ package final class Profile: Sendable {
     struct State {
         var record: ProfileRecord
         var body: ProfileBody
+        /// What the backup holds that was made last, and of which it is not known whether it is in a file.
+        var unwrittenBackup: BackupNote?
     }
 
     /// The settings of a new profile.

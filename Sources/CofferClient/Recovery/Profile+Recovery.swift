@@ -74,20 +74,29 @@ extension Profile {
         }
     }
 
-    /// Makes a backup, and remembers what it holds.
+    /// Makes a backup, which the profile counts only after `noteBackup`.
     func makeBackup() throws(ClientError) -> [UInt8] {
-        var bytes: [UInt8] = []
         // Without one, a profile that is restored would be another person to members of its vaults.
         _ = try publicIdentity()
         let time = Clock.realTime
-        try change { state throws(ClientError) in
+        return state.withLock { state in
             let body = BackupBody(of: state.body)
-            bytes = ProfileBackup.make(
+            state.unwrittenBackup = BackupNote(of: body, made: time)
+            return ProfileBackup.make(
                 profile: state.record.id, methods: state.record.methods.withoutHints, key: key, body: body,
                 at: time)
-            state.body.backup = BackupNote(of: body, made: time)
         }
-        return bytes
+    }
+
+    /// Remembers what the backup of a time holds, after it was written to a file.
+    ///
+    /// Does nothing if another backup was made meanwhile.
+    func noteBackup(made: Int64) throws(ClientError) {
+        try change { state throws(ClientError) in
+            guard let note = state.unwrittenBackup, note.made == made else { return }
+            state.body.backup = note
+            state.unwrittenBackup = nil
+        }
     }
 
     /// Opens a profile by a recovery key, and replaces its passphrase.

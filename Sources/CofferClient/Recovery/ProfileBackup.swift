@@ -87,6 +87,9 @@ package struct ProfileBackup: Sendable {
     /// The id of the profile: 32 hexadecimal digits.
     package var profile: String { record.profile.description }
 
+    /// The request that tells the profile that this backup is in its file.
+    package var note: RecoveryRequest { .noteBackup(made: record.made) }
+
     /// Whether a recovery key opens it, or opened an earlier one.
     package var knowsRecoveryKeys: Bool {
         !record.methods.recoveryKeys.isEmpty || !record.methods.revokedKeys.isEmpty

@@ -46,10 +46,11 @@ struct BackupFile {
             try? Directory.removeFile(new)
             throw error
         }
+        let report = try access.perform(try ProfileBackup(file: path).note)
         Output.error(
             "\(path) is a backup of your profile: who you are, and the keys and the remotes of your vaults. It has no files of vaults. Keep a copy away from this machine, for example in your mail."
         )
-        GapText.warn(of: try access.perform(RecoveryRequest.list))
+        GapText.warn(of: report)
     }
 }
 

@@ -160,6 +160,16 @@ import Testing
         #expect(profile.recoveryReport.keys.map(\.revoked) != [nil])
     }
 
+    /// Where an answer was lost, a key may have been added.
+    @Test func aLostAnswerIsNoRefusal() {
+        for error in [ControlError.ended, .malformed, .otherAnswer] {
+            #expect(ClientError.control(error).leavesOpenWhatAMountDid)
+        }
+        for error in [ControlError.answered(code: 77, message: ""), .otherProfile, .olderMount] {
+            #expect(!ClientError.control(error).leavesOpenWhatAMountDid)
+        }
+    }
+
     /// A record that was damaged is not taken for a wrong key.
     @Test func aDamagedRecordIsNamed() throws {
         let test = try TestProfile()

@@ -277,22 +277,29 @@ import Testing
         func gaps() -> [String] {
             alice.profile.recoveryReport.gaps.map { "\($0.vault): \($0.reason.rawValue)" }
         }
+        func writeBackup() throws {
+            let before = alice.profile.recoveryReport.backup
+            let backup = try ProfileBackup(try alice.profile.makeBackup(), path: "/b")
+            // It counts only when it is in a file.
+            #expect(alice.profile.recoveryReport.backup == before)
+            _ = try alice.ask(backup.note)
+        }
         #expect(gaps() == ["Personal: noRemote"])
-        _ = try alice.profile.makeBackup()
+        try writeBackup()
         #expect(gaps() == ["Personal: noRemote"])
         _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
         #expect(gaps() == ["Personal: notInBackup"])
-        _ = try alice.profile.makeBackup()
+        try writeBackup()
         #expect(gaps() == [])
         #expect(alice.profile.recoveryReport.backup != nil)
         func keys() -> [Bool?] { alice.profile.recoveryReport.keys.map(\.opensBackup) }
         try alice.profile.addRecoveryKey(key, passphrase: secret(TestProfile.passphrase))
         #expect(keys() == [false])
-        _ = try alice.profile.makeBackup()
+        try writeBackup()
         #expect(keys() == [true])
         try alice.profile.revokeRecoveryKeys(nil)
         #expect(keys() == [true])
-        _ = try alice.profile.makeBackup()
+        try writeBackup()
         #expect(keys() == [false])
     }
 }

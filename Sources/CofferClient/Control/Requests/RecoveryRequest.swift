@@ -12,6 +12,8 @@ package enum RecoveryRequest: ControlRequest {
     case add(key: [UInt8], passphrase: [UInt8])
     /// Revokes the key whose id begins so, or all keys.
     case revoke(id: String?)
+    /// Says that a backup is in its file; with the time at which it was made, in nanoseconds since 1970.
+    case noteBackup(made: Int64)
 
     package var changesVaults: Bool { false }
     package var message: RequestMessage { .recovery(self) }
@@ -28,12 +30,13 @@ package enum RecoveryRequest: ControlRequest {
             try profile.addRecoveryKey(
                 RecoveryKey(SecretBytes(moving: &key)), passphrase: SecretBytes(moving: &passphrase))
         case .revoke(let id): try profile.revokeRecoveryKeys(id)
+        case .noteBackup(let made): try profile.noteBackup(made: made)
         }
         return profile.recoveryReport
     }
 }
 
-/// A request for a backup of the profile.
+/// A request for a backup of the profile, which counts after `RecoveryRequest.noteBackup`.
 package struct BackupRequest: ControlRequest {
     /// A request has no parameters: the command writes the file.
     package init() {}
