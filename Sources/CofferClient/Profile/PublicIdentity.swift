@@ -113,8 +113,9 @@ struct PublicIdentity: Sendable {
 
     /// Returns the identity with a new transient key, which a new device needs more than the oldest one.
     func rolledForNewDevice(by keys: IdentityKeys, at time: Int64) throws(TrustError) -> PublicIdentity {
-        let kept = transients.suffix(Self.transientCountMax - 1)
-        return PublicIdentity(chain, id, kept + [try TransientPair(of: chain, by: keys, from: time)])
+        var seed = seed
+        let pair = try TransientPair(of: chain, by: keys, from: time, &seed)
+        return PublicIdentity(chain, id, transients.suffix(Self.transientCountMax - 1) + [pair], seed)
     }
 
     /// The number of kept keys at which no more are made on demand.
