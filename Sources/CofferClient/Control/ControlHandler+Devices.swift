@@ -34,6 +34,7 @@ extension ControlHandler {
             let step = Condition(PairingStep.waiting(listener.addresses.map { "\($0)" }))
             let pairing = AuthorizingPairing(
                 profile: vaults.profile,
+                checkKeys: { () throws(ClientError) in try self.shared.checkNewestKeys() },
                 bundle: { devices throws(ClientError) in try self.shared.bundle(devices) },
                 ask: { code, wait throws(ClientError) in
                     step.update { $0 = .enterCode }
@@ -103,6 +104,7 @@ extension ControlHandler {
         // disk keeps a lost device trusted.
         try? vaults.store()
         for one in shared.all { try? one.sync(client.progress) }
+        try shared.checkNewestKeys()
         try vaults.profile.revoke(device.id)
         shared.renewKeys()
         var reports: [RevocationReport.Vault] = []

@@ -6,6 +6,8 @@ internal import CofferTrust
 /// A pairing on the device that has the person's keys.
 struct AuthorizingPairing {
     let profile: Profile
+    /// Checks that this device may add others: it has the person's newest keys.
+    let checkKeys: () throws(ClientError) -> Void
     /// Makes what is transferred.
     let bundle: (DeviceChain) throws(ClientError) -> PairingBundle
     /// Asks the person for the code that the other device shows.
@@ -89,9 +91,10 @@ struct AuthorizingPairing {
         try connection.send(acceptance, short)
         let message = try connection.receive(long)
         let request = try pairing { () throws(PairingError) in try side.request(message) }
-        let result = try answer(request, &side, devices)
+        let result = try answer(request, &side)
+        let bundle = try bundle(for: result.device)
         do throws(ClientError) {
-            try transfer(to: connection, &side)
+            try transfer(bundle, to: connection, &side)
         } catch {
             if result.isRefreshed { throw error }
             throw .device(.notConfirmed(name: result.device.name))
@@ -101,13 +104,15 @@ struct AuthorizingPairing {
 
     /// Records a new device, or checks one that is known, before it receives anything.
     private func answer(
-        _ request: PairingRequest, _ side: inout AuthorizingSide, _ devices: DeviceChain
+        _ request: PairingRequest, _ side: inout AuthorizingSide
     ) throws(ClientError) -> Result {
         switch request {
         case .new(let device, let possession, _):
+            try checkKeys()
             try profile.add(device, possession: possession)
             return Result(device: device, isRefreshed: false)
         case .known(let id, _):
+            let devices = try profile.foundedDevices()
             if devices.state.revoked.contains(id) { throw .device(.revokedDevice) }
             guard let device = devices.state.devices[id], id != profile.deviceKeys.id else {
                 throw .device(.unknownDevice)
@@ -117,10 +122,21 @@ struct AuthorizingPairing {
         }
     }
 
+    /// Makes what a device receives.
+    ///
+    /// The device may have been revoked while this one waited: the list that goes with the keys decides.
+    private func bundle(for device: DeviceOperation.Device) throws(ClientError) -> PairingBundle {
+        let bundle = try bundle(try profile.foundedDevices())
+        guard bundle.devices.state.devices[device.id]?.signing == device.signing else {
+            throw .device(.revokedDevice)
+        }
+        return bundle
+    }
+
     private func transfer(
-        to connection: PairingConnection, _ side: inout AuthorizingSide
+        _ bundle: PairingBundle, to connection: PairingConnection, _ side: inout AuthorizingSide
     ) throws(ClientError) {
-        let transfer = try bundle(try profile.foundedDevices()).encoded()
+        let transfer = bundle.encoded()
         let keys = profile.deviceKeys
         let messages = try pairing { () throws(PairingError) in
             try side.transfer(transfer, signing: keys.signing)

@@ -6,6 +6,9 @@ internal import CofferTrust
 final class FormerKeys: Sendable {
     private let agreement: AgreementKey
     private let transients: [Transient]
+    /// What the keys after those are derived from, which another device may have made before the replacement; nil
+    /// if the person had one device.
+    private let seed: (user: UserID, seed: TransientSeed)?
     /// When the keys were replaced, in nanoseconds since 1970.
     private let time: Int64
 
@@ -28,6 +31,7 @@ final class FormerKeys: Sendable {
         transients = identity.transients.map {
             Transient($0.key.record.id, AgreementKey(secretKey: $0.agreement.secretKey.duplicate()))
         }
+        seed = identity.seed.map { (identity.user, $0) }
         self.time = time
     }
 
@@ -39,8 +43,11 @@ final class FormerKeys: Sendable {
         for id: TransientKeyID,
         _ body: (borrowing AgreementKey, borrowing AgreementKey) throws(TrustError) -> Result
     ) throws(TrustError) -> Result? {
-        guard let transient = transients.first(where: { $0.id == id }) else { return nil }
-        return try body(agreement, transient.agreement)
+        if let transient = transients.first(where: { $0.id == id }) {
+            return try body(agreement, transient.agreement)
+        }
+        guard let made = seed?.seed.ahead(to: id) else { return nil }
+        return try body(agreement, made.agreement())
     }
 
     /// An upper bound of its encoded size.
@@ -54,6 +61,9 @@ final class FormerKeys: Sendable {
             writer.identifier(transient.id)
             transient.agreement.secretKey.withBytes { writer.append($0) }
         }
+        guard let seed else { return }
+        writer.identifier(seed.user)
+        seed.seed.write(into: &writer)
     }
 
     init(_ bytes: RawSpan) throws(FormatError) {
@@ -66,7 +76,13 @@ final class FormerKeys: Sendable {
             let secret = try cursor.secret(AgreementKey.byteCount, from: bytes)
             transients.append(Transient(id, AgreementKey(secretKey: secret)))
         }
-        try cursor.expectEnd(of: bytes)
         self.transients = transients
+        if cursor.offset < bytes.byteCount {
+            let user = try cursor.identifier(UserID.self, from: bytes)
+            seed = (user, try TransientSeed(of: user, &cursor, from: bytes))
+        } else {
+            seed = nil
+        }
+        try cursor.expectEnd(of: bytes)
     }
 }

@@ -107,11 +107,11 @@ extension Profile {
     ///
     /// Does nothing if the key does not follow from the seed.
     func follow(_ key: TransientKey) throws(ClientError) {
-        guard let identity = state.withLock({ $0.body.publicIdentity }), identity.following(key) != nil else {
-            return
-        }
+        let (identity, keys) = state.withLock { ($0.body.publicIdentity, $0.body.identity) }
+        guard identity?.following(key, by: keys) != nil else { return }
         try change { state throws(ClientError) in
-            guard let next = state.body.publicIdentity?.following(key) else { return }
+            let keys = state.body.identity
+            guard let next = state.body.publicIdentity?.following(key, by: keys) else { return }
             state.body.publicIdentity = next
         }
     }

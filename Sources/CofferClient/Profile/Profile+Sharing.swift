@@ -13,48 +13,48 @@ extension Profile {
     /// The person's public identity, created on first use; rolls its transient key when due.
     func publicIdentity() throws(ClientError) -> PublicIdentity {
         let (known, keys) = state.withLock { ($0.body.publicIdentity, $0.body.identity) }
-        let present: PublicIdentity?
-        do throws(TrustError) {
-            present =
-                if let known { try known.rolled(by: keys, at: Clock.realTime) } else {
-                    try PublicIdentity(founding: keys, at: Clock.realTime)
-                }
-        } catch {
-            throw .trust(error)
+        if let known {
+            let rolled: PublicIdentity?
+            do throws(TrustError) { rolled = try known.rolled(by: keys, at: Clock.realTime) } catch {
+                throw .trust(error)
+            }
+            if rolled == nil { return known }
         }
-        if let present { return try keep(present, instead: known) }
-        guard let known else { throw .trust(.wrongPlace) }
-        return known
+        return try changeIdentity { known, keys throws(TrustError) in
+            try known.rolled(by: keys, at: Clock.realTime) ?? known
+        }
     }
 
     /// Makes a new transient key, for which others wrap keys as soon as they find it at the remotes.
     ///
     /// The old one is kept as long as there may be wraps for it.
     func rollTransientKey() throws(ClientError) {
-        let known = try publicIdentity()
-        let rolled: PublicIdentity
-        do throws(TrustError) {
-            rolled = try known.rolledNow(by: identityKeys, at: Clock.realTime)
-        } catch {
-            throw .trust(error)
+        _ = try changeIdentity { known, keys throws(TrustError) in
+            try known.rolledNow(by: keys, at: Clock.realTime)
         }
-        _ = try keep(rolled, instead: known)
     }
 
-    private func keep(
-        _ identity: PublicIdentity, instead known: PublicIdentity?
+    /// Changes the public identity, which is founded if there is none.
+    ///
+    /// The change is made to what the profile has then, so that it undoes nothing that another thread has done.
+    private func changeIdentity(
+        _ edit: (PublicIdentity, IdentityKeys) throws(TrustError) -> PublicIdentity
     ) throws(ClientError) -> PublicIdentity {
-        var kept = identity
+        var changed: PublicIdentity?
         try change { state throws(ClientError) in
-            // Another thread may have made or rolled it meanwhile.
-            if let other = state.body.publicIdentity, other.transient.key != known?.transient.key {
-                kept = other
-            } else {
-                state.body.publicIdentity = identity
+            let (time, keys) = (Clock.realTime, state.body.identity)
+            do throws(TrustError) {
+                var known = state.body.publicIdentity
+                if known == nil { known = try PublicIdentity(founding: keys, at: time) }
+                changed = try known.map { known throws(TrustError) in try edit(known, keys) }
+            } catch {
+                throw .trust(error)
             }
-            state.body.former.removeAll { $0.isOver(at: Clock.realTime) }
+            state.body.publicIdentity = changed
+            state.body.former.removeAll { $0.isOver(at: time) }
         }
-        return kept
+        guard let changed else { throw .trust(.wrongPlace) }
+        return changed
     }
 
     /// The person's signed identity card, to give to others.

@@ -51,19 +51,29 @@ struct PublicIdentity: Sendable {
         try chain.append(
             try chain.rolling(to: next.signing, agreement: agreement, at: time, by: keys.signing))
         // A device that lost its trust has the old seed.
-        var seed = seed.map { _ in TransientSeed(of: user) }
+        var seed: TransientSeed? = TransientSeed(of: user)
         let pair = try TransientPair(of: chain, by: next, from: time, &seed)
         return PublicIdentity(chain, id, [pair], seed)
     }
 
     /// Returns the identity with a transient key that another device has made from the same seed; nil if it is
     /// known, or does not follow from the seed.
-    func following(_ key: TransientKey) -> PublicIdentity? {
+    ///
+    /// The keys before it were made there as well, and others may have wrapped for them: they are kept like keys
+    /// that this one follows.
+    func following(_ key: TransientKey, by keys: IdentityKeys) -> PublicIdentity? {
         guard !transients.contains(where: { $0.key.record.id == key.record.id }),
-            let made = seed?.ahead(to: key.record.id)
+            let made = seed?.seeds(to: key.record.id), let last = made.last
         else { return nil }
-        guard let pair = try? TransientPair(key.record.bytes, of: chain, made.agreement()) else { return nil }
-        return PublicIdentity(chain, id, transients + [pair], made.following())
+        var kept = transients
+        for seed in made.dropLast() {
+            guard let pair = try? TransientPair(of: chain, by: keys, from: key.record.from, seed) else {
+                return nil
+            }
+            kept.append(pair)
+        }
+        guard let pair = try? TransientPair(key.record.bytes, of: chain, last.agreement()) else { return nil }
+        return PublicIdentity(chain, id, kept + [pair], last.following())
     }
 
     /// Whether the keys are those that are current in the chain.
@@ -183,8 +193,15 @@ final class TransientPair: Sendable {
             try self.init(of: chain, by: keys, from: time)
             return
         }
-        try self.init(of: chain, by: keys, from: time, present.id, present.agreement())
+        try self.init(of: chain, by: keys, from: time, present)
         seed = present.following()
+    }
+
+    /// Makes the key of a seed.
+    convenience init(
+        of chain: IdentityChain, by keys: IdentityKeys, from time: Int64, _ seed: TransientSeed
+    ) throws(TrustError) {
+        try self.init(of: chain, by: keys, from: time, seed.id, seed.agreement())
     }
 
     private init(

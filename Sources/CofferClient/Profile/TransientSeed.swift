@@ -41,13 +41,18 @@ final class TransientSeed: Sendable {
     }
 
     /// The seed of a key that another device has made already; nil if there is none of this id soon.
-    func ahead(to id: TransientKeyID) -> TransientSeed? {
-        var seed = self
+    func ahead(to id: TransientKeyID) -> TransientSeed? { seeds(to: id).last }
+
+    /// The seeds of all keys up to one that another device has made already; empty if there is none of this id
+    /// soon.
+    func seeds(to id: TransientKeyID) -> [TransientSeed] {
+        var seeds = [self]
         for _ in 0..<Self.leadMax {
-            if seed.id == id { return seed }
-            seed = seed.following()
+            let last = seeds[seeds.count - 1]
+            if last.id == id { return seeds }
+            seeds.append(last.following())
         }
-        return nil
+        return []
     }
 
     func write(into writer: inout ByteWriter) {

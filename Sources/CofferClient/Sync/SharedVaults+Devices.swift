@@ -35,6 +35,21 @@ extension SharedVaults {
         return bundle
     }
 
+    /// Checks that this device has the person's newest keys, as far as its vaults know them; with others, what it
+    /// adds to the person's chains would fork them.
+    ///
+    /// - Throws: `.sync(_, .membership(.keysReplaced))`.
+    func checkNewestKeys() throws(ClientError) {
+        let own = try profile.publicIdentity().chain
+        for shared in all {
+            let engine = shared.engine
+            let isStale = AwaitedTask { await engine.knowsLinks(besides: own) }.wait()
+            if isStale {
+                throw .sync(vault: shared.name, .membership(.keysReplaced))
+            }
+        }
+    }
+
     /// The links of a vault that this device has verified; none of a vault that is not open.
     private func links(of record: VaultRecord) -> [KeptRow] {
         guard let mounted = vaults.vault(slot: record.slot), let rows = try? mounted.vault.facts.keptRows()

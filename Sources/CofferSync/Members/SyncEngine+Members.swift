@@ -1,6 +1,6 @@
 internal import CofferFormat
 internal import CofferRemote
-internal import CofferTrust
+package import CofferTrust
 
 // Links, keys and identities: fetched, verified, kept; and this user's own, published.
 extension SyncEngine {
@@ -171,6 +171,12 @@ extension SyncEngine {
     var hasNewestKeys: Bool {
         guard let known = members.identities[ownIdentity], !known.state.isRevoked else { return true }
         return known.state.current?.signing == setup.keys.author.signing
+    }
+
+    /// Whether this user's identity has links that are not in a chain of it: another device has made them.
+    package func knowsLinks(besides own: IdentityChain) -> Bool {
+        guard let known = members.identities[ownIdentity] else { return false }
+        return known.links.count >= own.links.count && known.head != own.head
     }
 
     /// Makes sure that the remote has this user's identity chain and newest transient key, and that the

@@ -89,7 +89,7 @@ import Testing
         let (profile, shared) = (laptop.profile, laptop.shared)
         Thread.detachNewThread {
             let pairing = AuthorizingPairing(
-                profile: profile,
+                profile: profile, checkKeys: {},
                 bundle: { devices throws(ClientError) in try shared.bundle(devices) },
                 ask: { code, _ throws(ClientError) in code.isSame(as: paper.wait { $0 }) },
                 isHeard: { true })

@@ -1,6 +1,7 @@
 import CofferCrypto
 import CofferFormat
 import CofferSync
+import CofferSystem
 import CofferTrust
 import Foundation
 import Synchronization
@@ -57,6 +58,25 @@ import Testing
         // It is not let in again.
         let again = try world.refresh(lost, from: laptop)
         #expect(again.authorizing.failureName == "revokedDevice" && again.refreshing.failureName == "pairing")
+    }
+
+    /// A device that is revoked while another one waits for what it asks receives nothing.
+    @Test func aDeviceRevokedInAPairingReceivesNothing() throws {
+        let laptop = try OpenProfile()
+        let phone = try world.paired(laptop, with: "phone")
+        let (address, paper) = (world.address(), Condition<String?>(nil))
+        let wait = world.authorize(laptop, at: address) { paper.wait { $0 } }
+        var pairing = try JoiningPairing(at: try PairingAddress(address), isHeard: { true }) { code in
+            paper.update { $0 = "\(code)" }
+        } confirm: { _ throws(ClientError) in
+            try laptop.profile.revoke(phone.profile.deviceKeys.id)
+            return true
+        }
+        var refused: ClientError?
+        do throws(ClientError) { _ = try pairing.receive(asKnown: phone.profile.deviceKeys) } catch {
+            refused = error
+        }
+        #expect(refused?.caseName == "pairing" && wait().failureName == "revokedDevice")
     }
 
     /// The remaining devices receive the new keys by a second pairing, and go on in the same vault.
@@ -185,6 +205,35 @@ import Testing
         }
     }
 
+    /// A device that takes over a key keeps those that it jumps over: something may be wrapped for them.
+    @Test func jumpedKeysAreKept() throws {
+        let (alice, bob) = try place.pair()
+        let phone = try world.paired(bob, with: "phone")
+        _ = try phone.sync("Ours")
+        let carol = try OpenProfile()
+        _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
+        _ = try alice.sync("Personal")
+        _ = try carol.sync()
+        _ = try bob.ask(IdentityRequest.roll)
+        let middle = try bob.profile.publicIdentity().transient.key.record.id
+        _ = try bob.sync("Ours")
+        // Alice wraps a new epoch for the first key; then Bob makes another two.
+        let identity = try carol.ask(IdentityRequest.show).identity
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: identity))
+        try alice.write("x", to: "new", in: "Personal")
+        _ = try alice.sync("Personal")
+        for _ in 0..<2 {
+            _ = try bob.ask(IdentityRequest.roll)
+            try phone.profile.follow(try bob.profile.publicIdentity().transient.key)
+        }
+        let kept = try phone.profile.publicIdentity()
+        #expect(kept.transients.contains { $0.key.record.id == middle })
+        #expect(kept.transient.key == (try bob.profile.publicIdentity().transient.key))
+        _ = try phone.sync("Ours")
+        #expect(phone.profile.vaults.last?.keys.count == 2)
+        #expect(try phone.has("new", in: "Ours"))
+    }
+
     /// A device takes over the newest transient key that another one has published, and makes the next after it.
     @Test func devicesDoNotFallBehind() throws {
         let laptop = try sharer()
@@ -209,6 +258,7 @@ import Testing
     @Test func theProfileKeepsItsDevices() throws {
         let laptop = try OpenProfile()
         _ = try world.paired(laptop, with: "phone")
+        let seed = try #require(try laptop.profile.publicIdentity().seed)
         _ = try laptop.ask(RevokeRequest(device: "Alice's phone"))
         let body = laptop.profile.state.withLock { $0.body }
         let bytes = body.encoded()
@@ -216,6 +266,9 @@ import Testing
         #expect(again.devices?.links.map(\.bytes) == body.devices?.links.map(\.bytes))
         #expect(again.former.count == 1 && again.publicIdentity?.seed?.id == body.publicIdentity?.seed?.id)
         #expect(again.encoded() == bytes)
+        // The phone may have made another key before.
+        let next = seed.following().id
+        #expect(try again.former[0].withKeys(for: next) { _, _ throws(TrustError) in true } == true)
         #expect(again.publicIdentity?.chain.links.count == 2)
     }
 }
