@@ -109,6 +109,25 @@ import Testing
         #expect(nothing.refreshing.failureName == nil)
     }
 
+    /// A device that lacks the newest keys changes neither the list nor the keys, which would fork them.
+    @Test func aStaleDeviceChangesNoDevices() throws {
+        let laptop = try sharer()
+        let desktop = try world.paired(laptop, with: "desktop")
+        let phone = try world.paired(laptop, with: "phone")
+        _ = try world.refresh(desktop, from: laptop)
+        _ = try laptop.ask(RevokeRequest(device: "Alice's phone"))
+        let (keys, list) = (desktop.profile.identityKeys.signing.publicKey, desktop.profile.devices?.head)
+        let refused = try #require(desktop.error(RevokeRequest(device: "laptop")))
+        #expect("\(refused)".contains("coffer device refresh") && refused.exitCode == 77)
+        let outcome = try world.pair(desktop, with: "tablet")
+        #expect(outcome.authorizing.failureName == "sync" && !outcome.location.exists)
+        #expect(desktop.profile.identityKeys.signing.publicKey == keys)
+        #expect(desktop.profile.devices?.head == list)
+        #expect(phone.error(RevokeRequest(device: "laptop")) != nil)
+        _ = try world.refresh(desktop, from: laptop)
+        _ = try world.paired(desktop, with: "tablet")
+    }
+
     /// Keys and lists never go back, and two lists that differ are not joined.
     @Test func olderAndOtherListsAreRefused() throws {
         let laptop = try OpenProfile()
