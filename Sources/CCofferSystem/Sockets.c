@@ -34,12 +34,10 @@ int coffer_listen(const char *path) {
     struct sockaddr_un address;
     int descriptor = local_address(path, &address);
     if (descriptor < 0) return descriptor == -1 ? -errno : descriptor;
-    mode_t mask = umask(0177);
-    int bound = bind(descriptor, (struct sockaddr *)&address, sizeof address);
-    int error = errno;
-    umask(mask);
-    if (bound == -1 || listen(descriptor, 16) == -1) {
-        error = bound == -1 ? error : errno;
+    // The file gets the mode of the socket. A umask would be that of all threads.
+    if (fchmod(descriptor, 0600) == -1 || bind(descriptor, (struct sockaddr *)&address, sizeof address) == -1 ||
+        listen(descriptor, 16) == -1) {
+        int error = errno;
         close(descriptor);
         return -error;
     }

@@ -53,7 +53,9 @@ struct AuthorizingPairing {
     }
 
     private func open(_ connection: PairingConnection) throws(ClientError) -> Opened {
-        let wait = wait(PairingConnection.Wait.program)
+        let time = PairingConnection.Wait.exchange
+        let wait = PairingConnection.Wait(
+            nanoseconds: time, limit: Clock.monotonic + time, isHeard: isHeard)
         let first = try connection.receive(wait)
         var side = try pairing { () throws(PairingError) in try AuthorizingSide(reading: first) }
         let messages = side.beginning

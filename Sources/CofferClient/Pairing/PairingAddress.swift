@@ -34,6 +34,14 @@ package enum PairingAddress: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The same address for a process with another working directory.
+    package var absolute: PairingAddress {
+        switch self {
+        case .tcp: self
+        case .socket(let path): .socket(path: Directory.absolute(path))
+        }
+    }
+
     /// How long to wait for each address of a host, in milliseconds.
     private static let connectTime: Int32 = 10_000
 
@@ -72,6 +80,8 @@ final class PairingListener: Sendable {
             throw .device(.cannotListen("\(address)", SystemError("bind", code: -number)))
         }
         socket = Descriptor(owning: number)
+        // Otherwise a connection that is gone at once would hold this thread.
+        _ = coffer_set_nonblocking(socket.number, 1)
         switch address {
         case .tcp("", _):
             path = nil
@@ -101,11 +111,22 @@ final class PairingListener: Sendable {
 
     /// Waits for the next connection.
     ///
+    /// A failure of one connection, or for want of memory or descriptors, does not end the waiting.
+    ///
     /// - Parameter wait: See `PairingConnection.Wait`.
     func accept(_ wait: PairingConnection.Wait) throws(ClientError) -> PairingConnection {
-        try wait.until(socket.number, POLLIN)
-        let number = coffer_accept(socket.number)
-        guard number >= 0 else { throw .device(.cutOff) }
-        return PairingConnection(Descriptor(owning: number))
+        let end = wait.end
+        while true {
+            try wait.until(end, socket.number, POLLIN)
+            let number = coffer_accept(socket.number)
+            if number >= 0 { return PairingConnection(Descriptor(owning: number)) }
+            guard !Self.lastingErrors.contains(-number) else { throw .device(.cutOff) }
+            usleep(Self.pause)
+        }
     }
+
+    /// The errors after which no connection can be accepted any more.
+    private static let lastingErrors: Set<Int32> = [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT]
+    /// The pause after an error, in microseconds.
+    private static let pause: UInt32 = 50_000
 }

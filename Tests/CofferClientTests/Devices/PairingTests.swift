@@ -161,6 +161,21 @@ import Testing
         #expect(wait().failureName == nil && location.exists)
     }
 
+    /// An end of the waiting also holds for a peer that always has another byte.
+    @Test func aSlowStrangerDoesNotHoldADevice() throws {
+        let address = try PairingAddress(world.address())
+        let listener = try PairingListener(at: address)
+        let stranger = try address.connect()
+        let always = PairingConnection.Wait(nanoseconds: PairingConnection.Wait.program) { true }
+        try stranger.send([1, 2, 3], always)
+        let connection = try listener.accept(always)
+        let over = PairingConnection.Wait(
+            nanoseconds: PairingConnection.Wait.program, limit: Clock.monotonic, isHeard: { true })
+        let late = clientError { () throws(ClientError) in _ = try connection.receive(over) }
+        #expect(late?.caseName == "noAnswer")
+        #expect(try connection.receive(always) == [1, 2, 3])
+    }
+
     /// Once the code is known to the other side, the pairing is not tried again by itself.
     @Test func aConnectionCutAfterTheCodeEndsThePairing() throws {
         let laptop = try OpenProfile()
@@ -250,6 +265,9 @@ import Testing
             #expect(error?.caseName == "address", "\(text)")
         }
         #expect("\(PairingAddress.tcp(host: "::1", port: 7))" == "[::1]:7")
+        #expect("\(try PairingAddress(":0").absolute)" == ":0")
+        #expect("\(try PairingAddress("/run/pair").absolute)" == "/run/pair")
+        #expect("\(try PairingAddress("./pair").absolute)".hasPrefix("/"))
         let nobody = clientError { () throws(ClientError) in
             _ = try PairingAddress(world.address()).connect()
         }
