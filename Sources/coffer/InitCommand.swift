@@ -46,7 +46,7 @@ struct InitCommand: ParsableCommand {
 
     @Flag(
         name: .shortAndLong,
-        help: "With --pair, do not ask whether the other device has accepted the code.")
+        help: PairingDialogue.yesHelp)
     var yes = false
 
     @Option(
@@ -95,7 +95,7 @@ struct InitCommand: ParsableCommand {
         let settings = Profile.Settings(
             name: "me", device: machine, hint: hint, strength: strength.hash, firstVault: Self.firstVault)
         try settings.check()
-        try PairingDialogue.checkTerminal(yes)
+        try PairingDialogue.check(yes, address)
         let passphrase = try Passphrase(options: profile).askForNew()
         let dialogue = PairedProfile.Dialogue(show: PairingDialogue.showCode) { name throws(ClientError) in
             (try? PairingDialogue.confirm(name, yes)) ?? false

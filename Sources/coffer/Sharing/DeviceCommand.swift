@@ -70,11 +70,12 @@ struct DeviceCommand: ParsableCommand {
             if codeFile == nil, isatty(STDIN_FILENO) == 0 {
                 throw ValidationError("There is no terminal to enter the code at. Use --code-file.")
             }
+            let place = try PairingAddress(listen).absolute
             let access = try Requests.open(profile)
             defer { access.close() }
             let dialogue = PairingDialogue(access, codeFile: codeFile, yes: false)
             let report = try access.perform(
-                PairRequest.authorize(address: listen), progress: { dialogue.show($0) })
+                PairRequest.authorize(address: "\(place)"), progress: { dialogue.show($0) })
             let device = Output.visible(report.device)
             Output.error(
                 report.isNew
@@ -94,17 +95,18 @@ struct DeviceCommand: ParsableCommand {
                   coffer device refresh 192.168.1.20:41235
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Flag(name: .shortAndLong, help: "Do not ask whether the other device has accepted the code.")
+        @Flag(name: .shortAndLong, help: PairingDialogue.yesHelp)
         var yes = false
         @Argument(help: "The address that the other device prints.") var address: String
 
         func run() throws {
-            try PairingDialogue.checkTerminal(yes)
+            let place = try PairingAddress(address).absolute
+            try PairingDialogue.check(yes, place)
             let access = try Requests.open(profile)
             defer { access.close() }
             let dialogue = PairingDialogue(access, codeFile: nil, yes: yes)
             let report = try access.perform(
-                PairRequest.refresh(address: address), progress: { dialogue.show($0) })
+                PairRequest.refresh(address: "\(place)"), progress: { dialogue.show($0) })
             Output.error("This device has your newest keys.")
             for vault in report.vaults { Output.error("New here: “\(vault)”") }
         }
@@ -115,8 +117,11 @@ struct DeviceCommand: ParsableCommand {
             abstract: "Revoke a device that is lost, and replace your keys.",
             discussion: """
                 Replaces your identity and transient keys, and the keys of the vaults where your role may do that; \
-                elsewhere the device of an owner or admin does it. What the lost device wrote before counts. What it \
-                writes or backdates later does not. It may have kept copies of everything that it could read.
+                elsewhere the device of an owner or admin does it. It first syncs all vaults, which takes as long as \
+                the remotes need. What this device has received from the lost one when the vault's members record your \
+                new keys counts, even if a thief wrote it. What the lost device writes or backdates later does not \
+                count. It may have kept copies of everything that it could read. If you are an owner or admin, check \
+                “coffer member list”: members that a thief has added stay until you remove them.
 
                 Your other devices cannot write to shared vaults until they have the new keys: run “coffer device \
                 authorize” here, and “coffer device refresh” there. Replace the passwords of your remotes, too, if the \
@@ -169,8 +174,18 @@ final class PairingDialogue: Sendable {
         self.yes = yes
     }
 
-    /// Checks that somebody can answer.
-    static func checkTerminal(_ yes: Bool) throws {
+    /// What “--yes” does.
+    static let yesHelp: ArgumentHelp = """
+        Do not ask whether the other device has accepted the code. Then this device takes whatever answers at the \
+        address for your other device, so this is only possible with a socket on this machine.
+        """
+
+    /// Checks that somebody can answer, or that nobody on a network can be between the devices.
+    static func check(_ yes: Bool, _ address: PairingAddress) throws {
+        if yes, case .tcp = address {
+            throw ValidationError(
+                "--yes is only possible with the path of a socket: over a network, compare the codes.")
+        }
         guard yes || isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("There is no terminal to ask for confirmation. Use --yes.")
         }

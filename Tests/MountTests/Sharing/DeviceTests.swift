@@ -69,6 +69,8 @@ extension MountTests {
                 let refresh = try laptop.command("device", "refresh", "localhost:1").fail(with: 64)
                 #expect(refresh.error.contains("--yes"))
                 try laptop.command("device", "refresh", "--yes", "nowhere").fail(with: 64)
+                let network = try laptop.command("device", "refresh", "--yes", "localhost:1").fail(with: 64)
+                #expect(network.error.contains("socket"))
                 let only = try laptop.command("device", "revoke", "--yes", "tester's machine").run()
                 #expect(only.status == 66 || only.status == 77)
                 try laptop.command("init", "--pair", "x:1", "--vault", "v").fail(with: 64)
