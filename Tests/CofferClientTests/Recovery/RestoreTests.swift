@@ -111,25 +111,42 @@ import Testing
         #expect(gaps == ["Ours: newerKey"])
     }
 
+    /// Changes the key of a vault: lets somebody join it, and removes that member.
+    private func removeAnother(by alice: OpenProfile) throws {
+        let before = Set(try alice.members().members.map(\.identity))
+        let carol = try OpenProfile()
+        let asked = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
+        #expect(!asked.isMember)
+        for person in [alice, carol] { _ = try person.sync() }
+        let other = try #require(try alice.members().members.first { !before.contains($0.identity) })
+        _ = try alice.ask(MemberRequest.remove(vault: "Personal", member: String(other.identity.prefix(16))))
+        _ = try alice.sync()
+    }
+
+    /// After a drill, a new transient key on the old device is all that it needs.
+    @Test func theOldDeviceGoesOnAfterADrill() throws {
+        let (alice, bob) = try place.pair()
+        do {
+            let (_, drill) = try restore(try backup(bob))
+            for person in [drill, alice] { _ = try person.sync() }
+        }
+        // The restored profile is deleted once this has been sent.
+        _ = try bob.ask(IdentityRequest.roll)
+        for person in [bob, alice] { _ = try person.sync() }
+        try removeAnother(by: alice)
+        try alice.write("x", to: "since the drill", in: "Personal")
+        _ = try alice.sync()
+        #expect(try bob.sync().compactMap(\.failure) == [])
+        #expect(try bob.has("since the drill", in: "Ours"))
+    }
+
     /// A key that was sealed for a transient key that the backup lacks is missed, and the next key brings all.
     @Test func aMemberWithAnOldBackupWaitsForTheNextKey() throws {
         let (alice, bob) = try place.pair()
-        func removeAnother() throws {
-            let before = Set(try alice.members().members.map(\.identity))
-            let carol = try OpenProfile()
-            let asked = try carol.ask(
-                JoinRequest(invite: try alice.invite(), name: "Ours", waits: false))
-            #expect(!asked.isMember)
-            for person in [alice, carol] { _ = try person.sync() }
-            let other = try #require(try alice.members().members.first { !before.contains($0.identity) })
-            _ = try alice.ask(
-                MemberRequest.remove(vault: "Personal", member: String(other.identity.prefix(16))))
-            _ = try alice.sync()
-        }
         let backup = try self.backup(bob)
         _ = try bob.ask(IdentityRequest.roll)
         for person in [bob, alice] { _ = try person.sync() }
-        try removeAnother()
+        try removeAnother(by: alice)
         try alice.write("x", to: "under the key that is missed", in: "Personal")
         _ = try alice.sync()
         let (_, again) = try restore(backup)
@@ -137,7 +154,7 @@ import Testing
         #expect(failures == ["the vault's keys cannot be opened: the keys do not match the members"])
         #expect(try !again.has("under the key that is missed", in: "Ours"))
         for person in [again, alice] { _ = try person.sync() }
-        try removeAnother()
+        try removeAnother(by: alice)
         #expect(try again.sync().compactMap(\.failure) == [])
         #expect(try again.has("under the key that is missed", in: "Ours"))
     }
