@@ -163,7 +163,15 @@ struct Elsewhere {
         let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
         try change { changes throws(FileSystemError) in
             try append(content, to: attributes.number, at: attributes.size)
+            noteGrowth(of: text, attributes)
             changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
+        }
+    }
+
+    /// Records the size that the kernel knows, as an incoming commit does.
+    private func noteGrowth(of text: String, _ attributes: Attributes) {
+        vault.state.withLock { state in
+            state.tree.growing[attributes.number] = GrowingFile(size: attributes.size, names: [name(text)])
         }
     }
 
@@ -175,6 +183,7 @@ struct Elsewhere {
                 let item = try state.tree.item(attributes.number)
                 try state.setContent(of: item, to: .unreadable(size, of: .random()), like: nil)
             }
+            noteGrowth(of: text, attributes)
             changes = [.growth(item: attributes.number, from: attributes.size, name(text))]
         }
     }

@@ -27,8 +27,14 @@ final class SharedVault: Sendable {
     let asideVault = Mutex<String?>(nil)
     let problems: ProblemLog
     private let task = Mutex<Task<Void, Never>?>(nil)
+    private struct Rounds {
+        var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
+        /// Whether no more may begin, because something else may write to the vault's log.
+        var haveEnded = false
+    }
+
     /// Sync rounds that commands wait for.
-    private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
+    private let rounds = Mutex(Rounds())
 
     init(
         _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
@@ -135,20 +141,33 @@ final class SharedVault: Sendable {
             defer { task = nil }
             return task
         }
-        let all = rounds.withLock { Array($0.values) } + (running.map { [$0] } ?? [])
+        let asked = rounds.withLock { rounds in
+            rounds.haveEnded = true
+            return Array(rounds.tasks.values)
+        }
+        let all = asked + (running.map { [$0] } ?? [])
         for task in all { task.cancel() }
         replica.stopTransfers()
         return all
     }
 
-    /// Cancels the tasks that `start` began, and waits up to 10 s for them; tasks that still run find the
-    /// vault closed.
-    func stop() { Self.wait(for: end()) }
+    /// Cancels all tasks, and waits up to 10 s for them.
+    ///
+    /// - Returns: Whether they have ended; only then may something else write to the vault's log.
+    @discardableResult
+    func stop() -> Bool { Self.wait(for: end()) }
 
     /// Waits for cancelled tasks, up to 10 s.
-    static func wait(for tasks: [Task<Void, Never>]) {
-        if tasks.isEmpty { return }
-        _ = AwaitedTask { for task in tasks { await task.value } }.wait(nanoseconds: endTime)
+    ///
+    /// - Returns: Whether they have ended.
+    @discardableResult
+    static func wait(for tasks: [Task<Void, Never>]) -> Bool {
+        if tasks.isEmpty { return true }
+        let ended = AwaitedTask { () -> Bool in
+            for task in tasks { await task.value }
+            return true
+        }
+        return ended.wait(nanoseconds: endTime) != nil
     }
 
     /// How long to wait for cancelled tasks, in nanoseconds.
@@ -231,19 +250,23 @@ final class SharedVault: Sendable {
             }
         }
         defer { watcher.cancel() }
-        let round = Task.detached { [self] in
-            replica.sendEverything(true)
-            let result: Result<Void, SyncError>
-            do throws(SyncError) { result = .success(try await roundsUntilSure()) } catch {
-                result = .failure(error)
-            }
-            replica.sendEverything(false)
-            await applyRole()
-            news.update { $0.result = result }
-        }
         let number = ObjectIdentifier(news)
-        rounds.withLock { $0[number] = round }
-        defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
+        let isBegun = rounds.withLock { rounds in
+            if rounds.haveEnded { return false }
+            rounds.tasks[number] = Task.detached { [self] in
+                replica.sendEverything(true)
+                let result: Result<Void, SyncError>
+                do throws(SyncError) { result = .success(try await roundsUntilSure()) } catch {
+                    result = .failure(error)
+                }
+                replica.sendEverything(false)
+                await applyRole()
+                news.update { $0.result = result }
+            }
+            return true
+        }
+        guard isBegun else { throw .remoteSetting(.vaultBusy(name: mounted.name)) }
+        defer { rounds.withLock { _ = $0.tasks.removeValue(forKey: number) } }
         let before = traffic.counts
         var (left, looked) = (Int64(0), Int64?.none)
         var commits = Progress(done: 0, total: 0)

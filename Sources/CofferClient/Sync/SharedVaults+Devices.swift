@@ -96,7 +96,9 @@ extension SharedVaults {
             let mounted = shared.mounted
             do throws(ClientError) {
                 try alone(shared.share.vault, mounted.name) { () throws(ClientError) in
-                    forget(mounted.slot)
+                    guard forget(mounted.slot) else {
+                        throw .remoteSetting(.vaultBusy(name: mounted.name))
+                    }
                     guard let share = profile.share(of: shared.share.vault), share.hasRemote else { return }
                     _ = try open(mounted, share)
                 }

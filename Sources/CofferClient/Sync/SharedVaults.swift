@@ -272,8 +272,11 @@ final class SharedVaults: Sendable {
     }
 
     /// Stops the sync of a vault, so that it can be closed.
-    func forget(_ slot: UInt16) {
-        state.withLock { $0.shared.removeValue(forKey: slot) }?.stop()
+    ///
+    /// - Returns: Whether nothing of it is running any more.
+    @discardableResult
+    func forget(_ slot: UInt16) -> Bool {
+        state.withLock { $0.shared.removeValue(forKey: slot) }?.stop() ?? true
     }
 
     /// Runs a change of a vault's remote, one at a time for each vault.
