@@ -27,14 +27,8 @@ final class SharedVault: Sendable {
     let asideVault = Mutex<String?>(nil)
     let problems: ProblemLog
     private let task = Mutex<Task<Void, Never>?>(nil)
-    private struct Rounds {
-        var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
-        /// Whether no more may begin, because something else may write to the vault's log.
-        var haveEnded = false
-    }
-
     /// Sync rounds that commands wait for.
-    private let rounds = Mutex(Rounds())
+    private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
     init(
         _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
@@ -141,17 +135,14 @@ final class SharedVault: Sendable {
             defer { task = nil }
             return task
         }
-        let asked = rounds.withLock { rounds in
-            rounds.haveEnded = true
-            return Array(rounds.tasks.values)
-        }
-        let all = asked + (running.map { [$0] } ?? [])
+        let all = rounds.withLock { Array($0.values) } + (running.map { [$0] } ?? [])
         for task in all { task.cancel() }
         replica.stopTransfers()
         return all
     }
 
-    /// Cancels all tasks, and waits up to 10 s for them.
+    /// Cancels the tasks that `start` began, and waits up to 10 s for them; tasks that still run find the
+    /// vault closed.
     ///
     /// - Returns: Whether they have ended; only then may something else write to the vault's log.
     @discardableResult
@@ -250,23 +241,19 @@ final class SharedVault: Sendable {
             }
         }
         defer { watcher.cancel() }
-        let number = ObjectIdentifier(news)
-        let isBegun = rounds.withLock { rounds in
-            if rounds.haveEnded { return false }
-            rounds.tasks[number] = Task.detached { [self] in
-                replica.sendEverything(true)
-                let result: Result<Void, SyncError>
-                do throws(SyncError) { result = .success(try await roundsUntilSure()) } catch {
-                    result = .failure(error)
-                }
-                replica.sendEverything(false)
-                await applyRole()
-                news.update { $0.result = result }
+        let round = Task.detached { [self] in
+            replica.sendEverything(true)
+            let result: Result<Void, SyncError>
+            do throws(SyncError) { result = .success(try await roundsUntilSure()) } catch {
+                result = .failure(error)
             }
-            return true
+            replica.sendEverything(false)
+            await applyRole()
+            news.update { $0.result = result }
         }
-        guard isBegun else { throw .remoteSetting(.vaultBusy(name: mounted.name)) }
-        defer { rounds.withLock { _ = $0.tasks.removeValue(forKey: number) } }
+        let number = ObjectIdentifier(news)
+        rounds.withLock { $0[number] = round }
+        defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
         let before = traffic.counts
         var (left, looked) = (Int64(0), Int64?.none)
         var commits = Progress(done: 0, total: 0)
