@@ -49,17 +49,7 @@ struct InitCommand: ParsableCommand {
         help: PairingDialogue.yesHelp)
     var yes = false
 
-    @Option(
-        help:
-            "A hint to show after three wrong passphrases. Anyone who has the profile can read it: do not give the passphrase away."
-    )
-    var hint: String?
-
-    @Option(
-        help:
-            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
-    )
-    var strength = Strength.moderate
+    @OptionGroup var settings: PassphraseSettings
 
     func validate() throws {
         if pair != nil, name != nil || vault != nil {
@@ -74,8 +64,8 @@ struct InitCommand: ParsableCommand {
         if let pair { return try run(location, pairingWith: pair) }
         let person = name ?? Environment.value("USER") ?? "me"
         let settings = Profile.Settings(
-            name: person, device: Self.label(of: device, ownedBy: person), hint: hint,
-            strength: strength.hash, firstVault: vault ?? Self.firstVault)
+            name: person, device: Self.label(of: device, ownedBy: person), hint: settings.hint,
+            strength: settings.strength.hash, firstVault: vault ?? Self.firstVault)
         try settings.check()
         Output.error(
             "The passphrase opens everything in the profile. Nobody can recover it, unless you make a recovery key with “coffer recovery create”: keep it in a place where you will find it."
@@ -93,7 +83,8 @@ struct InitCommand: ParsableCommand {
         let address = try PairingAddress(text)
         let machine = device ?? Self.hostName ?? "this device"
         let settings = Profile.Settings(
-            name: "me", device: machine, hint: hint, strength: strength.hash, firstVault: Self.firstVault)
+            name: "me", device: machine, hint: settings.hint, strength: settings.strength.hash,
+            firstVault: Self.firstVault)
         try settings.check()
         try PairingDialogue.check(yes, address)
         let passphrase = try Passphrase(options: profile).askForNew()

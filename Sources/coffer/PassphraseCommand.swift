@@ -9,22 +9,7 @@ struct PassphraseCommand: ParsableCommand {
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(
-        help: ArgumentHelp("Read the new passphrase from a file instead of asking for it.", valueName: "file")
-    )
-    var newPassphraseFile: String?
-
-    @Option(
-        help:
-            "A hint to show after three wrong passphrases (default: none). Anyone who has the profile can read it."
-    )
-    var hint: String?
-
-    @Option(
-        help:
-            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
-    )
-    var strength = Strength.moderate
+    @OptionGroup var new: NewPassphraseOptions
 
     func run() throws {
         let location = try profile.location()
@@ -35,16 +20,11 @@ struct PassphraseCommand: ParsableCommand {
             old.duplicate()
         }
         defer { access.close() }
-        let new: SecretBytes
-        if let newPassphraseFile {
-            new = try Passphrase.read(file: newPassphraseFile)
-            Passphrase.remark(on: new)
-        } else {
-            new = try Passphrase.promptTwice("New passphrase: ")
-        }
+        let passphrase = try new.read()
+        let strength = new.settings.strength.hash
         let request = ProfileRequest.changePassphrase(
-            old: oldBytes, new: new.withBytes { $0.array }, hint: hint, passes: strength.hash.passes,
-            memory: strength.hash.memory)
+            old: oldBytes, new: passphrase.withBytes { $0.array }, hint: new.settings.hint,
+            passes: strength.passes, memory: strength.memory)
         _ = try Requests.perform(request, on: access)
         Output.error("The passphrase has been changed.")
     }

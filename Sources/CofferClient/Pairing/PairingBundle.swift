@@ -64,22 +64,21 @@ struct PairingBundle: Sendable {
             capacity: 8192 + publicIdentity.byteCountMax + devices.byteCountMax + links + keys + verified
                 .count
                 * 512)
-        Self.write(.identity, into: &writer) { identity.write(into: &$0) }
-        Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
+        writer.record(Kind.identity) { identity.write(into: &$0) }
+        writer.record(Kind.publicIdentity, of: publicIdentity.byteCountMax) {
             publicIdentity.write(into: &$0)
         }
-        Self.write(.devices, of: devices.byteCountMax, into: &writer) { devices.write(into: &$0) }
+        writer.record(Kind.devices, of: devices.byteCountMax) { devices.write(into: &$0) }
         for identity in verified {
-            Self.write(.verified, into: &writer) {
-                $0.append(identity.bytes)
-                if let name = verifiedNames[identity] { $0.text(name) }
+            writer.record(Kind.verified) {
+                VerifiedIdentity(identity, name: verifiedNames[identity]).write(into: &$0)
             }
         }
         for vault in vaults {
             let size = 8192 + 64 * (vault.keys.count + vault.lost.count)
-            Self.write(.vault, of: size, into: &writer) { vault.write(into: &$0) }
+            writer.record(Kind.vault, of: size) { vault.write(into: &$0) }
             for row in vault.links {
-                Self.write(.link, of: row.value.count + 64, into: &writer) {
+                writer.record(Kind.link, of: row.value.count + 64) {
                     $0.identifier(vault.id)
                     $0.number(row.key.kind.rawValue)
                     $0.append(row.key.id)
@@ -90,20 +89,6 @@ struct PairingBundle: Sendable {
         }
         var bytes = writer.finish()
         return SecretBytes(moving: &bytes)
-    }
-
-    /// - Parameter countMax: An upper bound of the record's size, so that its buffer is not reallocated.
-    private static func write(
-        _ kind: Kind, of countMax: Int = 4096, into writer: inout ByteWriter,
-        _ body: (inout ByteWriter) -> Void
-    ) {
-        var record = ByteWriter(capacity: countMax)
-        body(&record)
-        var bytes = record.finish()
-        writer.number(kind.rawValue)
-        writer.number(UInt32(bytes.count))
-        writer.append(bytes)
-        SecretBytes.wipe(&bytes)
     }
 
     /// Decodes a bundle, and verifies its chains and that its keys belong together.
@@ -120,9 +105,8 @@ struct PairingBundle: Sendable {
         var names: [IdentityID: String] = [:]
         var vaults: [Vault] = []
         while cursor.offset < bytes.byteCount {
-            let kind = try cursor.number(UInt16.self, from: bytes)
-            let length = Int(try cursor.number(UInt32.self, from: bytes))
-            let record = bytes.extracting(try cursor.range(length, of: bytes))
+            let (kind, range) = try cursor.record(in: bytes)
+            let record = bytes.extracting(range)
             var inner = ByteCursor()
             switch Kind(rawValue: kind) {
             case .identity: identity = try IdentityKeys(record)
@@ -131,10 +115,9 @@ struct PairingBundle: Sendable {
                 devices = try DeviceChain("device chain", &inner, from: record)
                 try inner.expectEnd(of: record)
             case .verified:
-                let one = try inner.bytes32(IdentityID.self, from: record)
-                verified.append(one)
-                if inner.offset < record.byteCount { names[one] = try inner.text("name", from: record) }
-                try inner.expectEnd(of: record)
+                let one = try VerifiedIdentity(record)
+                verified.append(one.id)
+                if let name = one.name { names[one.id] = name }
             case .vault:
                 let vault = try Vault(record)
                 guard !vaults.contains(where: { $0.id == vault.id }) else {

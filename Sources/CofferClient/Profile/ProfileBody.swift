@@ -57,54 +57,39 @@ struct ProfileBody: Sendable {
             + former.reduce(0) { $0 + $1.byteCountMax + 16 } + joins.count * 4096
             + (verified.count * 2 + uses.count) * 256 + (backup?.epochs.count ?? 0) * 32
         var writer = ByteWriter(capacity: fixed + secrets + keys)
-        Self.write(.identity, into: &writer) { identity.write(into: &$0) }
-        Self.write(.device, into: &writer) { device.write(into: &$0) }
-        Self.write(.nextSlot, into: &writer) { $0.number(nextSlot) }
+        writer.record(Kind.identity) { identity.write(into: &$0) }
+        writer.record(Kind.device) { device.write(into: &$0) }
+        writer.record(Kind.nextSlot) { $0.number(nextSlot) }
         for vault in vaults {
-            Self.write(.vault, of: 1024 + 64 * vault.keys.count, into: &writer) { vault.write(into: &$0) }
+            writer.record(Kind.vault, of: 1024 + 64 * vault.keys.count) { vault.write(into: &$0) }
             if vault.lost.isEmpty { continue }
-            Self.write(.lostKeys, of: 1024 + 64 * vault.lost.count, into: &writer) {
+            writer.record(Kind.lostKeys, of: 1024 + 64 * vault.lost.count) {
                 vault.writeLost(into: &$0)
             }
         }
         if let publicIdentity {
-            Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
+            writer.record(Kind.publicIdentity, of: publicIdentity.byteCountMax) {
                 publicIdentity.write(into: &$0)
             }
         }
         if let devices {
-            Self.write(.devices, of: devices.byteCountMax, into: &writer) { devices.write(into: &$0) }
+            writer.record(Kind.devices, of: devices.byteCountMax) { devices.write(into: &$0) }
         }
         for keys in former {
-            Self.write(.formerKeys, of: keys.byteCountMax, into: &writer) { keys.write(into: &$0) }
+            writer.record(Kind.formerKeys, of: keys.byteCountMax) { keys.write(into: &$0) }
         }
         for share in shares {
-            Self.write(.share, of: share.byteCountMax, into: &writer) { share.write(into: &$0) }
+            writer.record(Kind.share, of: share.byteCountMax) { share.write(into: &$0) }
         }
-        for join in joins { Self.write(.join, into: &writer) { join.write(into: &$0) } }
+        for join in joins { writer.record(Kind.join) { join.write(into: &$0) } }
         for identity in verified {
-            Self.write(.verified, into: &writer) {
-                $0.append(identity.bytes)
-                if let name = verifiedNames[identity] { $0.text(name) }
+            writer.record(Kind.verified) {
+                VerifiedIdentity(identity, name: verifiedNames[identity]).write(into: &$0)
             }
         }
-        for use in uses { Self.write(.use, into: &writer) { use.write(into: &$0) } }
-        if let backup { Self.write(.backup, into: &writer) { backup.write(into: &$0) } }
+        for use in uses { writer.record(Kind.use) { use.write(into: &$0) } }
+        if let backup { writer.record(Kind.backup) { backup.write(into: &$0) } }
         return writer.finish()
-    }
-
-    /// - Parameter countMax: An upper bound of the record's size, so that its buffer is not reallocated.
-    private static func write(
-        _ kind: Kind, of countMax: Int = 4096, into writer: inout ByteWriter,
-        _ body: (inout ByteWriter) -> Void
-    ) {
-        var record = ByteWriter(capacity: countMax)
-        body(&record)
-        var bytes = record.finish()
-        writer.number(kind.rawValue)
-        writer.number(UInt32(bytes.count))
-        writer.append(bytes)
-        SecretBytes.wipe(&bytes)
     }
 
     /// Decodes a body.
@@ -126,9 +111,8 @@ struct ProfileBody: Sendable {
         var uses: [VaultUse] = []
         var backup: BackupNote?
         while cursor.offset < bytes.byteCount {
-            let kind = try cursor.number(UInt16.self, from: bytes)
-            let length = Int(try cursor.number(UInt32.self, from: bytes))
-            let record = bytes.extracting(try cursor.range(length, of: bytes))
+            let (kind, range) = try cursor.record(in: bytes)
+            let record = bytes.extracting(range)
             switch Kind(rawValue: kind) {
             case .identity: identity = try IdentityKeys(record)
             case .device: device = try DeviceKeys(record)
@@ -152,13 +136,9 @@ struct ProfileBody: Sendable {
                 shares.append(share)
             case .join: joins.append(try PendingJoin(record))
             case .verified:
-                var inner = ByteCursor()
-                let identity = try inner.bytes32(IdentityID.self, from: record)
-                verified.append(identity)
-                if inner.offset < record.byteCount {
-                    verifiedNames[identity] = try inner.text("name", from: record)
-                }
-                try inner.expectEnd(of: record)
+                let one = try VerifiedIdentity(record)
+                verified.append(one.id)
+                if let name = one.name { verifiedNames[one.id] = name }
             case .use:
                 let use = try VaultUse(record)
                 guard !uses.contains(where: { $0.vault == use.vault }) else { throw .invalid(field: "use") }

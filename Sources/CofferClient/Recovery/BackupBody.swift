@@ -55,40 +55,26 @@ struct BackupBody: Sendable {
         let others = joins.count * 4096 + (verified.count * 2 + uses.count) * 256
         var writer = ByteWriter(
             capacity: 8192 + secrets + others + (publicIdentity?.byteCountMax ?? 0))
-        Self.write(.identity, into: &writer) { identity.write(into: &$0) }
-        Self.write(.label, into: &writer) { $0.text(label) }
+        writer.record(Kind.identity) { identity.write(into: &$0) }
+        writer.record(Kind.label) { $0.text(label) }
         if let publicIdentity {
-            Self.write(.publicIdentity, of: publicIdentity.byteCountMax, into: &writer) {
+            writer.record(Kind.publicIdentity, of: publicIdentity.byteCountMax) {
                 publicIdentity.write(into: &$0)
             }
         }
         for vault in vaults {
-            Self.write(.vault, of: vault.byteCountMax, into: &writer) { vault.write(into: &$0) }
+            writer.record(Kind.vault, of: vault.byteCountMax) { vault.write(into: &$0) }
             if vault.lost.isEmpty { continue }
-            Self.write(.lostKeys, of: vault.byteCountMax, into: &writer) { vault.writeLost(into: &$0) }
+            writer.record(Kind.lostKeys, of: vault.byteCountMax) { vault.writeLost(into: &$0) }
         }
-        for join in joins { Self.write(.join, into: &writer) { join.write(into: &$0) } }
+        for join in joins { writer.record(Kind.join) { join.write(into: &$0) } }
         for identity in verified {
-            Self.write(.verified, into: &writer) {
-                $0.append(identity.bytes)
-                if let name = verifiedNames[identity] { $0.text(name) }
+            writer.record(Kind.verified) {
+                VerifiedIdentity(identity, name: verifiedNames[identity]).write(into: &$0)
             }
         }
-        for use in uses { Self.write(.use, into: &writer) { use.write(into: &$0) } }
+        for use in uses { writer.record(Kind.use) { use.write(into: &$0) } }
         return writer.finish()
-    }
-
-    private static func write(
-        _ kind: Kind, of countMax: Int = 4096, into writer: inout ByteWriter,
-        _ body: (inout ByteWriter) -> Void
-    ) {
-        var record = ByteWriter(capacity: countMax)
-        body(&record)
-        var bytes = record.finish()
-        writer.number(kind.rawValue)
-        writer.number(UInt32(bytes.count))
-        writer.append(bytes)
-        SecretBytes.wipe(&bytes)
     }
 
     /// Decodes a body.
@@ -103,9 +89,8 @@ struct BackupBody: Sendable {
         var verifiedNames: [IdentityID: String] = [:]
         var uses: [VaultUse] = []
         while cursor.offset < bytes.byteCount {
-            let kind = try cursor.number(UInt16.self, from: bytes)
-            let length = Int(try cursor.number(UInt32.self, from: bytes))
-            let record = bytes.extracting(try cursor.range(length, of: bytes))
+            let (kind, range) = try cursor.record(in: bytes)
+            let record = bytes.extracting(range)
             switch Kind(rawValue: kind) {
             case .identity: identity = try IdentityKeys(record)
             case .label:
@@ -126,13 +111,9 @@ struct BackupBody: Sendable {
                 vaults.append(vault.with(lost: lost))
             case .join: joins.append(try PendingJoin(record))
             case .verified:
-                var inner = ByteCursor()
-                let identity = try inner.bytes32(IdentityID.self, from: record)
-                verified.append(identity)
-                if inner.offset < record.byteCount {
-                    verifiedNames[identity] = try inner.text("name", from: record)
-                }
-                try inner.expectEnd(of: record)
+                let one = try VerifiedIdentity(record)
+                verified.append(one.id)
+                if let name = one.name { verifiedNames[one.id] = name }
             case .use:
                 let use = try VaultUse(record)
                 guard !uses.contains(where: { $0.vault == use.vault }) else { throw .invalid(field: "use") }

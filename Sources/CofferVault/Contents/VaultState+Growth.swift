@@ -25,13 +25,11 @@ extension VaultState {
     mutating func divideIfGrowing(_ item: CachedItem) throws(FileSystemError) {
         let number = item.row.number
         guard !tree.growing.isEmpty, let growing = tree.growing[number], !factsAreLent else { return }
-        tree.growing[number] = nil
         let rows = try index.extents(of: number, overlapping: 0..<Int64.max)
-        // Items share only extents that are on a remote; nothing of a file that grew is elsewhere.
-        guard growing.names.count == Int(item.row.links), rows.allSatisfy({ $0.remote != 0 }) else { return }
-        for name in growing.names {
-            guard try index.entry(name.name, in: name.parent)?.item == number else { return }
-        }
+        // Items share only extents that are on a remote; nothing of a file that grew is elsewhere. A program may
+        // have moved one of the names meanwhile.
+        let isWhole = growing.names.count == Int(item.row.links) && rows.allSatisfy { $0.remote != 0 }
+        guard isWhole, try lead(growing.names, to: number) else { return tree.growing[number] = nil }
         try space.ensure(for: 8192 + rows.count * 256)
         let isOpen = facts != nil
         let facts = try openFacts()
@@ -52,6 +50,13 @@ extension VaultState {
         try removeContent(of: item, growing.size..<Int64.max)
         item.row.size = growing.size
         for name in growing.names { showAtOnce?(.entry(name)) }
+    }
+
+    private func lead(_ names: [Vault.Name], to number: Int64) throws(FileSystemError) -> Bool {
+        for name in names {
+            guard try index.entry(name.name, in: name.parent)?.item == number else { return false }
+        }
+        return true
     }
 }
 

@@ -84,6 +84,7 @@ package final class RemoteContents: ContentPublishing {
         // Extents that only this device can decrypt are useless to others.
         for number in numbers { try vault.repacking.sealAnew(number) }
         let sending = try vault.outgoing.beginSending(beginning: deliver)
+        vault.state.withLock { $0.tree.unsendable.subtract(numbers) }
         var byteCount: Int64 = 0
         for number in numbers where byteCount < Self.contentByteCountMax {
             do throws(FileSystemError) {

@@ -27,13 +27,7 @@ struct RecoveryRestore: ParsableCommand {
     var withPassphrase = false
     @Option(help: ArgumentHelp("This machine's name (default: its host name).", valueName: "name"))
     var device: String?
-    @Option(help: "A hint to show after three wrong passphrases. Anyone who has the profile can read it.")
-    var hint: String?
-    @Option(
-        help:
-            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
-    )
-    var strength = Strength.moderate
+    @OptionGroup var settings: PassphraseSettings
     @Flag(help: "Print JSON.") var json = false
     @Argument(help: "The backup.", completion: .file()) var backup: String
 
@@ -75,7 +69,7 @@ struct RecoveryRestore: ParsableCommand {
         let label = InitCommand.label(of: device, ownedBy: opened.name)
         let report = try Profile.restore(
             opened, at: location, passphrase: passphrase,
-            Profile.RestoreSettings(device: label, hint: hint, strength: strength.hash))
+            Profile.RestoreSettings(device: label, hint: settings.hint, strength: settings.strength.hash))
         if json { return try Output.json(report) }
         show(report)
     }
@@ -120,17 +114,7 @@ struct RecoveryPassphrase: ParsableCommand {
         discussion: "The vaults must not be mounted. Nothing else changes, and the recovery key stays valid.")
     @OptionGroup var home: HomeOption
     @OptionGroup var key: RecoveryKeyOption
-    @Option(
-        help: ArgumentHelp("Read the new passphrase from a file instead of asking for it.", valueName: "file")
-    )
-    var newPassphraseFile: String?
-    @Option(help: "A hint to show after three wrong passphrases. Anyone who has the profile can read it.")
-    var hint: String?
-    @Option(
-        help:
-            "The memory that each attempt at the passphrase takes: interactive 64 MiB, moderate 256 MiB, sensitive 1 GiB."
-    )
-    var strength = Strength.moderate
+    @OptionGroup var new: NewPassphraseOptions
 
     func run() throws {
         let location = try home.location()
@@ -138,15 +122,10 @@ struct RecoveryPassphrase: ParsableCommand {
         let lock = try location.takeLock()
         let recovery = try key.read()
         try Profile.check(location, recovery: recovery)
-        let new: SecretBytes
-        if let newPassphraseFile {
-            new = try Passphrase.read(file: newPassphraseFile)
-            Passphrase.remark(on: new)
-        } else {
-            new = try Passphrase.promptTwice("New passphrase: ")
-        }
+        let passphrase = try new.read()
         try Profile.replacePassphrase(
-            location, lock, recovery: recovery, with: new, hint: hint, strength: strength.hash)
+            location, lock, recovery: recovery, with: passphrase, hint: new.settings.hint,
+            strength: new.settings.strength.hash)
         Output.error("The passphrase has been changed.")
     }
 }

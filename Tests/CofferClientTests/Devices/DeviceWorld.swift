@@ -10,9 +10,22 @@ import Testing
 /// Devices of a person that are paired over a socket, each with a profile of its own.
 final class DeviceWorld {
     let directory: TemporaryDirectory
+    /// The folder that vaults are synced through.
+    let place: MeetingPlace
     private var count = 0
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws {
+        directory = try TemporaryDirectory()
+        place = try MeetingPlace()
+    }
+
+    /// A person whose vault has a remote.
+    func sharer() throws -> OpenProfile {
+        let alice = try OpenProfile()
+        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+        _ = try alice.sync("Personal")
+        return alice
+    }
 
     /// A place for a socket that was not used before.
     func address() -> String {

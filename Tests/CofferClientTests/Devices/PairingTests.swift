@@ -9,18 +9,13 @@ import Testing
 
 /// A second device of a person.
 @Suite(.serialized, .ownThread) struct PairingTests {
-    private let place: MeetingPlace
     private let world: DeviceWorld
 
-    init() throws {
-        place = try MeetingPlace()
-        world = try DeviceWorld()
-    }
+    init() throws { world = try DeviceWorld() }
 
-    /// A person whose vault has a remote.
+    /// A person whose vault has a file and a remote.
     private func sharer() throws -> OpenProfile {
-        let alice = try OpenProfile()
-        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
+        let alice = try world.sharer()
         try alice.write("from the laptop", to: "one", in: "Personal")
         _ = try alice.sync("Personal")
         return alice

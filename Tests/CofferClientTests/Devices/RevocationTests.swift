@@ -11,23 +11,13 @@ import Testing
 
 /// A device that is lost, and the keys that follow.
 @Suite(.serialized, .ownThread) struct RevocationTests {
-    private let place: MeetingPlace
     private let world: DeviceWorld
+    private var place: MeetingPlace { world.place }
 
-    init() throws {
-        place = try MeetingPlace()
-        world = try DeviceWorld()
-    }
-
-    private func sharer() throws -> OpenProfile {
-        let alice = try OpenProfile()
-        _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
-        _ = try alice.sync("Personal")
-        return alice
-    }
+    init() throws { world = try DeviceWorld() }
 
     @Test func theLostDeviceWritesNothingMore() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         let lost = try world.paired(laptop, with: "phone")
         try lost.write("before", to: "before", in: "Personal")
         _ = try lost.sync("Personal")
@@ -81,7 +71,7 @@ import Testing
 
     /// The remaining devices receive the new keys by a second pairing, and go on in the same vault.
     @Test func theOtherDevicesAreRefreshed() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         let desktop = try world.paired(laptop, with: "desktop")
         _ = try world.paired(laptop, with: "phone")
         // The desktop does not know of the phone, and has something that it has not sent.
@@ -111,7 +101,7 @@ import Testing
 
     /// A device that lacks the newest keys changes neither the list nor the keys, which would fork them.
     @Test func aStaleDeviceChangesNoDevices() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         let desktop = try world.paired(laptop, with: "desktop")
         let phone = try world.paired(laptop, with: "phone")
         _ = try world.refresh(desktop, from: laptop)
@@ -146,7 +136,7 @@ import Testing
 
     /// A refresh brings vaults that were shared after the pairing.
     @Test func aRefreshBringsNewVaults() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         let desktop = try world.paired(laptop, with: "desktop")
         _ = try laptop.ask(VaultRequest.create(name: "Plans"))
         _ = try laptop.ask(RemoteRequest.add(vault: "Plans", url: place.url))
@@ -175,7 +165,7 @@ import Testing
 
     /// A remote that does not answer does not keep a lost device trusted; the keys follow later.
     @Test func aRemoteThatIsAwayIsCaughtUpWith() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         _ = try world.paired(laptop, with: "phone")
         let (folder, away) = (place.folder.path, "\(place.folder.path)-away")
         try FileManager.default.moveItem(atPath: folder, toPath: away)
@@ -255,7 +245,7 @@ import Testing
 
     /// A device takes over the newest transient key that another one has published, and makes the next after it.
     @Test func devicesDoNotFallBehind() throws {
-        let laptop = try sharer()
+        let laptop = try world.sharer()
         let desktop = try world.paired(laptop, with: "desktop")
         for _ in 0..<5 { _ = try laptop.ask(IdentityRequest.roll) }
         _ = try laptop.sync("Personal")
