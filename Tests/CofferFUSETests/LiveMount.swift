@@ -168,6 +168,13 @@ struct Elsewhere {
         }
     }
 
+    /// Extends a file, and leaves the kernel in the dark.
+    func growsUnseen(_ text: String, by content: String) throws {
+        let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
+        try append(content, to: attributes.number, at: attributes.size)
+        noteGrowth(of: text, attributes)
+    }
+
     /// Records the size that the kernel knows, as an incoming commit does.
     private func noteGrowth(of text: String, _ attributes: Attributes) {
         vault.state.withLock { state in

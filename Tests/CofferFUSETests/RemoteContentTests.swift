@@ -118,6 +118,22 @@ extension LiveMountTests {
             }
         }
 
+        /// A program removes a file of which the kernel does not know all that it contains.
+        @Test func aFileThatIsRemovedBeforeItsGrowthIsSeenStays() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "one")
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                try elsewhere.growsUnseen("a", by: "two")
+                #expect(unlink(mount.path("a")) == 0)
+                mount.vault.awaitShown()
+                // Looking the path up would tell the kernel.
+                #expect(try Program.status(file).st_nlink == 1)
+                #expect(try Program.status(mount.path("a")).st_nlink == 1)
+                try Program.closes(file)
+            }
+        }
+
         @Test func aFileThatGrowsWithPagesCached() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)

@@ -99,16 +99,32 @@ extension VaultState {
     mutating func keepUnseen(
         _ target: Vault.Name, replacedBy source: Vault.Name
     ) throws(FileSystemError) {
-        guard !tree.unseen.isEmpty || !tree.growing.isEmpty,
-            let entry = try index.entry(target.name, in: target.parent),
-            tree.isUnseen(target, leadingTo: try tree.item(entry.item)),
-            let other = try index.entry(source.name, in: source.parent),
-            other.item != entry.item, FileType(rawValue: other.type) != .directory
+        guard let item = try unseenItem(target), let other = try index.entry(source.name, in: source.parent),
+            other.item != item, FileType(rawValue: other.type) != .directory
         else { return }
         try space.ensure(for: 8192)
         let name = try conflictName(for: target.name, in: target.parent, at: Clock.fileTime)
         _ = try tree.rename(target.name, in: target.parent, to: name, in: target.parent, .keep)
         showAtOnce?(.entry(Vault.Name(name, in: target.parent)))
+        showAtOnce?(.attributes(item: item, Vault.Name(name, in: target.parent)))
+    }
+
+    /// Leaves a file that a program removes and cannot know of yet.
+    ///
+    /// - Returns: The file's number; nil if the name may be removed.
+    mutating func leaveUnseen(_ name: Vault.Name) throws(FileSystemError) -> Int64? {
+        guard let item = try unseenItem(name) else { return nil }
+        // The kernel counts one name less from now on.
+        showAtOnce?(.attributes(item: item, name))
+        return item
+    }
+
+    private mutating func unseenItem(_ name: Vault.Name) throws(FileSystemError) -> Int64? {
+        guard !tree.unseen.isEmpty || !tree.growing.isEmpty,
+            let entry = try index.entry(name.name, in: name.parent),
+            tree.isUnseen(name, leadingTo: try tree.item(entry.item))
+        else { return nil }
+        return entry.item
     }
 
     /// The name for an outdated version that is kept: its own if that is free, because the file was removed.

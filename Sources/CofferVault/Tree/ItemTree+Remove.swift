@@ -16,7 +16,6 @@ extension ItemTree {
         else { throw .notFound }
         let item = try self.item(entry.item)
         guard item.type != .directory else { throw .isDirectory }
-        if isUnseen(Vault.Name(name, in: parent), leadingTo: item) { return (entry.item, false) }
         try Self.checkCount(of: item)
         let time = Clock.fileTime
         try index.remove(entry)

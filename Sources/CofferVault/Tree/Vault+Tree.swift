@@ -222,7 +222,10 @@ extension Vault {
     package func unlink(
         _ name: [UInt8], in parent: Int64
     ) throws(FileSystemError) -> (number: Int64, isLast: Bool) {
-        try changingNames { state throws(FileSystemError) in try state.tree.unlink(name, in: parent) }
+        try changingNames { state throws(FileSystemError) in
+            if let left = try state.leaveUnseen(Name(name, in: parent)) { return (left, false) }
+            return try state.tree.unlink(name, in: parent)
+        }
     }
 
     /// Removes an empty directory.
