@@ -294,6 +294,16 @@ class Agent:
         except OSError as e:
             return "error " + errno.errorcode.get(e.errno, "?")
 
+    def stat_named(self, path):
+        """The status of what a path leads to. Content that arrives sealed anew replaces its file as rename(2) does, also
+        between the two steps of lstat(2): looking up the path, and getting the attributes of the file that it led to."""
+        for _ in range(10):
+            s = os.lstat(path)
+            if s.st_nlink > 0:
+                break
+            time.sleep(0.1)
+        return s
+
     def walk(self, to, contents):
         out = {}
         for base, dirs, files in os.walk(self.root, followlinks=False):
@@ -302,7 +312,7 @@ class Agent:
                 path = os.path.join(base, name) if name else base
                 rel = os.path.relpath(path, self.root)
                 try:
-                    s = os.lstat(path)
+                    s = self.stat_named(path)
                 except OSError as e:
                     out[rel] = {"type": "error " + errno.errorcode.get(e.errno, "?")}
                     continue
