@@ -36,6 +36,8 @@ package enum HashPurpose: String, Sendable {
     case fingerprint
     /// The text of an invite, to detect copying errors.
     case inviteChecksum = "invite checksum"
+    /// A profile file, to tell damage from a wrong passphrase.
+    case profile
     /// A profile backup, to detect that it was cut or changed before anybody types a key.
     case profileBackup = "profile backup"
     /// A sealed extent.

@@ -21,15 +21,36 @@ import Testing
         return clientError { () throws(ClientError) in try test.unlock() }
     }
 
-    @Test func everyByteFlipped() throws {
+    /// Damage is never taken for a wrong passphrase, and nobody is asked for one in vain.
+    @Test func everyBitFlipped() throws {
+        let test = try TestProfile()
+        let bytes = try test.bytes()
+        for offset in bytes.indices {
+            for bit in 0..<8 {
+                var flipped = bytes
+                flipped[offset] ^= 1 << bit
+                try test.write(flipped)
+                let error = clientError { () throws(ClientError) in try Profile.check(test.location) }
+                let isNewer = (Offset.version..<Offset.version + 4).contains(offset)
+                #expect(
+                    error?.caseName == "damagedProfile" || isNewer && error?.caseName == "newerProfile",
+                    "bit \(bit) of byte \(offset)")
+            }
+        }
+        try test.write(bytes)
+        #expect(open(test) == nil)
+    }
+
+    /// Whoever changes a profile can make a checksum, too, but not what the keys authenticate.
+    @Test func everyByteFlippedWithItsChecksum() throws {
         let test = try TestProfile()
         let bytes = try test.bytes()
         let key = try test.key()
         let allowed: Set = ["damagedProfile", "newerProfile", "wrongPassphrase"]
-        for offset in bytes.indices {
+        for offset in bytes.dropLast(ProfileFile.checksumByteCount).indices {
             var flipped = bytes
             flipped[offset] ^= 0x80
-            try test.write(flipped)
+            try test.writeChecked(flipped)
             let error = openCheaply(test, offset, key)
             let name = try #require(error?.caseName, "byte \(offset) does not matter")
             #expect(allowed.contains(name), "byte \(offset): \(name)")
@@ -95,7 +116,7 @@ import Testing
         for (offset, value) in [(Offset.passes, passes), (Offset.memory, memory)] {
             for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
         }
-        try test.write(bytes)
+        try test.writeChecked(bytes)
         #expect(open(test)?.caseName == "damagedProfile")
     }
 
@@ -104,7 +125,7 @@ import Testing
         let test = try TestProfile()
         var bytes = try test.bytes()
         bytes[Offset.passes] = 3
-        try test.write(bytes)
+        try test.writeChecked(bytes)
         #expect(open(test)?.caseName == "wrongPassphrase")
     }
 
@@ -112,9 +133,9 @@ import Testing
         let (first, second) = (try TestProfile(), try TestProfile())
         let bytes = try first.bytes()
         let other = try second.bytes()
-        try first.write(Array(bytes[..<Offset.bodyLength]) + Array(other[Offset.bodyLength...]))
+        try first.writeChecked(Array(bytes[..<Offset.bodyLength]) + Array(other[Offset.bodyLength...]))
         #expect(open(first)?.caseName == "damagedProfile")
-        try first.write(Array(bytes[..<38]) + Array(other[38...]))
+        try first.writeChecked(Array(bytes[..<38]) + Array(other[38...]))
         #expect(["wrongPassphrase", "damagedProfile"].contains(open(first)?.caseName))
     }
 

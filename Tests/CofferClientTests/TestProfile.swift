@@ -91,6 +91,12 @@ final class TestProfile {
         forgetAttempts()
     }
 
+    /// Writes a changed profile with the checksum that fits it.
+    func writeChecked(_ bytes: [UInt8]) throws {
+        let content = Array(bytes.dropLast(ProfileFile.checksumByteCount))
+        try write(content + Blake2b.hash(content, for: .profile))
+    }
+
     func forgetAttempts() {
         try? FileManager.default.removeItem(atPath: location.attempts)
     }

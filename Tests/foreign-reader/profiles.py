@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from primitives import Cursor, Invalid, argon2id, derive, open_record, require
+from primitives import Cursor, Invalid, argon2id, derive, open_record, purpose_hash, require
 
 
 @dataclass
@@ -29,6 +29,8 @@ class Profile:
 
 def open_profile(file, passphrase):
     """Reads the file `profile` ("Profile")."""
+    file, checksum = file[:-32], file[-32:]
+    require(checksum == purpose_hash(b"profile", file), "the checksum of the profile")
     cursor = Cursor(file)
     cursor.header(b"COFFERPF")
     identifier = cursor.identifier()

@@ -49,8 +49,7 @@ extension ProfileError: CustomStringConvertible {
             to \(supported). Update coffer.
             """
         case .wrongPassphrase(let hint):
-            "The passphrase is wrong." + (hint.map { " Your hint: \($0)" } ?? "")
-                + " If you are sure that it is right, the profile file may be damaged: restore it from a backup."
+            "The passphrase is wrong." + (hint.map { " Your hint: “\($0)”." } ?? "")
         case .tooManyAttempts(let seconds):
             "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
         case .emptyPassphrase: "The passphrase is empty. Enter at least one character."

@@ -121,7 +121,7 @@ package final class Profile: Sendable {
             try WholeFile.read(location.profile, limit: ProfileRecord.byteCountMax)
         }
         do throws(FormatError) {
-            return try unsafe ProfileRecord(bytes.span.bytes)
+            return try ProfileFile.record(from: bytes)
         } catch {
             if case .newerVersion(let found, let supported) = error {
                 throw .profile(.newerProfile(path: location.profile, found: found, supported: supported))
@@ -223,7 +223,7 @@ package final class Profile: Sendable {
         state.record.sealedBody = unsafe RecordCipher.seal(
             bytes.span.bytes, key: bodyKey, associated: associated.span.bytes)
         SecretBytes.wipe(&bytes)
-        let file = state.record.bytes
+        let file = ProfileFile.bytes(of: state.record)
         do throws(SystemError) {
             do throws(SystemError) {
                 try WholeFile.replace(location.profile, with: file)

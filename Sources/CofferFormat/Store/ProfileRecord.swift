@@ -1,4 +1,4 @@
-/// The profile file: the unlock methods, and a sealed body (docs/format.md, "Profile").
+/// The profile file without its checksum: the unlock methods, and a sealed body (docs/format.md, "Profile").
 ///
 ///     offset  bytes  field
 ///          0      8  "COFFERPF"
@@ -40,7 +40,7 @@ package struct ProfileRecord: Equatable {
         return writer.finish()
     }
 
-    /// The whole file.
+    /// The file up to its checksum.
     package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.append(associatedData)
@@ -50,7 +50,7 @@ package struct ProfileRecord: Equatable {
         return writer.finish()
     }
 
-    /// Reads a whole file.
+    /// Reads a file up to its checksum.
     ///
     /// - Throws: any `FormatError`.
     package init(_ bytes: RawSpan) throws(FormatError) {

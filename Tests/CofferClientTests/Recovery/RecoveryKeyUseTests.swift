@@ -178,7 +178,7 @@ import Testing
         var bytes = try test.bytes()
         // The last byte of the sealed key: 38 bytes, the passphrase (6 + 180), 6 and 98 bytes of the record.
         bytes[38 + 186 + 6 + 97] ^= 1
-        try test.write(bytes)
+        try test.writeChecked(bytes)
         #expect(replacePassphrase(test, by: key)?.caseName == "damagedProfile")
         #expect(try test.unlock().name == "Alice")
     }
