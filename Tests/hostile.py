@@ -421,6 +421,8 @@ class Person:
             sync = vault.get("sync") or {}
             if sync.get("failure"):
                 lines.append("failure: " + sync["failure"])
+            if sync.get("isRemoteFull"):
+                lines.append("the remote is full")  # a round with nothing to send does not fail
             lines += sync.get("findings", [])
             if vault.get("stopped"):
                 lines.append("stopped: " + vault["stopped"])
@@ -2087,7 +2089,7 @@ def craft_full(world, out):
         done = owner.sync()
         lines = owner.said()
         if done.code == 0 or not any("full" in l for l in lines):
-            out.fail(f"nothing is said of a full remote: {done.code} {lines[:2]}")
+            out.fail(f"nothing is said of a full remote: {done.code} {done.all[-300:]!r} {lines[:2]}")
         out.text = "; ".join(lines[:1])
         w = writer.sync(2)
         shows = writer.tree()

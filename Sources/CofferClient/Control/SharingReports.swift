@@ -1,5 +1,5 @@
 /// The state of the sync of one vault.
-package struct SyncReport: Codable, Sendable {
+package struct SyncReport: Codable, Equatable, Sendable {
     /// The vault's name.
     package let vault: String
     /// The URL of the remote.
@@ -24,7 +24,7 @@ package struct SyncReport: Codable, Sendable {
     package var repairs: [String] = []
     /// The number of items and names with changes that the remote does not have.
     package let unsentItems: Int
-    /// The number of bytes of content that the remote does not have.
+    /// The number of bytes of content that are still to be sent: an estimate while a large file is sent.
     package var unsentBytes: Int64 = 0
     /// The number of known commits of others that are not applied yet.
     package let commitsLeft: Int
@@ -39,7 +39,7 @@ package struct SyncReport: Codable, Sendable {
     /// A text about how soon changes of others appear; absent if unknown.
     package var arrival: String?
     /// The time of the last successful round, in seconds since 1970; absent without one since the start.
-    package let lastRound: Int64?
+    package var lastRound: Int64?
     /// Why the device of an owner or admin must rotate the keys; absent if it need not.
     package let rotationOwed: String?
     /// Bytes of live content sealed under earlier epochs.
@@ -50,6 +50,16 @@ package struct SyncReport: Codable, Sendable {
     /// The number of known commits that are not applied yet, and that no current round applies.
     package var commitsWaiting: Int { phase == "idle" ? commitsLeft : 0 }
 
+    /// The report without what changes in every round: times, speeds, and counts of bytes.
+    package var withoutTraffic: SyncReport {
+        var report = self
+        report.lastRound = nil
+        report.bytesPerSecond = 0
+        report.sentBytes = 0
+        report.receivedBytes = 0
+        return report
+    }
+
     /// The owner and label of a device as text, with the identity if another device has the same text.
     package func place(of device: DeviceReport) -> String {
         let isAmbiguous = devices.contains { $0.place == device.place && $0.identity != device.identity }
@@ -58,7 +68,7 @@ package struct SyncReport: Codable, Sendable {
 }
 
 /// A device that has a log in the vault.
-package struct DeviceReport: Codable, Sendable {
+package struct DeviceReport: Codable, Equatable, Sendable {
     /// The name of its owner.
     package let name: String
     /// The device's label.

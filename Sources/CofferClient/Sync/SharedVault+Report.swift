@@ -17,6 +17,8 @@ extension SharedVault {
         let usage = (try? mounted.vault.repacking.epochUsage()) ?? [:]
         let old = usage.filter { $0.key != epoch }.values.reduce(0, +)
         let unsentItems = (try? mounted.vault.outgoing.unsentCount()) ?? 0
+        let unsentBytes = unsentItems > 0 ? (try? mounted.vault.outgoing.unsentByteCount()) ?? 0 : 0
+        let sentBytes = Int64(traffic.counts.bytesSent)
         return SyncReport(
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
@@ -26,9 +28,9 @@ extension SharedVault {
             doubts: status.findings.filter(\.isDoubt).map(\.description),
             repairs: status.findings.filter(\.isRepair).map(\.description),
             unsentItems: unsentItems,
-            unsentBytes: unsentItems > 0 ? (try? mounted.vault.outgoing.unsentByteCount()) ?? 0 : 0,
+            unsentBytes: unsentEstimate.left(of: unsentBytes, sent: sentBytes),
             commitsLeft: status.progress.commitsLeft,
-            sentBytes: Int64(traffic.counts.bytesSent), receivedBytes: Int64(traffic.counts.bytesReceived),
+            sentBytes: sentBytes, receivedBytes: Int64(traffic.counts.bytesReceived),
             bytesPerSecond: Int64(traffic.bytesPerSecond),
             asideVault: asideVault.withLock { $0 },
             arrival: status.offlineSince == nil ? arrival : nil,

@@ -19,6 +19,8 @@ final class SharedVault: Sendable {
     let remote: any RemoteBackend
     /// The same remote, for its counts of bytes.
     let traffic: CountingRemote
+    /// What remains to be sent, also within a large file.
+    let unsentEstimate = UnsentEstimate()
     let replica: VaultReplica
     let engine: SyncEngine
     /// The key of epoch 1, which every vault has from its creation.
@@ -209,12 +211,13 @@ final class SharedVault: Sendable {
             do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             try await engine.round()
         }
-        // A round sends a limited number of commits.
-        var unsent = unsentCount
-        while unsent > 0 {
+        // A round sends a limited number of commits. The kernel may write times of files while a round runs, so one
+        // that leaves as much to send as it found does not mean that nothing more can be sent.
+        var (unsent, inVain) = (unsentCount, 0)
+        while unsent > 0, inVain < Self.roundsInVainMax {
             try await engine.round()
             let left = unsentCount
-            guard left < unsent else { return }
+            inVain = left < unsent ? 0 : inVain + 1
             unsent = left
         }
     }
@@ -271,11 +274,15 @@ final class SharedVault: Sendable {
                 left = (try? mounted.vault.outgoing.unsentByteCount()) ?? 0
                 looked = Clock.monotonic
             }
-            progress(telling(commits, items: items, bytes: left, since: before))
+            let bytes = unsentEstimate.left(of: left, sent: Int64(traffic.counts.bytesSent))
+            progress(telling(commits, items: items, bytes: bytes, since: before))
             guard let result = next?.1 else { continue }
             do throws(SyncError) { return try result.get() } catch { throw .sync(vault: name, error) }
         }
     }
+
+    /// How many rounds in a row may leave as much to send as they found.
+    private static let roundsInVainMax = 3
 
     /// The pause between reports of progress, in nanoseconds.
     private static let tellingPause: Int64 = 500_000_000

@@ -27,24 +27,37 @@ struct SyncCommand: ParsableCommand {
     func run() throws {
         let access = try Requests.open(profile)
         defer { access.close() }
-        var shown: [String: String] = [:]
+        if watch { try watch(access) }
+        let reports = try sync(access)
+        if json { try Output.json(reports) } else { for report in reports { Output.line(Self.text(report)) } }
+        // For scripts: something was not synced, or the remote cannot be trusted.
+        if reports.exitCode != 0 { throw ExitCode(reports.exitCode) }
+    }
+
+    /// Syncs again and again, and reports what changed, until a signal ends the program.
+    private func watch(_ access: ProfileAccess) throws -> Never {
+        var shown: [String: SyncReport] = [:]
+        var failure: String?
         while true {
-            let request = SyncRequest(vault: vault)
-            let reports = try Requests.perform(request, on: access, label: "Syncing")
-            if json, !watch { try Output.json(reports) }
-            for report in reports where watch || !json {
-                let text = Self.text(report)
-                guard shown.updateValue(text, forKey: report.vault) != text || !watch else { continue }
-                if json { try Output.json(report, onOneLine: true) } else { Output.line(text) }
+            do {
+                for report in try sync(access) {
+                    let last = shown.updateValue(report.withoutTraffic, forKey: report.vault)
+                    if json, last != report.withoutTraffic { try Output.json(report, onOneLine: true) }
+                    if !json, last.map(Self.text) != Self.text(report) { Output.line(Self.text(report)) }
+                }
+                failure = nil
+            } catch let error as ClientError where [EX_IOERR, EX_TEMPFAIL].contains(error.exitCode) {
+                // The next attempt may succeed.
+                let text = "\(error)"
+                if text != failure { Output.error("coffer: \(text)") }
+                failure = text
             }
-            guard watch else { return try Self.end(reports) }
             sleep(1)
         }
     }
 
-    /// Throws the exit code for scripts if something was not synced, or if the remote cannot be trusted.
-    private static func end(_ reports: [SyncReport]) throws {
-        if reports.exitCode != 0 { throw ExitCode(reports.exitCode) }
+    private func sync(_ access: ProfileAccess) throws -> [SyncReport] {
+        try Requests.perform(SyncRequest(vault: vault), on: access, label: "Syncing")
     }
 
     private static func text(_ report: SyncReport) -> String {

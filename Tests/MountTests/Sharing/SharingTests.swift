@@ -112,6 +112,27 @@ extension MountTests {
             }
         }
 
+        /// Programs that watch hear of all that changed, and of a remote that is away until it is back.
+        @Test func watchingReportsEachChange() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                let watch = try Child(try alice.coffer("sync", "--watch", "--json", "Plans"))
+                defer { kill(watch.process, SIGKILL) }
+                let first = try Watched(try watch.waitForLines(1)[0])
+                try Files.write("one", to: bob.path("file"))
+                try bob.sync()
+                let next = try Watched(try watch.waitForLines(2)[1])
+                #expect(next != first)
+                try alice.lead(to: alice.way)
+                try watch.waitForError(alice.way)
+                try alice.lead(to: members.folder)
+                try Files.write("two", to: bob.path("file"))
+                try bob.sync()
+                let last = try Watched(try watch.waitForLines(3)[2])
+                #expect(last != next)
+            }
+        }
+
         /// Removed members keep what they have, and get nothing new; the others go on.
         @Test func removedMembersReadNothingNew() throws {
             try withMembers(["Alice", "Bob", "Carol"]) { members in
@@ -162,5 +183,20 @@ extension MountTests {
                 }
             }
         }
+    }
+}
+
+/// What `coffer sync --watch --json` prints of a vault, in part.
+private struct Watched: Decodable, Equatable {
+    struct Device: Decodable, Equatable {
+        let label: String
+        let commit: UInt64
+    }
+
+    let vault: String
+    let devices: [Device]
+
+    init(_ line: String) throws {
+        self = try JSONDecoder().decode(Watched.self, from: Data(line.utf8))
     }
 }

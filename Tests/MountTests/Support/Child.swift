@@ -82,12 +82,27 @@ final class Child {
 
     /// Waits until it has printed a line that contains a text.
     func waitForLine(_ text: String) throws {
+        try wait(for: "“\(text)”") { String(decoding: texts[0], as: UTF8.self).contains(text) }
+    }
+
+    /// Waits until it has printed a text as an error.
+    func waitForError(_ text: String) throws {
+        try wait(for: "“\(text)”") { String(decoding: texts[1], as: UTF8.self).contains(text) }
+    }
+
+    private func wait(for what: String, _ isThere: () -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(180)
-        while !String(decoding: texts[0], as: UTF8.self).contains(text) {
+        while !isThere() {
             try #require(
-                ContinuousClock.now < deadline && ends[0] >= 0, "\(name) never said “\(text)”: \(said)")
+                ContinuousClock.now < deadline && ends[0] >= 0, "\(name) never said \(what): \(said)")
             take(milliseconds: 500)
         }
+    }
+
+    /// Waits until it has printed a number of whole lines, and returns all that it has printed.
+    func waitForLines(_ count: Int) throws -> [String] {
+        try wait(for: "\(count) lines") { texts[0].count { $0 == UInt8(ascii: "\n") } >= count }
+        return String(decoding: texts[0], as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     /// Waits until it has printed a whole line, and returns that without its newline.

@@ -66,7 +66,7 @@ final class Member {
     }
 
     /// Points the path at another folder.
-    private func lead(to target: String) throws {
+    func lead(to target: String) throws {
         unlink(way)
         try Files.check(symlink(target, way), way)
     }
