@@ -145,6 +145,21 @@ class Paused(Exception):
     pass
 
 
+def store_mapped(mapping, at, data):
+    """Stores bytes in a mapping of a file, by a call of the system: a page that cannot be had is an error of the call,
+    not a signal that ends the process."""
+    memory = os.memfd_create("stored")
+    try:
+        os.write(memory, data)
+        with memoryview(mapping) as view, view[at:at + len(data)] as part:
+            if os.preadv(memory, [part], 0) != len(data):
+                raise OSError(errno.EIO, "not all of a mapping can be written")
+    except OSError as e:
+        raise OSError(errno.EIO, "a mapping cannot be written") if e.errno == errno.EFAULT else e
+    finally:
+        os.close(memory)
+
+
 class Agent:
     """One member: follows the story in its own mount namespace, and works in its mount."""
 
@@ -605,7 +620,7 @@ class Agent:
                     at = min(at, len(data) // BLOCK - 1)
                     count = min(count, len(data) // BLOCK - at)
                     with mmap.mmap(fd, len(data)) as m:
-                        m[at * BLOCK:(at + count) * BLOCK] = content(vid, at, count)
+                        store_mapped(m, at * BLOCK, content(vid, at, count))
                         if slow:
                             time.sleep(rng.random() * 2)
                         m.flush()
