@@ -30,6 +30,8 @@ extension ControlHandler {
     ) throws(ClientError) -> PairingReport {
         let place = try PairingAddress(address)
         return try desk.alone { () throws(ClientError) in
+            // A revocation of this device, and new keys, are heard of first.
+            shared.sync(atMost: Self.lookingTime) { _ in }
             let listener = try PairingListener(at: place)
             let step = Condition(PairingStep.waiting(listener.addresses.map { "\($0)" }))
             let pairing = AuthorizingPairing(
@@ -97,20 +99,30 @@ extension ControlHandler {
 
     // MARK: Revoking
 
+    /// How long to look for news before a device is authorized, in nanoseconds.
+    private static let lookingTime: Int64 = 10_000_000_000
+    /// How long to sync before a device is revoked, and then each vault with the new keys, in nanoseconds.
+    private static let syncingTime: Int64 = 60_000_000_000
+
     /// Revokes a device, replaces the person's keys, and brings the new ones to all vaults as far as possible now.
     func revoke(_ text: String, _ client: RequestClient) throws(ClientError) -> RevocationReport {
         let device = try vaults.profile.device(text)
-        // What other devices wrote before is seen first, so that it counts. Neither an unreachable remote nor a full
-        // disk keeps a lost device trusted.
+        // What other devices wrote before is seen first, so that it counts. Neither a slow or unreachable remote nor a
+        // full disk keeps a lost device trusted.
         try? vaults.store()
-        for one in shared.all { try? one.sync(client.progress) }
+        shared.sync(atMost: Self.syncingTime, client.progress)
         try shared.checkNewestKeys()
         try vaults.profile.revoke(device.id)
         shared.renewKeys()
         var reports: [RevocationReport.Vault] = []
         for one in shared.all {
             var failure: String?
-            do throws(ClientError) { try one.sync(client.progress) } catch { failure = "\(error)" }
+            do throws(ClientError) {
+                let isDone = try one.sync(atMost: Self.syncingTime, client.progress)
+                if !isDone { failure = "the time was too short; the next sync continues" }
+            } catch {
+                failure = "\(error)"
+            }
             let state =
                 switch one.renewal() {
                 case .rotated: "rotated"

@@ -197,9 +197,9 @@ final class OpenVaults: VaultDirectory {
 
     /// Creates and opens a vault.
     ///
-    /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
+    /// - Parameter joined: What a vault begins with that others have; nil for a new vault.
     func create(
-        _ name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
+        _ name: String, joined: JoinedStore? = nil, owner: Caller
     ) throws(ClientError) -> MountedVault {
         try changingAlone { () throws(ClientError) in
             let mounted = try open(try profile.createVault(named: name, joined: joined, owner: owner))

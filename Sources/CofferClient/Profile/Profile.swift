@@ -266,16 +266,16 @@ package final class Profile: Sendable {
 
     /// Creates a vault: first its store, then its record.
     ///
-    /// - Parameter joined: The share and the keys of the vault that was joined; nil for a new vault.
+    /// - Parameter joined: What a vault begins with that others have; nil for a new vault.
     func createVault(
-        named name: String, joined: (share: VaultShare, keys: [EpochKey])? = nil, owner: Caller
+        named name: String, joined: JoinedStore? = nil, owner: Caller
     ) throws(ClientError) -> VaultRecord {
         try Self.validate(vaultName: name)
         return try creating.withLock { _ throws(ClientError) in try createVaultAlone(name, joined, owner) }
     }
 
     private func createVaultAlone(
-        _ name: String, _ joined: (share: VaultShare, keys: [EpochKey])?, _ owner: Caller
+        _ name: String, _ joined: JoinedStore?, _ owner: Caller
     ) throws(ClientError) -> VaultRecord {
         let slot = try state.withLock { state throws(ClientError) in
             guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
@@ -291,12 +291,14 @@ package final class Profile: Sendable {
         }
         let id = joined?.share.vault ?? VaultID(low: Random.number(), high: Random.number())
         let keys = joined?.keys ?? [EpochKey(vault: id, epoch: .first, key: .random())]
-        let vault = VaultRecord(id: id, slot: slot, name: name, keys: keys)
+        let vault = VaultRecord(id: id, slot: slot, name: name, keys: keys, lost: joined?.lost ?? [])
         let path = directory(of: vault)
         // A joined vault may have been here before, or a crash may have interrupted an earlier join.
         if joined != nil, Directory.exists(path) { try putAside(path) }
         do throws(ClientError) {
-            try makeStore(of: vault, at: path, owner)
+            try makeStore(of: vault, at: path, owner) { directory throws(ClientError) in
+                try joined?.fill(directory, of: vault)
+            }
             try change { state throws(ClientError) in
                 guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: name) }) else {
                     throw .vaultName(.vaultExists(name: name))
@@ -323,7 +325,13 @@ package final class Profile: Sendable {
         }
     }
 
-    func makeStore(of vault: VaultRecord, at path: String, _ owner: Caller) throws(ClientError) {
+    /// Makes the empty store of a vault.
+    ///
+    /// - Parameter fill: Called with the directory of the store, before its name is durable.
+    func makeStore(
+        of vault: VaultRecord, at path: String, _ owner: Caller,
+        fill: (POSIXStorageDirectory) throws(ClientError) -> Void = { _ throws(ClientError) in }
+    ) throws(ClientError) {
         let directory = try systemCalls { () throws(SystemError) in
             try Directory.make(path)
             return try POSIXStorageDirectory(path: path)
@@ -333,6 +341,7 @@ package final class Profile: Sendable {
         } catch {
             throw .vault(error)
         }
+        try fill(directory)
         try systemCalls { () throws(SystemError) in
             try POSIXStorageDirectory(path: location.vaults, followsLink: true).sync()
         }

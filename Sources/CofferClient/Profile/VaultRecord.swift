@@ -15,14 +15,14 @@ final class VaultRecord: Sendable {
     let lost: [EpochKey]
 
     /// Makes a record with a new store key.
-    init(id: VaultID, slot: UInt16, name: String, keys: [EpochKey]) {
+    init(id: VaultID, slot: UInt16, name: String, keys: [EpochKey], lost: [EpochKey] = []) {
         self.id = id
         self.slot = slot
         created = Clock.realTime
         self.name = name
         store = .random()
         self.keys = keys
-        lost = []
+        self.lost = lost
     }
 
     private init(_ other: VaultRecord, name: String, keys: [EpochKey], lost: [EpochKey]) {

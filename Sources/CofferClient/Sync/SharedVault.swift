@@ -228,9 +228,14 @@ final class SharedVault: Sendable {
     ///
     /// Blocks until done.
     ///
-    /// - Parameter progress: Called on this thread at least every half second with the number of commits that
-    ///   are done, and of all.
-    func sync(_ progress: (Progress) -> Void) throws(ClientError) {
+    /// - Parameters:
+    ///   - limit: How long to try, in nanoseconds.
+    ///   - progress: Called on this thread at least every half second with the number of commits that are done,
+    ///     and of all.
+    /// - Returns: False if the time was too short.
+    @discardableResult
+    func sync(atMost limit: Int64 = .max, _ progress: (Progress) -> Void) throws(ClientError) -> Bool {
+        let began = Clock.monotonic
         let (engine, replica) = (engine, replica)
         let news = Condition(SyncNews())
         let watcher = Task.detached {
@@ -276,8 +281,13 @@ final class SharedVault: Sendable {
             }
             let bytes = unsentEstimate.left(of: left, sent: Int64(traffic.counts.bytesSent))
             progress(telling(commits, items: items, bytes: bytes, since: before))
+            if next?.1 == nil, Clock.monotonic - began > limit {
+                round.cancel()
+                return false
+            }
             guard let result = next?.1 else { continue }
-            do throws(SyncError) { return try result.get() } catch { throw .sync(vault: name, error) }
+            do throws(SyncError) { try result.get() } catch { throw .sync(vault: name, error) }
+            return true
         }
     }
 

@@ -35,6 +35,17 @@ extension SharedVaults {
         return bundle
     }
 
+    /// Syncs all vaults as far as that is possible in a time, in nanoseconds.
+    func sync(atMost limit: Int64, _ progress: (Progress) -> Void) {
+        let end = Clock.monotonic + limit
+        let all = all
+        for (index, one) in all.enumerated() {
+            // The others get their share, too.
+            let share = (end - Clock.monotonic) / Int64(all.count - index)
+            _ = try? one.sync(atMost: max(share, 0), progress)
+        }
+    }
+
     /// Checks that this device has the person's newest keys, as far as its vaults know them; with others, what it
     /// adds to the person's chains would fork them.
     ///
@@ -75,14 +86,8 @@ extension SharedVaults {
         let share = VaultShare(vault: vault.id, url: vault.url, log: log)
         try profile.changeUse(of: vault.id) { $0.isForReading = vault.isForReading }
         let name = try freeName(nil, for: vault.id, called: vault.name)
-        let mounted = try vaults.create(name, joined: (share, vault.keys), owner: .current)
-        if !vault.lost.isEmpty { try profile.setKeys(vault.keys, lost: vault.lost, of: vault.id) }
-        do throws(FileSystemError) {
-            try mounted.vault.outgoing.beginTracking()
-            try mounted.vault.facts.keep(vault.links.map { KeptChange($0.key, $0.value) })
-        } catch {
-            throw .vault(error)
-        }
+        let store = JoinedStore(share: share, keys: vault.keys, lost: vault.lost, rows: vault.links)
+        let mounted = try vaults.create(name, joined: store, owner: .current)
         rootChanged(name)
         do throws(ClientError) { _ = try open(mounted, share) } catch {
             // The remote may have another path on this machine, or not be there yet.

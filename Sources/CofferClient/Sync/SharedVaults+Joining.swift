@@ -248,10 +248,8 @@ extension SharedVaults {
         try profile.changeUse(of: vault) { $0.isForReading = !joined.role.may(.write) }
         // Another vault may have taken the name meanwhile.
         let name = try freeName(nil, for: vault)
-        let mounted = try vaults.create(name, joined: (share, joined.keyring.all), owner: .current)
-        do throws(FileSystemError) { try mounted.vault.outgoing.beginTracking() } catch {
-            throw .vault(error)
-        }
+        let store = JoinedStore(share: share, keys: joined.keyring.all)
+        let mounted = try vaults.create(name, joined: store, owner: .current)
         return try open(mounted, share)
     }
 }

@@ -117,8 +117,8 @@ struct DeviceCommand: ParsableCommand {
             abstract: "Revoke a device that is lost, and replace your keys.",
             discussion: """
                 Replaces your identity and transient keys, and the keys of the vaults where your role may do that; \
-                elsewhere the device of an owner or admin does it. It first syncs all vaults, which takes as long as \
-                the remotes need. What this device has received from the lost one when the vault's members record your \
+                elsewhere the device of an owner or admin does it. It first syncs all vaults, for a minute at most. \
+                What this device has received from the lost one when the vault's members record your \
                 new keys counts, even if a thief wrote it. What the lost device writes or backdates later does not \
                 count. It may have kept copies of everything that it could read. If you are an owner or admin, check \
                 “coffer member list”: members that a thief has added stay until you remove them.

@@ -63,6 +63,18 @@ import Testing
         #expect(links[0].count == 1 && links[0] == links[1])
     }
 
+    /// A crash leaves no vault whose remote could show another history: the links are in the store first.
+    @Test func aStoreIsFilledBeforeTheProfileListsIt() throws {
+        let laptop = try sharer()
+        let links = try laptop.vault("Personal").facts.keptRows().filter { $0.key.kind == .memberLink }
+        let share = try #require(laptop.profile.shares.first)
+        let store = JoinedStore(share: share, keys: laptop.profile.vaults[0].keys, rows: links)
+        let test = try TestProfile()
+        _ = try test.unlock().createVault(named: "Ours", joined: store, owner: .current)
+        let rows = try OpenProfile(test).vault("Ours").facts.keptRows()
+        #expect(!links.isEmpty && rows.filter { $0.key.kind == .memberLink } == links)
+    }
+
     /// Vaults without a remote stay where they are.
     @Test func aVaultWithoutRemoteIsNotTransferred() throws {
         let laptop = try OpenProfile()

@@ -177,6 +177,22 @@ import Testing
         #expect(laptop.shared.all.map { $0.renewal() } == [.rotated])
     }
 
+    /// A remote that takes connections and never answers costs a revocation no more than its time.
+    @Test func aSilentRemoteIsGivenUp() throws {
+        let silence = try SilentServer()
+        let laptop = try OpenProfile(try sharer(at: "webdav://127.0.0.1:\(silence.port)/vaults"))
+        let one = try #require(laptop.shared.all.first)
+        #expect(try !one.sync(atMost: 100_000_000) { _ in })
+        laptop.shared.sync(atMost: 100_000_000) { _ in }
+    }
+
+    /// A profile whose remote is at another place.
+    private func sharer(at url: String) throws -> TestProfile {
+        let laptop = try world.sharer()
+        try laptop.profile.change { state throws(ClientError) in state.body.shares[0].url = url }
+        return laptop.test
+    }
+
     @Test func theOnlyDeviceStays() throws {
         let laptop = try OpenProfile()
         #expect(laptop.error(RevokeRequest(device: "laptop"))?.caseName == "lastDevice")
