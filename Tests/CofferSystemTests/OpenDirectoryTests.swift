@@ -179,7 +179,7 @@ import Testing
     @Test func aFullTableOpensNothing() async throws {
         await #expect(processExitsWith: .success) {
             let directory = try OpenDirectory.open("/")
-            fillDescriptorTable()
+            forbidDescriptors()
             expectError(EMFILE, on: "/") { _ = try OpenDirectory.open("/") }
             expectError(EMFILE) { _ = try directory.subdirectory("tmp") }
             expectError(EMFILE) { try directory.forEach { _ in true } }

@@ -79,9 +79,12 @@ extension MountTests {
                 for words in [["mount", profile.point], ["unmount", profile.point]] {
                     let child = try Child(Command(python, [file, profile.home, profile.point]))
                     let note = "/proc/\(child.process)/stat"
-                    while try !Files.text(note).contains(") Z ") { usleep(10_000) }
+                    #expect(try Processes.waitUntil { try Files.text(note).contains(") Z ") })
                     #expect(Mounts.below(profile.base) == [profile.point])
                     let program = try Child(Command("/bin/ls", [profile.point]))
+                    // It has to reach the mount of the killed process, before the command takes that away.
+                    let place = "/proc/\(program.process)/wchan"
+                    #expect(try Processes.waitUntil { try Files.text(place).contains("fuse") })
                     let result = try profile.command(words[0], words[1]).run()
                     #expect(result.status == 0, "\(result.error)")
                     #expect(try child.wait().status == 0)

@@ -154,11 +154,13 @@ struct SFTPTests {
         guard case .unreachable = list else { return #expect(list == .unreachable("")) }
     }
 
-    /// A connection that ends fails its calls, and the next call makes another.
+    /// A connection that ends fails its calls. Later calls make another, after a pause if the old one ended before
+    /// its first answer.
     @Test func connectionsThatEndAreMadeAgain() async throws {
         let server = try SSHServer()
         let remote = try SFTPServers.client(
             url: "sftp://127.0.0.1:\(server.port)\(directory.path)", program: server.client)
+        let patient = RetryingRemote(remote)
         try await remote.put(vault.format, .memory([1]), ifAbsent: true)
         for round in 0..<4 {
             let bytes = WholeObject.bytes(UInt64(round), byteCount: 30 << 20)
@@ -173,12 +175,12 @@ struct SFTPTests {
             #expect(error == nil || error?.canRetryHelp == true)
             // No part of an object.
             let found = await failure { () async throws(RemoteError) in
-                let whole = try await remote.get(vault.member(UInt64(round)), 0..<(40 << 20))
+                let whole = try await patient.get(vault.member(UInt64(round)), 0..<(40 << 20))
                 if whole.bytes != bytes { throw .short(expected: 0, got: 0) }
             }
             #expect(found == nil || (found == .absent && error != nil))
         }
-        try await remote.put(vault.member(9), .memory([9]), ifAbsent: true)
+        try await patient.put(vault.member(9), .memory([9]), ifAbsent: true)
         #expect(try await remote.all(vault.member(9)) == [9])
     }
 

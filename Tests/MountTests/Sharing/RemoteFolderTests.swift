@@ -9,20 +9,15 @@ extension MountTests {
             try withMembers { members in
                 let (alice, bob) = (members.alice, members.bob)
                 let bytes = pattern(64_000_000)
-                try Files.write(bytes, to: alice.path("large"), durably: true)
-                #expect(Processes.waitUntil { packs(members) > 0 }, "the transfer has to begin")
-                try alice.profile.crash()
-                try bob.sync()
-                // A file that is being written may be visible already, without its content.
-                #expect(size(bob.path("large")) < bytes.count, "the crash has to be in mid-transfer")
+                let large = try crashWhileSending(bytes, members)
                 try alice.mount()
-                #expect(Processes.waitUntil { size(bob.path("large")) == bytes.count })
-                _ = try Files.read(bob.path("large"), at: 1_000_000, count: 1)
+                #expect(Processes.waitUntil { size(bob.path(large)) == bytes.count })
+                _ = try Files.read(bob.path(large), at: 1_000_000, count: 1)
                 try bob.profile.crash()
                 try bob.mount()
                 try Files.write("and more", to: bob.path("more"))
                 try members.sync()
-                let isSame = try Files.read(bob.path("large")) == bytes
+                let isSame = try Files.read(bob.path(large)) == bytes
                 #expect(isSame)
                 members.expect("and more", in: "more")
             }
@@ -85,6 +80,23 @@ extension MountTests {
                     #expect(!after.contains("remote full") && !after.contains("is full"), "\(after)")
                 }
             }
+        }
+
+        /// Crashes Alice's mount while it sends a file with the given bytes, and returns the name of the file.
+        private func crashWhileSending(_ bytes: [UInt8], _ members: Members) throws -> String {
+            let (alice, bob) = (members.alice, members.bob)
+            // On a busy machine, the transfer may end before the crash.
+            for attempt in 1...10 {
+                let (name, sent) = ("large \(attempt)", packs(members))
+                try Files.write(bytes, to: alice.path(name), durably: true)
+                #expect(Processes.waitUntil { packs(members) > sent }, "the transfer has to begin")
+                try alice.profile.crash()
+                try bob.sync()
+                // A file that is being written may be visible already, without its content.
+                if size(bob.path(name)) < bytes.count { return name }
+                try alice.mount()
+            }
+            return try #require(nil, "no crash was in mid-transfer")
         }
 
         /// 0 for a file that is not there.
