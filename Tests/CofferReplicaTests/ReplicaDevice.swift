@@ -161,3 +161,8 @@ extension ReplicaDevice: VaultUser, OpenVaultUser {
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await BlockingCalls("test", max: 1).run { () throws(any Error) in try body() }
 }
+
+extension Vault {
+    /// Does the compaction that is due.
+    func compact() throws { _ = try repacking.compact() }
+}

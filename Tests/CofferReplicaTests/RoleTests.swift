@@ -11,7 +11,7 @@ import SyncTestSupport
 import Testing
 
 @testable import CofferSync
-@testable import CofferVault
+import CofferVault
 
 /// Changes by a member that loses the right to write, and may get it back later.
 @Suite struct RoleTests {

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 @testable import CofferSync
-@testable import CofferVault
+import CofferVault
 
 /// Failures while unsent changes are copied to another vault: nothing is dropped before its copy exists.
 @Suite struct SettingAsideTests {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 /// Bytes that changed on disk are detected: reads return what was written, or fail.
 @Suite struct IndexDamageTests {
@@ -186,8 +186,8 @@ import Testing
         try #require(!model.attributes.isEmpty && !model.contents.isEmpty && !model.packs.isEmpty)
         try {
             let index = try test.open()
-            try index.database.execute(sql)
-            try index.database.execute("COMMIT")
+            try index.execute(sql)
+            try index.execute("COMMIT")
         }()
         let problems = (try? test.inspect().problems) ?? ["It cannot be read."]
         #expect(!problems.isEmpty)

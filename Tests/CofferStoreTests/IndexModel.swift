@@ -60,3 +60,8 @@ struct IndexModel: Equatable {
         items[root.number] = root
     }
 }
+
+extension Index {
+    /// Runs SQL on the database, past the tables' own code.
+    func execute(_ sql: String) throws { try database.execute(sql) }
+}

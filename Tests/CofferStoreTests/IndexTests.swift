@@ -4,7 +4,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 
 @Suite struct IndexTests {
     @Test func aNewIndexHoldsItsRootAndIsSound() throws {
@@ -112,7 +112,7 @@ import Testing
         let test = try TestIndex.create()
         try {
             let index = try test.open()
-            try index.database.execute("PRAGMA user_version = 3")
+            try index.execute("PRAGMA user_version = 3")
             try index.close()
         }()
         #expect {

@@ -6,7 +6,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// From an invite to a member that reads and writes.
 struct JoiningTests {
@@ -107,7 +107,7 @@ struct JoiningTests {
         await #expect(throws: JoinError.expired) { try await world.joining(expired, will).join() }
         // A user whose clock is behind asks nevertheless.
         func put(_ request: [UInt8], _ number: UInt64) async throws {
-            let name = world.layout.request(RequestID(low: number, high: 0))
+            let name = SyncWorld.request(number, in: world.layout)
             try await world.remote.put(name, .memory(request), ifAbsent: false)
         }
         try await put(try expired.request(by: try will.card, signing: will.signing), 1)

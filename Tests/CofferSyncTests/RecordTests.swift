@@ -6,7 +6,7 @@ import CofferTrust
 import RemoteConformance
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 struct RecordTests {
     private let log = LogID(low: 3, high: 4)
@@ -66,7 +66,7 @@ struct RecordTests {
         }
         let (changes, acknowledgements) = (sizes[0], sizes[1])
         #expect(changes.count == 1 && changes == acknowledgements)
-        #expect(await will.engine.logs.ownSummary?.lastWrite == nil)
+        #expect(try await will.ownSummary.lastWrite == nil)
     }
 
     /// A forged introduction, whatever its name, contains nothing that moves a terminal's cursor.

@@ -5,7 +5,7 @@ import RemoteConformance
 import SyncTestSupport
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 /// A user that asks in vain is told so, if the inviter's device knows the reason.
 struct RefusedJoinTests {
@@ -70,11 +70,11 @@ struct RefusedJoinTests {
         try await joining.join()
         for round in 1...6 {
             for number in 0..<200 as Range<UInt8> {
-                let id = try RequestID(bytes: [UInt8](repeating: 0, count: 15) + [number]).orThrow()
+                let name = SyncWorld.request(UInt64(number), in: world.layout)
                 // Every third is longer than a request may be.
                 let byteCount = number % 3 == 0 ? JoinRequestRecord.byteCountMax + round : round
                 let bytes = [UInt8](repeating: number, count: byteCount)
-                try await world.remote.put(world.layout.request(id), .memory(bytes), ifAbsent: false)
+                try await world.remote.put(name, .memory(bytes), ifAbsent: false)
             }
             try await olga.sync()
         }

@@ -6,7 +6,7 @@ import SyncTestSupport
 import Synchronization
 import Testing
 
-@testable import CofferSync
+import CofferSync
 
 struct SyncEngineTests {
     @Test func changesReachTheOtherDevice() async throws {
@@ -61,7 +61,7 @@ struct SyncEngineTests {
                 facts: try fileFacts(dot.log.low << 32 | dot.sequence, "\(dot.log.low)-\(dot.sequence)"),
                 introduction: dot.sequence == 1 ? try LogIntroduction(name: "x", label: "y") : nil)
             try await world.put(bytes, at: dot)
-            let hash = CommitHash(try SignedRecord(bytes, as: .commit).hash(as: .commit))
+            let hash = try SyncWorld.commitHash(of: bytes)
             return LogBound(log: dot.log, sequence: dot.sequence, hash: hash)
         }
         // More than are fetched at once, so that they arrive after the other log.
@@ -97,7 +97,7 @@ struct SyncEngineTests {
                 facts: try fileFacts(number, "f\(number)"),
                 introduction: dot.sequence == 1 ? try LogIntroduction(name: "Olga", label: "x") : nil)
             try await world.put(bytes, at: dot)
-            let hash = CommitHash(try SignedRecord(bytes, as: .commit).hash(as: .commit))
+            let hash = try SyncWorld.commitHash(of: bytes)
             heads[log] = LogBound(log: log, sequence: dot.sequence, hash: hash)
         }
         let counting = CountingRemote(world.remote)

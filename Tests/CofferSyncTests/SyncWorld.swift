@@ -98,6 +98,16 @@ final class SyncWorld {
     }
 
     var owner: Person { people[0] }
+
+    /// The hash by which other commits name a commit.
+    static func commitHash(of bytes: [UInt8]) throws -> CommitHash {
+        CommitHash(try SignedRecord(bytes, as: .commit).hash(as: .commit))
+    }
+
+    /// The name of a request to join.
+    static func request(_ number: UInt64, in layout: RemoteLayout) -> RemoteName {
+        layout.request(RequestID(low: number, high: 0))
+    }
     var known: KnownIdentities { KnownIdentities(people.map(\.chain)) }
 
     private func publish(_ person: Person) async throws {

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Packs that have not arrived at the remote, or that it has lost.

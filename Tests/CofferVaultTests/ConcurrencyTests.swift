@@ -2,8 +2,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Several threads in one vault, with its own threads running too.
 @Suite struct ConcurrencyTests {
@@ -127,7 +127,7 @@ import Testing
         while promised.withLock({ $0.contains { $0 < 250 } }), failures.withLock({ $0.isEmpty }) {
             let before = promised.withLock { $0 }
             cuts.append((test.directory.crash(seed: UInt64(cuts.count)), before))
-            vault.upkeep.pause()
+            vault.pauseUpkeep()
         }
         for thread in threads { thread.join() }
         #expect(failures.withLock { $0 } == [])

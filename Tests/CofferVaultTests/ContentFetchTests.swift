@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Reads of content that is only on a remote.

@@ -2,7 +2,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Reading a directory in pieces while it changes, as POSIX's readdir(3) demands.

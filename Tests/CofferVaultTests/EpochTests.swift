@@ -5,7 +5,7 @@ import CofferTestSupport
 import CofferTrust
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 extension TestVault {

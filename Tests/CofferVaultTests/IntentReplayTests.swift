@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Records that a crash left in the intent log are replayed once, whole, and only in their vault.

@@ -4,7 +4,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Late content of very many extents: it arrives in parts, so that it does not take all memory.

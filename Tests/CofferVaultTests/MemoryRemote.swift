@@ -2,7 +2,7 @@ import CofferFormat
 import CofferSystem
 import CofferTestSupport
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// A remote in memory whose packs tests can remove, change, and block.

@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Items without a name exist as long as they are in use, and are gone afterwards, even after a crash.

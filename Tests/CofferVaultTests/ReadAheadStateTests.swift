@@ -1,7 +1,7 @@
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Read-ahead for several readers, without threads.

@@ -2,8 +2,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// A vault on a simulated disk with much to compact, and the content of its files.
 ///
@@ -49,16 +49,16 @@ struct RestingVault {
         changes.modified = .at(1)
         _ = try vault.setAttributes(of: number, changes)
         try vault.commit()
-        vault.state.withLock { state in _ = state.fragmented.insert(number) }
+        vault.noteFragmented(number)
         return (copy, vault)
     }
 
     /// Compacts, commits, moves the log and starts it from its beginning.
     func tidy(_ vault: Vault) throws {
-        _ = try vault.repacking.compact()
+        try vault.compact()
         try vault.commit()
-        try vault.log.checkpoint()
-        vault.state.withLock { $0.logIsNearlyMoved = true }
+        try vault.moveLog()
+        vault.expectLogToBeMoved()
         _ = try vault.makeFile("more", [1, 2, 3])
         try vault.remove("more")
         try vault.commit()

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// Reads that are in flight while the vault does something else.
 @Suite struct ScatteredReadTests {
@@ -88,7 +88,7 @@ import Testing
                 #expect(answer == .failure("damaged"))
             }
         }
-        #expect(!disk.vault.problems.all.isEmpty)
+        #expect(!disk.vault.reported.isEmpty)
     }
 
     enum Change: CaseIterable {
@@ -124,7 +124,7 @@ import Testing
             try vault.commit()
             for index in 0..<8 { try vault.remove("\(index)") }
             try vault.commit()
-            #expect(try vault.repacking.compact() == false)
+            #expect(try vault.compact() == false)
             try vault.commit()
             let left = try FileManager.default.contentsOfDirectory(atPath: disk.packs)
             #expect(pack.count == 1 && !left.contains(pack[0]))
@@ -141,7 +141,7 @@ import Testing
         for (answer, place) in zip(try disk.answers(after), Self.pages) {
             #expect(answer == expected?(place), "page \(place) after \(change)")
         }
-        #expect(vault.problems.all == [])
+        #expect(vault.reported == [])
         try vault.close()
     }
 

@@ -2,7 +2,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// The attribute that shows where the content of an item is.
 @Suite struct StateAttributeTests {
@@ -46,7 +46,7 @@ import Testing
             fails("attributeNotFound") {
                 _ = try vault.extendedAttribute(Array("user.coffer.other".utf8), of: number)
             })
-        #expect(!ExtendedAttributeName.isSent(name))
+        #expect(!Vault.isSent(attribute: name))
         try vault.setExtendedAttribute(Array("user.coffer".utf8), of: number, to: [1], .any)
         #expect(try vault.extendedAttributeNames(of: number) == [Array("user.coffer".utf8)])
     }

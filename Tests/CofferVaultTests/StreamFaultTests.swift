@@ -3,8 +3,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Streams over failing disks and damaged bytes.
 @Suite struct StreamFaultTests {
@@ -82,7 +82,7 @@ import Testing
         let hurt = try vault.damage()
         #expect(hurt.count == 1)
         let range = try #require(hurt.first?.range)
-        let before = vault.problems.all.count
+        let before = vault.reported.count
         let found = try readAll("damaged", step: step)
         expectRight(found, step: step, "step \(step)")
         for (index, piece) in found.enumerated() {
@@ -90,7 +90,7 @@ import Testing
                 Int(range.lowerBound)..<Int(range.upperBound))
             #expect((piece == nil) == isHurt, "request \(index) of \(step)")
         }
-        let told = vault.problems.all.dropFirst(before)
+        let told = vault.reported.dropFirst(before)
         #expect(told.count == found.count { $0 == nil }, "\(told)")
         try vault.close()
     }
@@ -102,10 +102,9 @@ import Testing
         try vault.commit()
         let packs = test.directory.paths.filter { $0.hasPrefix("packs/") }
         #expect(packs.count == 2)
-        let rows = vault.state.withLock { $0.packs.rows }
-        let last = try #require(rows.max { $0.number < $1.number }).id.description
+        let last = try #require(vault.newestPack)
         let again = test.on(test.directory.copy())
-        again.directory.destroy("packs/\(last)")
+        again.directory.destroy(last)
         let vault = try again.open()
         let buffer = AlignedBuffer(count: step)
         var failed = 0, isHurt = false

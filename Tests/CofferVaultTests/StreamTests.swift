@@ -2,8 +2,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Sequential reads return the same bytes as plain reads.
 @Suite struct StreamTests {
@@ -67,7 +67,7 @@ import Testing
                 try vault.stream(number, from: start, step: step, depth: depth).bytes, bytes[start...],
                 "seed \(seed), step \(step), from \(start)")
         }
-        #expect(vault.problems.all == [], "seed \(seed)")
+        #expect(vault.reported == [], "seed \(seed)")
         try vault.close()
     }
 

@@ -2,7 +2,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 /// The disk calls of a commit, and their order.
 @Suite struct SyncTests {
@@ -19,7 +19,7 @@ import Testing
         try vault.commit()
         try vault.put([4], to: number, at: 3)
         try vault.commit()
-        try vault.commitIndex()
+        try vault.commitWhole()
         test.directory.resetStatistics()
     }
 
@@ -40,7 +40,7 @@ import Testing
         test.directory.resetStatistics()
         try vault.commit()
         #expect(test.directory.statistics.total == 0)
-        try vault.commitIndex()
+        try vault.commitWhole()
         #expect(test.directory.statistics.flushed == [Self.log])
     }
 

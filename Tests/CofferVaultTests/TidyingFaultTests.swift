@@ -2,8 +2,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Faults and power cuts at every call while a vault compacts and moves its log.
 @Suite struct TidyingFaultTests {
@@ -13,7 +13,7 @@ import Testing
         let number = try vault.number(of: "fragments")
         let packs = test.directory.paths.filter { $0.hasPrefix("packs/") }
         func ranges() throws -> Int {
-            try vault.state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max).count }
+            try vault.extentCount(of: number)
         }
         #expect(try ranges() >= 100)
         try resting.tidy(vault)
@@ -106,7 +106,7 @@ import Testing
     func anyCallOfAnOpeningMayFail(code: Int32) throws {
         let resting = try RestingVault()
         let (test, vault) = try resting.open()
-        _ = try vault.repacking.compact()
+        try vault.compact()
         try vault.commit()
         _ = try vault.makeFile("more", Pattern.make(2 << 20))
         let crashed = test.directory.crash(seed: 1)

@@ -87,9 +87,54 @@ extension Vault {
     }
 }
 
+// What tests do inside of a vault; those that need no more of it do not import it with @testable.
 extension Vault {
     /// The intent log; for tests without concurrent commits.
     var intents: IntentLog { committing.withLock { $0 } }
+    /// The problems that were reported so far.
+    var reported: [ProblemLog.Problem] { problems.all }
+
+    /// Commits to the index, however small the changes are.
+    func commitWhole() throws { try commitIndex() }
+
+    /// Does the compaction that is due.
+    ///
+    /// - Returns: Whether there is more to do later.
+    @discardableResult
+    func compact() throws -> Bool { try repacking.compact() }
+
+    /// Tells the next compaction that a file is fragmented.
+    func noteFragmented(_ number: Int64) {
+        state.withLock { state in _ = state.fragmented.insert(number) }
+    }
+
+    /// The number of extents in which the content of a file is.
+    func extentCount(of number: Int64) throws -> Int {
+        try state.withLock { try $0.index.extents(of: number, overlapping: 0..<Int64.max).count }
+    }
+
+    /// Moves pages from the index's log into its database.
+    ///
+    /// - Returns: The number of pages that are left.
+    @discardableResult
+    func moveLog() throws -> Int { try log.checkpoint() }
+
+    /// Makes the next commit move the rest of the log, and begin it again.
+    func expectLogToBeMoved() { state.withLock { $0.logIsNearlyMoved = true } }
+
+    /// The file of the newest pack.
+    var newestPack: String? {
+        state.withLock { $0.packs.rows }.max { $0.number < $1.number }.map { "packs/\($0.id.description)" }
+    }
+
+    /// Whether an extended attribute of this name reaches other devices.
+    static func isSent(attribute name: [UInt8]) -> Bool { ExtendedAttributeName.isSent(name) }
+
+    /// Ends the thread that commits and compacts.
+    func stopUpkeep() { upkeep.stop() }
+
+    /// Tells that thread that a pause has begun.
+    func pauseUpkeep() { upkeep.pause() }
 }
 
 /// Whether a call fails with a given error of a vault.

@@ -2,8 +2,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Power cuts at random calls, also in the middle of commits.
 @Suite struct VaultCrashTests {
@@ -91,10 +91,10 @@ import Testing
                 guard files.removeValue(forKey: name) != nil else { continue }
                 try vault.remove(name)
             case 8:
-                _ = try vault.repacking.compact()
+                try vault.compact()
                 if round % 3 == 0 {
-                    let rest = try vault.log.checkpoint()
-                    if rest < 200 { vault.state.withLock { $0.logIsNearlyMoved = true } }
+                    let rest = try vault.moveLog()
+                    if rest < 200 { vault.expectLogToBeMoved() }
                 }
             case 9:
                 recorder.begin(files)
@@ -104,7 +104,7 @@ import Testing
                 for _ in 0..<1 + random.below(6) {
                     try writeALittle(in: vault, &files, &random)
                     recorder.begin(files)
-                    try random.oneIn(8) ? vault.commitIndex() : vault.commit()
+                    try random.oneIn(8) ? vault.commitWhole() : vault.commit()
                     recorder.promise()
                 }
             }

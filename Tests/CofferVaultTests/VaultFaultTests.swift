@@ -3,8 +3,8 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
-@testable import CofferVault
+import CofferStore
+import CofferVault
 
 /// Makes the Nth call of the storage fail, for every N, and checks the result.
 @Suite struct VaultFaultTests {
@@ -89,17 +89,17 @@ import Testing
                 try commit()
             }
             #expect(vault.intents.recordCount >= 8)
-            vault.state.withLock { $0.logIsNearlyMoved = true }
+            vault.expectLogToBeMoved()
             try commit()
             if let replaced = try vault.move("new", to: "old") { vault.release(replaced) }
             files["old"] = files.removeValue(forKey: "new")
             try commit()
-            try vault.log.checkpoint()
+            try vault.moveLog()
             try vault.truncate(try vault.number(of: "small"), to: 100)
             files["small"]?.removeLast(84_400)
             try vault.remove("old")
             files["old"] = nil
-            _ = try vault.repacking.compact()
+            try vault.compact()
             try commit()
         } catch {}
         return history

@@ -2,7 +2,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferVault
+import CofferVault
 
 @Suite struct VaultTests {
     /// An inode number never leads to another item, since a program may remember it.
@@ -11,7 +11,7 @@ import Testing
         let vault = try test.open()
         try vault.start()
         let lost = try vault.makeFile("lost")
-        vault.upkeep.stop()
+        vault.stopUpkeep()
         let again = try test.crashed(seed: 1).open()
         #expect(try again.makeFile("other") > lost)
     }

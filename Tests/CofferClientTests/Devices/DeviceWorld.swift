@@ -5,7 +5,7 @@ import CofferTrust
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Devices of a person that are paired over a socket, each with a profile of its own.
 final class DeviceWorld {
@@ -61,10 +61,10 @@ final class DeviceWorld {
         let step = Condition(false)
         Thread.detachNewThread {
             do throws(ClientError) {
-                let report = try handler.answer(PairRequest.authorize(address: address)) { progress in
+                let report = try handler.respond(to: PairRequest.authorize(address: address)) { progress in
                     step.update { $0 = true }
                     guard progress.pairing == .enterCode, let text = entering() else { return }
-                    _ = try? handler.answer(PairingAnswer.code(text)) { _ in }
+                    _ = try? handler.respond(to: PairingAnswer.code(text)) { _ in }
                 }
                 result.update { $0 = .success(report) }
             } catch {
@@ -130,10 +130,10 @@ final class DeviceWorld {
         let refreshing: Result<PairingReport, ClientError>
         do throws(ClientError) {
             refreshing = .success(
-                try handler.answer(PairRequest.refresh(address: address)) { progress in
+                try handler.respond(to: PairRequest.refresh(address: address)) { progress in
                     switch progress.pairing {
                     case .showCode(let code): paper.code.update { $0 = code }
-                    case .confirm: _ = try? handler.answer(PairingAnswer.isSame(true)) { _ in }
+                    case .confirm: _ = try? handler.respond(to: PairingAnswer.isSame(true)) { _ in }
                     default: return
                     }
                 })

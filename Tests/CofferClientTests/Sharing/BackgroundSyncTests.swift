@@ -4,7 +4,7 @@ import CofferVault
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Sync while a profile is mounted.
 @Suite(.serialized, .ownThread) struct BackgroundSyncTests {
@@ -29,13 +29,13 @@ import Testing
         let (packs, away) = ("\(vaults)/\(id)/packs", "\(place.folder.path)/away")
         try FileManager.default.moveItem(atPath: packs, toPath: away)
         try FileManager.default.createDirectory(atPath: packs, withIntermediateDirectories: false)
-        bob.shared.start()
+        bob.startSyncing()
         #expect(try waitUntil { try bob.has("late", in: "Ours") })
         #expect(throws: FileSystemError.self) { try bob.read("late", in: "Ours") }
-        #expect(bob.vaults.problems.all.contains { $0.text.contains("has not arrived") })
+        #expect(bob.problems.contains { $0.text.contains("has not arrived") })
         try FileManager.default.removeItem(atPath: packs)
         try FileManager.default.moveItem(atPath: away, toPath: packs)
-        #expect(waitUntil { bob.vaults.problems.all.isEmpty })
+        #expect(waitUntil { bob.problems.isEmpty })
         let expected = try alice.read("late", in: "Personal")
         #expect(try bob.read("late", in: "Ours") == expected)
     }
@@ -43,10 +43,10 @@ import Testing
     /// Background sync, and its end while a user waits for admission.
     @Test func background() throws {
         let (alice, bob) = try place.pair()
-        for person in [alice, bob] { person.shared.start() }
+        for person in [alice, bob] { person.startSyncing() }
         try alice.write("x", to: "live", in: "Personal")
         #expect(try waitUntil { try bob.has("live", in: "Ours") })
-        alice.shared.stop()
+        alice.stopSyncing()
         let carol = try OpenProfile()
         let handler = carol.handler
         let request = JoinRequest(invite: try alice.invite(), name: nil, waits: true)
@@ -54,14 +54,14 @@ import Testing
         let waiting = Condition(false)
         Thread.detachNewThread {
             do throws(ClientError) {
-                _ = try handler.answer(request) { _ in waiting.update { $0 = true } }
+                _ = try handler.respond(to: request) { _ in waiting.update { $0 = true } }
             } catch {
                 result.update { $0 = error }
             }
         }
         _ = waiting.wait { $0 ? true : nil }
-        carol.shared.stop()
+        carol.stopSyncing()
         #expect(result.wait { $0 }.caseName == "joinInterrupted")
-        #expect(carol.profile.joins.count == 1)
+        #expect(carol.joinCount == 1)
     }
 }

@@ -5,7 +5,7 @@ import CofferTrust
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Requests to join that are not admitted or are given up, and the names of joined vaults.
 @Suite(.serialized, .ownThread) struct EndedJoinTests {
@@ -26,7 +26,7 @@ import Testing
         let (waiting, result) = (Condition(false), Condition<ClientError?>(nil))
         Thread.detachNewThread {
             do throws(ClientError) {
-                _ = try handler.answer(JoinRequest(invite: invite, name: nil, waits: true)) { _ in
+                _ = try handler.respond(to: JoinRequest(invite: invite, name: nil, waits: true)) { _ in
                     waiting.update { $0 = true }
                 }
             } catch {
@@ -40,7 +40,7 @@ import Testing
             Issue.record("\(error)")
             return
         }
-        #expect(error.exitCode == 77 && carol.profile.joins.isEmpty)
+        #expect(error.exitCode == 77 && carol.joinCount == 0)
         // The request is removed from the remote.
         _ = try alice.sync()
         let files = try FileManager.default.subpathsOfDirectory(atPath: place.folder.path)
@@ -68,7 +68,7 @@ import Testing
         #expect(carol.error(MemberRequest.cancelJoin("Theirs"))?.caseName == "noSuchJoin")
         _ = try carol.ask(JoinRequest(invite: invite, name: "Theirs", waits: false))
         _ = try carol.ask(MemberRequest.cancelJoin(byInvite ? invite : "Theirs"))
-        #expect(carol.profile.joins.isEmpty)
+        #expect(carol.joinCount == 0)
         _ = try alice.sync()
         #expect(try alice.members().members.count == 2)
         // The invite is still valid.
@@ -85,7 +85,7 @@ import Testing
         _ = try carol.ask(JoinRequest(invite: try alice.invite(), name: "Theirs", waits: false))
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(carol.error(MemberRequest.cancelJoin("Theirs"))?.caseName == "requestStays")
-        #expect(carol.profile.joins.isEmpty)
+        #expect(carol.joinCount == 0)
     }
 
     /// The vault gets the inviter's name for it; the storage does not see the name.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// A folder at which the vaults of several profiles meet, without a mount.
 final class MeetingPlace {
@@ -20,7 +20,7 @@ final class MeetingPlace {
         #expect(!asked.isMember && asked.vault == "Ours")
         _ = try alice.sync("Personal")
         _ = try bob.sync()
-        #expect(bob.names() == ["Personal", "Ours"] && bob.profile.joins.isEmpty)
+        #expect(bob.names() == ["Personal", "Ours"] && bob.joinCount == 0)
         return (alice, bob)
     }
 }

@@ -26,9 +26,22 @@ final class OpenProfile {
     }
 
     var profile: Profile { vaults.profile }
+    /// Whoever runs the tests.
+    static var caller: Caller { .current }
+
+    /// How many vaults it is joining, and how many it shares.
+    var joinCount: Int { profile.joins.count }
+    var shareCount: Int { profile.shares.count }
+
+    /// The problems that the status would tell.
+    var problems: [ProblemLog.Problem] { vaults.problems.all }
+
+    /// Begins to sync in the background, as a mount does, until `stopSyncing`.
+    func startSyncing() { shared.start() }
+    func stopSyncing() { shared.stop() }
 
     func ask<Request: ControlRequest>(_ request: Request) throws(ClientError) -> Request.Answer {
-        try handler.answer(request) { _ in }
+        try handler.respond(to: request) { _ in }
     }
 
     func invite(_ role: String = "writer", seconds: Int64 = 3600) throws -> String {
@@ -40,7 +53,7 @@ final class OpenProfile {
     func write(_ text: String, to name: String, in vault: String) throws {
         let vault = try self.vault(vault)
         let item = try vault.create(
-            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber, by: .current)
+            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber, by: Self.caller)
         let bytes = Array(text.utf8)
         try vault.contents.write(
             bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)
@@ -63,5 +76,15 @@ final class OpenProfile {
     /// The error of a request; nil if it succeeds.
     func error(_ request: some ControlRequest) -> ClientError? {
         clientError { () throws(ClientError) in try ask(request) }
+    }
+}
+
+extension ControlHandler {
+    /// Answers a request, as to a client that listens as long as `isHeard` says so.
+    func respond<Request: ControlRequest>(
+        to request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
+        progress: @escaping @Sendable (CofferClient.Progress) -> Void
+    ) throws(ClientError) -> Request.Answer {
+        try answer(request, isHeard: isHeard, progress: progress)
     }
 }

@@ -3,7 +3,7 @@ import CofferVault
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Content to keep on a device, or to evict.
 @Suite(.serialized, .ownThread) struct PinTests {
@@ -25,7 +25,7 @@ import Testing
     @Test func pinnedContentIsFetchedAndListed() throws {
         let (_, bob) = try pair()
         let steps = Condition<[CofferClient.Progress]>([])
-        _ = try bob.handler.answer(PinRequest.pin(vault: "Ours", paths: ["d"], waits: true)) { step in
+        _ = try bob.handler.respond(to: PinRequest.pin(vault: "Ours", paths: ["d"], waits: true)) { step in
             steps.update { $0.append(step) }
         }
         let last = try #require(steps.withLock { $0.last })
@@ -114,7 +114,7 @@ import Testing
         }
         let bob = try OpenProfile(test)
         #expect(try bob.pins().map(\.path) == ["d"])
-        bob.shared.start()
+        bob.startSyncing()
         #expect(try waitUntil { try bob.missing() == 0 })
         try alice.write(Self.text, to: "c", in: "Personal", inDirectory: "d")
         try alice.write(Self.text, to: "a", in: "Personal")
@@ -139,8 +139,8 @@ import Testing
     /// A client that no longer waits ends the fetching, and the pin stays.
     @Test func aClientThatStopsWaiting() throws {
         let (_, bob) = try pair()
-        _ = try bob.handler.answer(
-            PinRequest.pin(vault: "Ours", paths: ["d"], waits: true), isHeard: { false }
+        _ = try bob.handler.respond(
+            to: PinRequest.pin(vault: "Ours", paths: ["d"], waits: true), isHeard: { false }
         ) { _ in
         }
         #expect(try bob.missing() == 2 * Self.text.utf8.count)
@@ -186,11 +186,11 @@ extension OpenProfile {
         } catch {
             parent = try vault.create(
                 Vault.NewItem(mode: 0o040755), named: Array(directory.utf8), in: Vault.rootNumber,
-                by: .current
+                by: OpenProfile.caller
             ).number
         }
         let item = try vault.create(
-            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: parent, by: .current)
+            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: parent, by: OpenProfile.caller)
         let bytes = Array(text.utf8)
         try vault.contents.write(
             bytes.span.bytes, to: item.number, at: 0, touches: true, dropsPrivileges: false)

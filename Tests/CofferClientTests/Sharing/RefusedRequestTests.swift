@@ -2,7 +2,7 @@ import CofferFormat
 import CofferVault
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Refused requests, and their messages.
 @Suite(.serialized, .ownThread) struct RefusedRequestTests {
@@ -35,7 +35,7 @@ import Testing
             alice.error(ResolveRequest(vault: "Personal", path: "a", keeps: .copy))?.caseName
                 == "noSuchConflict")
         // A vault that could not be published is not shared, and is unchanged.
-        #expect(bob.profile.shares.count == 1)
+        #expect(bob.shareCount == 1)
     }
 
     /// In a read-only mount, commands that change something are refused; others answer.
@@ -66,6 +66,6 @@ import Testing
             MembersRequest(vault: "Personal"),
         ]
         for request in answered { #expect(alice.error(request) == nil, "\(request)") }
-        #expect(alice.profile.shares.count == 1)
+        #expect(alice.shareCount == 1)
     }
 }

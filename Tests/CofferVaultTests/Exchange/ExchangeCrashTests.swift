@@ -3,7 +3,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 /// Power cuts of a device that sends and applies, at random calls.

@@ -4,7 +4,7 @@ import CofferSystem
 import CofferTestSupport
 import Testing
 
-@testable import CofferStore
+import CofferStore
 @testable import CofferVault
 
 @Suite struct TrackingTests {
