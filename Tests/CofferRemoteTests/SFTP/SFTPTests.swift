@@ -154,8 +154,9 @@ struct SFTPTests {
         guard case .unreachable = list else { return #expect(list == .unreachable("")) }
     }
 
-    /// A connection that ends fails its calls. Later calls make another, after a pause if the old one ended before
-    /// its first answer.
+    /// A connection that ends fails its calls, and later calls make another.
+    ///
+    /// They do so after a pause, if the old one ended before its first answer.
     @Test func connectionsThatEndAreMadeAgain() async throws {
         let server = try SSHServer()
         let remote = try SFTPServers.client(
