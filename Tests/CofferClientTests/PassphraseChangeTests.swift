@@ -2,7 +2,7 @@ import CofferCrypto
 import Foundation
 import Testing
 
-@testable import CofferClient
+import CofferClient
 
 /// Changing the passphrase, and the hint.
 @Suite(.serialized) struct PassphraseChangeTests {
@@ -19,7 +19,7 @@ import Testing
         #expect(!files.isEmpty)
         #expect(try test.bytes() != profile)
         #expect(clientError { () throws(ClientError) in try test.unlock() }?.caseName == "wrongPassphrase")
-        #expect(try test.unlock("another").vaults.map(\.name) == ["Personal"])
+        #expect(try test.vaultNames("another") == ["Personal"])
     }
 
     @Test func changeNeedsThePresentPassphrase() throws {
@@ -50,7 +50,7 @@ import Testing
         let (salt, wrapped) = (44..<60, 150..<222)
         #expect(before[salt] != after[salt])
         #expect(before[wrapped] != after[wrapped])
-        #expect(try test.unlock().name == "Alice")
+        #expect(try test.personName() == "Alice")
     }
 
     @Test func hintAfterThreeAttempts() throws {

@@ -55,6 +55,12 @@ final class TestProfile {
         try make(location)
     }
 
+    /// The names of the vaults, as a passphrase shows them.
+    func vaultNames(_ passphrase: String) throws -> [String] { try unlock(passphrase).vaults.map(\.name) }
+
+    /// The name of the profile's owner.
+    func personName() throws -> String { try unlock().name }
+
     /// Unlocks; the lock is held as long as the result lives.
     ///
     /// - Parameter waits: Whether to wait until the lock is free. A program that other tests start holds it,

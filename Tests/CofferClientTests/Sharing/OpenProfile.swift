@@ -29,8 +29,9 @@ final class OpenProfile {
     /// Whoever runs the tests.
     static var caller: Caller { .current }
 
-    /// How many vaults it is joining, and how many it shares.
+    /// How many vaults it is joining, how many it shares, and how many of those it syncs.
     var joinCount: Int { profile.joins.count }
+    var syncedCount: Int { shared.all.count }
     var shareCount: Int { profile.shares.count }
 
     /// The problems that the status would tell.
