@@ -21,8 +21,8 @@ enum Project {
     /// Other files written by hand: tests, scripts, build files, documents.
     static let others: [SourceFile] =
         ["Tests", "Benchmarks", "docs", "tools", "mount-helpers", ".ci"].flatMap { directory in
-            files(below: directory) { path in !path.contains("/Vectors/") }
-        } + files(below: "", deeply: false) { _ in true }
+            files(below: directory, isCode: false) { path in !path.contains("/Vectors/") }
+        } + files(below: "", deeply: false, isCode: false) { _ in true }
 
     /// The targets that have a directory in Sources or Benchmarks.
     static func targets() throws -> [String] {
@@ -41,7 +41,7 @@ enum Project {
     }
 
     private static func files(
-        below directory: String, deeply: Bool = true, where isWanted: (String) -> Bool
+        below directory: String, deeply: Bool = true, isCode: Bool = true, where isWanted: (String) -> Bool
     ) -> [SourceFile] {
         let start = directory.isEmpty ? root : root.appending(path: directory)
         let found = FileManager.default.enumerator(
@@ -55,7 +55,7 @@ enum Project {
             guard isFile, isWanted(path), let text = try? String(contentsOf: url, encoding: .utf8) else {
                 return nil
             }
-            return SourceFile(path: path, text)
+            return SourceFile(path: path, text, isCode: isCode)
         }.sorted { $0.path < $1.path }
     }
 }

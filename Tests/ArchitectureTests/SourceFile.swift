@@ -5,11 +5,16 @@ struct SourceFile: Sendable {
     let lines: [String]
     /// The same lines, with spaces in place of comments and of the text of strings.
     let code: [String]
+    /// The modules that are imported, with the number of the line.
+    let imports: [(module: String, line: Int)]
 
-    init(path: String, _ text: String) {
+    /// - Parameter isCode: Whether rules about code are applied to it.
+    init(path: String, _ text: String, isCode: Bool = true) {
         self.path = path
         lines = Self.split(text)
-        code = path.hasSuffix(".swift") ? Self.split(CodeText.code(of: text)) : lines
+        let isSwift = isCode && path.hasSuffix(".swift")
+        code = isSwift ? Self.split(CodeText.code(of: text)) : lines
+        imports = isSwift ? Self.imports(of: code) : []
     }
 
     /// The directory in Sources that the file is in.
@@ -21,8 +26,7 @@ struct SourceFile: Sendable {
         return line.hasPrefix("//") || line.hasPrefix("*") || line.hasPrefix("/*")
     }
 
-    /// The modules that are imported, with the number of the line.
-    var imports: [(module: String, line: Int)] {
+    private static func imports(of code: [String]) -> [(module: String, line: Int)] {
         code.indices.compactMap { index in
             let words = code[index].split(separator: " ")
             guard let keyword = words.firstIndex(of: "import"),

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Rules about the text of a file.
 ///
 /// Each one reports all violations.
@@ -179,13 +181,18 @@ enum TextRules {
     static let allowedPaths = ["/" + "tmp/coffer-"]
 
     static func paths(_ files: [SourceFile], banned: [String]) -> [Violation] {
-        files.flatMap { file in
-            file.lines.indices.flatMap { index in
-                let line = allowedPaths.reduce(file.lines[index]) { $0.replacing($1, with: "") }
-                return banned.filter { line.contains($0) }.map {
-                    Violation(file, line: index + 1, "the path “\($0)” is this machine's own")
+        let searched = banned.map { Data($0.utf8) }
+        return files.flatMap { file -> [Violation] in
+            // Most files have none; a search for bytes tells that much faster than one for characters.
+            let bytes = Data(file.lines.joined(separator: "\n").utf8)
+            guard searched.contains(where: { bytes.range(of: $0) != nil }) else { return [] }
+            return
+                file.lines.indices.flatMap { index in
+                    let line = allowedPaths.reduce(file.lines[index]) { $0.replacing($1, with: "") }
+                    return banned.filter { line.contains($0) }.map {
+                        Violation(file, line: index + 1, "the path “\($0)” is this machine's own")
+                    }
                 }
-            }
         }
     }
 }
