@@ -23,7 +23,7 @@ import CofferStore
         _ = try devices.b.makeFile("other", [1, 2, 3])
         try devices.b.commit()
         devices.remote.hold(false)
-        let isSame = try request.wait() == Array(content[500_000..<600_000])
+        let isSame = try haveSameBytes(request.wait(), Array(content[500_000..<600_000]))
         #expect(isSame)
         try devices.b.close()
     }
@@ -44,7 +44,7 @@ import CofferStore
         devices.remote.waitForHeld(1)
         devices.remote.hold(false)
         for (index, request) in requests.enumerated() {
-            let isSame = try request.wait() == Array(content[index * 9000..<index * 9000 + 4096])
+            let isSame = try haveSameBytes(request.wait(), Array(content[index * 9000..<index * 9000 + 4096]))
             #expect(isSame)
         }
         #expect(devices.remote.fetchCount == 1)
@@ -64,7 +64,7 @@ import CofferStore
             let count = try devices.b.contents.read(
                 b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
             let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
-            let isSame = bytes == Array(content[offset..<offset + (128 << 10)])
+            let isSame = haveSameBytes(bytes, Array(content[offset..<offset + (128 << 10)]))
             #expect(isSame)
             offset += 128 << 10
         }
@@ -131,7 +131,7 @@ import CofferStore
         try devices.b.commit()
         #expect(devices.remote.fetchCount == 0)
         content.replaceSubrange(700_000..<705_000, with: change)
-        let isSame = try devices.b.content(of: b) == Array(content[..<1_900_000])
+        let isSame = try haveSameBytes(devices.b.content(of: b), Array(content[..<1_900_000]))
         #expect(isSame)
         #expect(try devices.b.damage() == [])
     }
@@ -154,7 +154,7 @@ import CofferStore
         let files = try contents.enumerated().map { try devices.file($1, named: "file \($0)").b }
         let local = try devices.b.makeFile("local", Pattern.make(5 << 20))
         for (number, content) in zip(files, contents) {
-            let isSame = try devices.b.content(of: number) == content
+            let isSame = try haveSameBytes(devices.b.content(of: number), content)
             #expect(isSame)
         }
         try devices.b.commit()
@@ -170,7 +170,7 @@ import CofferStore
         #expect(try devices.b.missingByteCount(of: files[0]) < devices.b.missingByteCount(of: files[1]))
         #expect(try devices.b.damage() == [])
         for (number, content) in zip(files, contents) {
-            let isSame = try devices.b.content(of: number) == content
+            let isSame = try haveSameBytes(devices.b.content(of: number), content)
             #expect(isSame)
         }
         // Content with unsent changes stays.
@@ -185,7 +185,7 @@ import CofferStore
         let (_, b) = try devices.file(content)
         try devices.b.commit()
         devices.testB.directory.limit(to: devices.testB.directory.usedByteCount)
-        let isSame = try devices.b.content(of: b) == content
+        let isSame = try haveSameBytes(devices.b.content(of: b), content)
         #expect(isSame)
         #expect(try devices.b.missingByteCount(of: b) == content.count)
     }
@@ -214,7 +214,7 @@ import CofferStore
         #expect(fails(expected) { try devices.b.receive(value, as: copy) }, "seed \(seed)")
         devices.remote.change { $0 = whole }
         try devices.b.receive(value, as: copy)
-        let isSame = try devices.b.content(of: copy) == devices.a.content(of: number)
+        let isSame = try haveSameBytes(devices.b.content(of: copy), devices.a.content(of: number))
         #expect(isSame, "seed \(seed)")
     }
 
@@ -238,7 +238,7 @@ import CofferStore
         #expect(try devices.b.indexProblems() == [], "seed \(seed)")
         #expect(devices.b.stoppedReason == nil)
         try devices.b.receive(value, as: b)
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame, "seed \(seed)")
         try devices.b.close()
     }

@@ -34,14 +34,13 @@ import Testing
         }
 
         private mutating func grow(_ file: Int, to size: Int) {
-            contents[file] += [UInt8](repeating: 0, count: max(0, size - contents[file].count))
+            contents[file].grow(to: size)
         }
 
         private mutating func write(_ range: Range<Int>, in file: Int) throws {
             let bytes = random.bytes(range.count)
             try vault.put(bytes, to: numbers[file], at: range.lowerBound)
-            grow(file, to: range.upperBound)
-            contents[file].replaceSubrange(range, with: bytes)
+            contents[file].overwrite(at: range.lowerBound, with: bytes)
         }
 
         private mutating func truncate(_ file: Int, to size: Int) throws {
@@ -57,8 +56,7 @@ import Testing
         }
 
         private mutating func clear(_ range: Range<Int>, in file: Int) {
-            let part = range.clamped(to: 0..<contents[file].count)
-            contents[file].replaceSubrange(part, with: repeatElement(0, count: part.count))
+            contents[file].clear(range)
         }
 
         private mutating func punch(_ range: Range<Int>, in file: Int) throws {
@@ -92,7 +90,7 @@ import Testing
                 while offset < content.count {
                     let count = 1 + random.below(700_000)
                     let expected = Array(content[offset..<min(offset + count, content.count)])
-                    let isSame = try vault.get(number, at: offset, count: count) == expected
+                    let isSame = try haveSameBytes(vault.get(number, at: offset, count: count), expected)
                     #expect(isSame, comment)
                     offset += count
                 }

@@ -43,7 +43,7 @@ import CofferStore
         let (a, b, _) = try owed(1000)
         #expect(fails("notArrived") { _ = try devices.b.get(b, count: 10) })
         try old.placeArrived(in: devices.b)
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame)
         #expect(try devices.b.rows(of: b).count == devices.a.rows(of: a).count)
         #expect(try devices.b.indexProblems() == [])
@@ -77,7 +77,7 @@ import CofferStore
         try old.placeArrived(in: devices.b)
         devices.remote.fail(nil)
         try old.placeArrived(in: devices.b)
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])
     }
@@ -115,7 +115,7 @@ import CofferStore
         #expect(!isOwed(b))
         devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
         #expect(devices.problems.all == [])
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame)
     }
 
@@ -160,7 +160,7 @@ import CofferStore
             #expect(fails("notArrived") { _ = try devices.b.send(b, to: devices.remote) })
         }
         try contents.placeArrived(in: devices.b)
-        let isSame = try devices.b.content(of: b) == expected
+        let isSame = try haveSameBytes(devices.b.content(of: b), expected)
         #expect(isSame)
         #expect(!isOwed(b))
         #expect(try devices.b.indexProblems() == [])
@@ -188,7 +188,7 @@ import CofferStore
         #expect(try Set(devices.b.check { _, _ in }.damage.map(\.path)) == ["file"])
         devices.remote.change { $0 = whole }
         try old.placeArrived(in: devices.b)
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame)
         devices.b.remoteReads.arrivals.tryAgain(in: devices.b)
         #expect(devices.problems.all == [])
@@ -211,7 +211,7 @@ import CofferStore
             try state.tree.keep([KeptChange(key, [ContentValue.version] + value.dropFirst())])
         }
         try RemoteContents { _ in Sending.Delivery {} }.placeArrived(in: devices.b)
-        let isSame = try devices.b.content(of: b) == devices.a.content(of: a)
+        let isSame = try haveSameBytes(devices.b.content(of: b), devices.a.content(of: a))
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])
     }
