@@ -28,7 +28,10 @@ extension MountTests {
                     try profile.command("vault", "list"), try profile.command("vault", "create", "Two"),
                 ]
                 let children = try commands.map { try Child($0) }
-                for child in children { #expect(try child.wait().status == 0) }
+                for (child, command) in zip(children, commands) {
+                    let result = try child.wait()
+                    #expect(result.status == 0, "\(command): \(result.error)")
+                }
                 #expect(try Files.names(profile.point) == ["One", "Personal", "Two"])
             }
         }
