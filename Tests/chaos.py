@@ -178,6 +178,7 @@ class Agent:
         self.go, self.stop = threading.Event(), False
         self.working, self.workers = set(), []
         self.busy, self.current = set(), {}
+        self.claimlock = threading.Lock()
         self.counter = [0] * 4
         self.counts, self.errors = collections.Counter(), collections.Counter()
         self.connected, self.tries = True, 0
@@ -517,6 +518,14 @@ class Agent:
             os.close(fd)
             raise
 
+    def claim(self, inode):
+        """Has a file to oneself, among the threads of this member, until it is taken out of "busy"; False if another has it."""
+        with self.claimlock:
+            if inode in self.busy:
+                return False
+            self.busy.add(inode)
+            return True
+
     def same(self, path, s):
         now = os.lstat(path)
         return (now.st_ino, now.st_size, now.st_mtime_ns) == (s.st_ino, s.st_size, s.st_mtime_ns)
@@ -568,10 +577,11 @@ class Agent:
         ino = None
         try:
             s = os.fstat(fd)
-            if s.st_ino in self.busy or s.st_size > 8 << 20 and rng.random() < 0.7:
+            if s.st_size > 8 << 20 and rng.random() < 0.7 or not self.claim(s.st_ino):
                 return
             ino = s.st_ino
-            self.busy.add(ino)
+            if os.fstat(fd).st_nlink == 0:
+                return  # another thread has just removed it, and may have written to it
             before = read_all(fd)
             if before[:2] == b"L ":
                 return
@@ -743,14 +753,15 @@ class Agent:
         if self.reader:
             return
         fd, h, s = self.seen(path)
-        w = None
+        w, claimed = None, None
         try:
             w = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
             if os.fstat(w).st_ino != s.st_ino or s.st_ino in self.busy or s.st_nlink != 1:
                 return
             with self.treelock:
-                if not self.same(path, s):
+                if not self.same(path, s) or not self.claim(s.st_ino):
                     return
+                claimed = s.st_ino
                 note.update(path=path, rem=[h], part=1)
                 os.unlink(path)
             if rng.random() < 0.7:
@@ -764,6 +775,8 @@ class Agent:
                     note["what"] = "a removed file does not have what was written to it"
             del note["part"]
         finally:
+            if claimed is not None:
+                self.busy.discard(claimed)
             os.close(fd)
             if w is not None:
                 os.close(w)
