@@ -6,7 +6,9 @@ package enum HTTPError: Error, Equatable {
     case unreachable(String)
     /// The server ended the connection before its answer was whole.
     case cutShort(String)
-    /// The connection failed in another way: a certificate that is not trusted, an answer that is not HTTP.
+    /// The server's certificate is not trusted, or is of another host.
+    case untrusted(String)
+    /// The connection failed in another way: an answer that is not HTTP, no common version of TLS.
     case failed(String)
     /// The answer is longer than the request allows, in bytes.
     case tooLong(limit: Int)

@@ -35,13 +35,8 @@ package struct HTTPResponse: Equatable, Sendable {
         return (first..<last + 1, size)
     }
 
-    /// The number of seconds in Retry-After, at most an hour; nil if there is none, or it is a date.
-    package var retryAfterSeconds: Int? {
-        self["retry-after"].flatMap { Self.number($0) }.map { min($0, 3600) }
-    }
-
     /// A decimal number without a sign, of at most 15 digits.
-    private static func number(_ text: some StringProtocol) -> Int? {
+    package static func number(_ text: some StringProtocol) -> Int? {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
         }

@@ -92,6 +92,10 @@ final class HTTPTransfer {
             CURLE_HTTP2_STREAM,
         ]
         if silent.contains(result) { return .unreachable(text) }
+        if [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR].contains(result)
+        {
+            return .untrusted(text)
+        }
         return cut.contains(result) ? .cutShort(text) : .failed(text)
     }
 

@@ -3,7 +3,8 @@ internal import CofferSystem
 
 /// Reports changes of a storage that reports none itself, by listing it on a schedule.
 ///
-/// A listing that fails counts as no change.
+/// A listing that fails counts as no change. One that finds the storage overloaded is repeated no earlier than
+/// the storage asks for.
 enum PolledChanges {
     /// The changes below a prefix.
     ///
@@ -21,12 +22,16 @@ enum PolledChanges {
             var schedule = schedule
             var last: [UInt8]?
             while !Task.isCancelled {
-                let found = try? await digest()
+                var (found, quiet): ([UInt8]?, Duration) = (nil, .zero)
+                do throws(RemoteError) { found = try await digest() } catch {
+                    if case .busy(let after?) = error { quiet = after }
+                }
                 let hasChanged = found != nil && found != last
                 if hasChanged { mailbox.post(prefix) }
                 last = found ?? last
                 schedule.looked(hasChanged: hasChanged)
-                do { try await Task.sleep(for: .milliseconds(schedule.pause)) } catch { return }
+                let pause = max(.milliseconds(schedule.pause), quiet)
+                do { try await Task.sleep(for: pause) } catch { return }
             }
         }
         return mailbox.changes { task.cancel() }

@@ -71,6 +71,8 @@ extension RemoteError: CustomStringConvertible {
         case .exists: "the object exists already"
         case .unreachable(let reason): "the remote cannot be reached: \(reason)"
         case .failed(let reason): "the remote failed: \(reason)"
+        case .busy(let after?) where after >= .seconds(1):
+            "the remote is overloaded, and asks for a pause of \(after.components.seconds) s"
         case .busy: "the remote is overloaded"
         case .short(let expected, let got): "the object ended after \(got) of \(expected) bytes"
         case .readOnly: "the remote is read-only"

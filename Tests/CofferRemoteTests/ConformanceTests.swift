@@ -32,8 +32,8 @@ import Testing
         try await check(
             item,
             at: MemoryPlaces(pageEntryCountMax: 1000) { remote in
-                let limited = RateLimitedRemote(
-                    remote, sending: 1 << 20, receiving: 1 << 20, clock: SteppingClock())
+                let limits = TransferLimits(sending: 1 << 20, receiving: 1 << 20, clock: SteppingClock())
+                let limited = RateLimitedRemote(remote, limits)
                 return RetryingRemote(CountingRemote(limited), clock: SteppingClock())
             })
     }

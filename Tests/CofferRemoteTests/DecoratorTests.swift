@@ -70,11 +70,12 @@ import Testing
         #expect(clock.sleeps == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
     }
 
-    @Test func pausesAreDrawnFromTheUpperHalf() async throws {
+    /// Pauses with a lower bound would bring back those together that failed together.
+    @Test(arguments: [0, 0.125, 0.5]) func pausesAreDrawnFromZeroOn(_ drawn: Double) async throws {
         let clock = SteppingClock()
-        let remote = RetryingRemote(Failing(.unreachable("x"), times: 2), clock: clock, random: { 0 })
+        let remote = RetryingRemote(Failing(.unreachable("x"), times: 3), clock: clock, random: { drawn })
         _ = try await remote.list(.all, after: nil)
-        #expect(clock.sleeps == [0.25, 0.5].map { .seconds($0) })
+        #expect(clock.sleeps == [0.5, 1, 2].map { .seconds($0 * drawn) })
     }
 
     @Test func theDeadlineEndsIt() async throws {
@@ -116,14 +117,6 @@ import Testing
         failing.fail(times: 1)
         _ = try await remote.list(.all, after: nil)
         #expect(clock.sleeps.count == 2)
-    }
-
-    @Test func aBusyRemoteSaysHowLongToWait() async throws {
-        let clock = SteppingClock()
-        let remote = RetryingRemote(
-            Failing(.busy(after: .seconds(70)), times: 1), clock: clock, random: { 1 })
-        _ = try await remote.list(.all, after: nil)
-        #expect(clock.sleeps == [.seconds(70)])
     }
 
     @Test(arguments: [
@@ -173,7 +166,8 @@ import Testing
 
     @Test func theRateIsLimitedInEachDirection() async throws {
         let clock = SteppingClock()
-        let remote = RateLimitedRemote(MemoryRemote(), sending: 1000, receiving: 500, clock: clock)
+        let limits = TransferLimits(sending: 1000, receiving: 500, clock: clock)
+        let remote = RateLimitedRemote(MemoryRemote(), limits)
         for number in 0..<5 as Range<UInt64> {
             try await remote.put(
                 vault.member(number), .memory(Array(repeating: 1, count: 2000)), ifAbsent: true)
@@ -187,6 +181,22 @@ import Testing
         _ = try await remote.get(vault.member(0), 0..<1000)
         try await remote.put(vault.member(9), .memory([1]), ifAbsent: true)
         #expect(clock.sleeps.count == before, "what was not used is not saved up, nor owed")
+    }
+
+    /// All vaults of a mount together keep to one limit.
+    @Test func remotesShareALimit() async throws {
+        let clock = SteppingClock()
+        let limits = TransferLimits(sending: 1000, receiving: nil, clock: clock)
+        let remotes = (0..<2).map { _ in RateLimitedRemote(MemoryRemote(), limits) }
+        for number in 0..<4 as Range<UInt64> {
+            for remote in remotes {
+                try await remote.put(
+                    vault.member(number), .memory(Array(repeating: 1, count: 1000)), ifAbsent: true)
+            }
+        }
+        #expect(clock.now == .seconds(7))
+        for remote in remotes { _ = try await remote.get(vault.member(0), 0..<1000) }
+        #expect(clock.now == .seconds(7), "there is no limit in this direction")
     }
 
     @Test func callsAndBytesAreCounted() async throws {

@@ -1,28 +1,41 @@
 package import CofferSystem
 internal import Synchronization
 
+/// The bytes per second that some remotes together may send and receive.
+package final class TransferLimits: Sendable {
+    fileprivate let sending: RateLimit?
+    fileprivate let receiving: RateLimit?
+    fileprivate let clock: any RemoteClock
+
+    /// Makes limits.
+    ///
+    /// - Parameters:
+    ///   - sending: Bytes per second, at least 1; nil for no limit.
+    ///   - receiving: Bytes per second, at least 1; nil for no limit.
+    package init(sending: Int?, receiving: Int?, clock: any RemoteClock = ContinuousRemoteClock()) {
+        self.clock = clock
+        self.sending = sending.map { RateLimit($0) }
+        self.receiving = receiving.map { RateLimit($0) }
+    }
+}
+
 /// Limits the average rate of bytes per second, separately for each direction.
 ///
 /// One object moves at full speed, and the next call waits until that object's bytes are accounted for. So a
 /// burst is at most the objects in flight.
 package struct RateLimitedRemote: RemoteBackend {
     private let base: any RemoteBackend
-    private let clock: any RemoteClock
-    private let sending: RateLimit?
-    private let receiving: RateLimit?
+    private let allowed: TransferLimits
+    private var clock: any RemoteClock { allowed.clock }
+    private var sending: RateLimit? { allowed.sending }
+    private var receiving: RateLimit? { allowed.receiving }
 
-    /// Wraps `base` with limits.
-    /// - Parameters:
-    ///   - sending: Bytes per second; nil for no limit.
-    ///   - receiving: Bytes per second; nil for no limit.
-    package init(
-        _ base: any RemoteBackend, sending: Int?, receiving: Int?,
-        clock: any RemoteClock = ContinuousRemoteClock()
-    ) {
+    /// Wraps `base`.
+    ///
+    /// - Parameter allowed: The limits, which other remotes may share.
+    package init(_ base: any RemoteBackend, _ allowed: TransferLimits) {
         self.base = base
-        self.clock = clock
-        self.sending = sending.map { RateLimit($0) }
-        self.receiving = receiving.map { RateLimit($0) }
+        self.allowed = allowed
     }
 
     package var limits: RemoteLimits { base.limits }

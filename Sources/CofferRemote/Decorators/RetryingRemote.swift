@@ -9,6 +9,8 @@ package struct RetryPolicy: Sendable {
     package var pauseMax: Duration = .seconds(30)
     /// No retry begins later than this after the first attempt.
     package var deadline: Duration = .seconds(300)
+    /// The longest pause that an overloaded remote is granted, whatever it asks for.
+    package var quietMax: Duration = .seconds(300)
     /// After a request whose retries all found the remote unreachable, others are not repeated for this long,
     /// unless the remote answers: many programs would otherwise wait one after the other.
     package var outage: Duration = .seconds(30)
@@ -17,7 +19,7 @@ package struct RetryPolicy: Sendable {
     package init() {}
 
     /// The longest pause before a retry; retries count from 1.
-    func pause(before repetition: Int) -> Duration {
+    func pauseLimit(before repetition: Int) -> Duration {
         var pause = firstPause
         for _ in 1..<max(repetition, 1) where pause < pauseMax { pause *= 2 }
         return min(pause, pauseMax)
@@ -26,8 +28,10 @@ package struct RetryPolicy: Sendable {
 
 /// Retries failed requests, where that can help, after growing pauses.
 ///
-/// Each pause is drawn from the upper half of its length, so that many clients do not come back at once. A
-/// retried put-if-absent may find the object of its own earlier attempt: if the object has the same bytes,
+/// Each pause is drawn from zero up to its limit (“full jitter”), so that the requests of many clients that
+/// failed together do not come back together. If the remote is overloaded and asks for a pause, no call of this
+/// client is sent before the pause is over; a call whose deadline comes earlier fails at once. A retried
+/// put-if-absent may find the object of its own earlier attempt: if the object has the same bytes,
 /// the put has succeeded.
 package struct RetryingRemote: RemoteBackend {
     private let base: any RemoteBackend
@@ -35,6 +39,7 @@ package struct RetryingRemote: RemoteBackend {
     private let clock: any RemoteClock
     private let random: @Sendable () -> Double
     private let outage = Outage()
+    private let quiet = Quiet()
 
     /// Remembers that the remote is unreachable, until it answers, or for some time.
     private final class Outage: Sendable {
@@ -59,6 +64,20 @@ package struct RetryingRemote: RemoteBackend {
 
         /// Records that retries were in vain.
         func begin(until time: Duration) { end.withLock { $0 = time } }
+    }
+
+    /// Remembers until when the remote has asked to be left alone.
+    private final class Quiet: Sendable {
+        private let end = Mutex(Duration.zero)
+
+        /// Takes what an error says; an earlier request for a longer pause stays.
+        func note(_ error: RemoteError, at now: Duration, limit: Duration) {
+            guard case .busy(let after?) = error else { return }
+            end.withLock { $0 = max($0, now + min(after, limit)) }
+        }
+
+        /// The rest of the pause; zero if there is none.
+        func left(at now: Duration) -> Duration { end.withLock { max(.zero, $0 - now) } }
     }
 
     /// Wraps `base`.
@@ -145,6 +164,7 @@ package struct RetryingRemote: RemoteBackend {
         _ body: (_ attempt: Int) async throws(RemoteError) -> Value
     ) async throws(RemoteError) -> Value {
         let end = clock.now + policy.deadline
+        try await waitWhileQuiet(until: end)
         var attempt = 1
         while true {
             do throws(RemoteError) {
@@ -153,17 +173,32 @@ package struct RetryingRemote: RemoteBackend {
                 return value
             } catch {
                 let isKnown = outage.isKnown(after: error, at: clock.now)
+                quiet.note(error, at: clock.now, limit: policy.quietMax)
                 guard error.canRetryHelp, !isKnown else { throw error }
-                var pause = policy.pause(before: attempt) * (0.5 + random() / 2)
-                if case .busy(let after?) = error { pause = max(pause, after) }
+                let pause = quiet.left(at: clock.now) + policy.pauseLimit(before: attempt) * random()
                 guard clock.now + pause <= end else {
                     if case .unreachable = error { outage.begin(until: clock.now + policy.outage) }
                     throw error
                 }
                 DebugLog.log(.warning, .remote, "attempt \(attempt) failed: \(error); pause of \(pause)")
                 try await clock.sleep(for: pause)
+                // Another call may have been told to wait meanwhile.
+                try await waitWhileQuiet(until: end)
                 attempt += 1
             }
+        }
+    }
+
+    /// Waits until the remote may be asked again.
+    ///
+    /// - Throws: `.busy` if that is after the deadline; nothing was sent then.
+    private func waitWhileQuiet(until end: Duration) async throws(RemoteError) {
+        while true {
+            let left = quiet.left(at: clock.now)
+            if left == .zero { return }
+            guard clock.now + left <= end else { throw .busy(after: left) }
+            // Those that wait for the same end do not go on in the same moment.
+            try await clock.sleep(for: left + policy.firstPause * random())
         }
     }
 }

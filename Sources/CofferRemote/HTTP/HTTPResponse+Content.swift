@@ -8,10 +8,21 @@ extension HTTPResponse {
         self["etag"].map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } ?? self["last-modified"]
     }
 
+    /// Whether it is a page for people, as networks answer whatever is asked until somebody has logged in.
+    private var isPage: Bool {
+        status == 200 && self["content-type"]?.lowercased().hasPrefix("text/html") == true
+    }
+
+    /// Why an answer of success is none.
+    static let page = RemoteError.failed(
+        "it answers with a web page; perhaps this network wants a login before it lets anything through")
+
     /// The content that an answer to a request for a range holds.
     ///
-    /// - Throws: `.failed` if the answer does not tell the object's size, or is of another range; `.short`.
+    /// - Throws: `.failed` if the answer does not tell the object's size, is of another range, or is a web page;
+    ///   `.short`.
     func content(of range: Range<Int>) throws(RemoteError) -> RemoteContent {
+        if isPage { throw Self.page }
         let size: Int
         if status == 206 {
             guard let said = contentRange, let whole = said.size, said.range?.lowerBound == range.lowerBound

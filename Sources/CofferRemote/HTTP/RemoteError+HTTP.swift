@@ -1,4 +1,5 @@
 internal import CofferHTTP
+internal import CofferSystem
 
 extension RemoteError {
     /// The meaning of a request that has no answer.
@@ -6,6 +7,13 @@ extension RemoteError {
         self =
             switch error {
             case .unreachable(let reason), .cutShort(let reason): .unreachable(reason)
+            case .untrusted(let reason):
+                .refused(
+                    """
+                    its certificate cannot be verified (\(reason)). Somebody may be in between, or this machine's \
+                    clock may be wrong. If the server has an authority of its own, set SSL_CERT_FILE to a file \
+                    with that authority's certificate
+                    """)
             case .failed(let reason): .failed(reason)
             case .tooLong(let limit): .failed("its answer has more than \(limit) bytes")
             case .wantsClearText:
@@ -15,9 +23,22 @@ extension RemoteError {
             }
     }
 
+    /// A redirect, which is not followed: credentials and objects would go to another place.
+    static func redirect(_ answer: HTTPResponse) -> RemoteError {
+        let place = answer["location"].map { PrintableText.of($0.prefix(500).utf8) } ?? "another place"
+        return .refused(
+            "it redirects to \(place). Use that URL if you trust it; a network that wants a login redirects, too"
+        )
+    }
+
+    /// What a proxy says that wants a login of its own.
+    static let proxyWantsLogin = RemoteError.refused(
+        "the proxy wants a user and a password (status 407): put them into the URL of http_proxy or https_proxy"
+    )
+
     /// Overload, with the pause that the server asks for.
     static func busy(_ answer: HTTPResponse) -> RemoteError {
-        .busy(after: answer.retryAfterSeconds.map { .seconds($0) })
+        .busy(after: answer.retryAfter(Clock.realTime / 1_000_000_000))
     }
 }
 

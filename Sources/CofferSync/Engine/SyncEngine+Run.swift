@@ -18,6 +18,9 @@ extension SyncEngine {
     /// Schedules a round for a change on this device.
     package nonisolated func localChange() { wakes.wake(.changes) }
 
+    /// Schedules a round that looks at everything: a remote that failed may work again.
+    package nonisolated func lookAgain() { wakes.wake(.all) }
+
     /// Syncs until the task is cancelled: on changes here or at the remote, and now and then if nothing
     /// reports changes.
     ///
@@ -120,11 +123,25 @@ extension SyncEngine {
         guard rounds.isLoaded else { return nil }
         var scope = RoundScope()
         for log in logs.mostRecent(chain, countMax: Self.logCountMax) {
-            if await isThere(layout.commit(log, logs.checkedSequence(log) + 1)) { scope.logs.insert(log) }
+            switch await isThere(layout.commit(log, logs.checkedSequence(log) + 1)) {
+            case true: scope.logs.insert(log)
+            case false: break
+            // The other names are not asked for, too.
+            case nil: return scope == .changes ? nil : scope
+            }
         }
-        scope.looksForMembers = await isThere(layout.member(chain.nextSequence))
+        scope.looksForMembers = await isThere(layout.member(chain.nextSequence)) == true
         return scope == .changes ? nil : scope
     }
 
-    private func isThere(_ name: RemoteName) async -> Bool { (try? await remote.has(name)) ?? false }
+    /// Whether an object exists; nil if the remote is away, overloaded, or lets nobody in.
+    private func isThere(_ name: RemoteName) async -> Bool? {
+        do throws(RemoteError) { return try await remote.has(name) } catch {
+            switch error {
+            // These may concern this object alone.
+            case .failed, .short: return false
+            default: return nil
+            }
+        }
+    }
 }

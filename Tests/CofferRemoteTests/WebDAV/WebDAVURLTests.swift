@@ -43,7 +43,9 @@ import Testing
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("Fri, 31 Dec 1999 23:59:59 GMT", 946_684_799),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("", nil),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Monday, 01-Jan-24 00:00:00 GMT", 1_704_067_200), ("Sun Nov  6 08:49 1994", nil),
+            ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("", nil),
             ("Sun, 06 Nov 1994 24:49:37 GMT", nil), ("Sun, 00 Nov 1994 08:49:37 GMT", nil),
         ] as [(String, Int64?)])
     func dates(_ text: String, _ seconds: Int64?) {

@@ -1,7 +1,12 @@
 """An HTTP server that misbehaves as the path of a request says; prints its port."""
 
+import email.utils
 import http.server
 import socketserver
+import time
+
+# The keys of do_overload that were asked for.
+asked = set()
 
 
 def pattern(count):
@@ -49,7 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass
 
     def serve(self):
-        what, *rest = self.path.lstrip("/").split("/")
+        what, *rest = self.path.split("?")[0].strip("/").split("/")
         getattr(self, "do_" + what.replace("-", "_"))(*rest)
 
     def do_echo(self, *_):
@@ -108,13 +113,43 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"220 this is not HTTP\r\n")
         self.close_connection = True
 
+    def do_portal(self, *_):
+        """Answers everything with a page that wants a login, as networks do."""
+        self.body()
+        self.answer(200, b"<html>Welcome! Please log in.</html>", [("Content-Type", "text/html")])
+
+    def do_away(self, *_):
+        self.body()
+        self.answer(302, b"", [("Location", "https://login.example/")])
+
+    def do_proxy(self, *_):
+        self.body()
+        self.answer(407, b"", [("Proxy-Authenticate", "Basic")])
+
+    def do_overload(self, key, status, form, *_):
+        """Refuses the first request for a key, and says when to come back."""
+        self.body()
+        if key in asked:
+            return self.do_bytes("100")
+        asked.add(key)
+        end = time.time() + 7
+        said = {
+            "seconds": "7",
+            "date": email.utils.formatdate(end, usegmt=True),
+            "old-date": time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(end)),
+            "asctime": time.asctime(time.gmtime(end)),
+            "never": "99999999",
+            "nonsense": "soon",
+        }[form]
+        self.answer(int(status), b"", [("Retry-After", said)])
+
     def do_clear(self):
         self.body()
         if self.headers.get("Authorization"):
             return self.answer(200, b"sent " + self.headers["Authorization"].encode())
         self.answer(401, b"who?", [("WWW-Authenticate", 'Basic realm="clear"')])
 
-    do_GET = do_PUT = do_HEAD = do_DELETE = do_PROPFIND = do_MOVE = serve
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_PROPFIND = do_MOVE = do_MKCOL = serve
 
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
