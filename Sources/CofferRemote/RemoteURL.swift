@@ -150,14 +150,19 @@ package enum RemoteURL: Hashable, Sendable {
 
     /// Makes the backend for the URL.
     ///
+    /// - Parameter logins: Where credentials are found that the environment and its files do not have.
     /// - Throws: `.refused` if a setting of this machine is unusable.
-    package func open() throws(RemoteError) -> any RemoteBackend {
+    package func open(
+        _ logins: @escaping RemoteLogins = { _ in nil }
+    ) throws(RemoteError) -> any RemoteBackend {
+        let place = loginPlace
+        let login: @Sendable () -> RemoteLogin? = { place.flatMap { logins($0) } }
         switch self {
-        case .folder(let path): FolderBackend(path: path)
-        case .s3(let url): S3Backend(try url.place(.process))
-        case .webdav(let url): WebDAVBackend(url)
-        case .sftp(let url): SFTPBackend(url)
-        case .rclone(let url): SFTPBackend(url)
+        case .folder(let path): return FolderBackend(path: path)
+        case .s3(let url): return S3Backend(try url.place(.process), login: login)
+        case .webdav(let url): return WebDAVBackend(url, login: login)
+        case .sftp(let url): return SFTPBackend(url)
+        case .rclone(let url): return SFTPBackend(url)
         }
     }
 }

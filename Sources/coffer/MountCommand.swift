@@ -17,9 +17,13 @@ struct MountCommand: ParsableCommand {
             folder, that also becomes immutable until “chattr -i”. A folder that mount creates for root is immutable only \
             during the mount, so root can write into it afterwards. “-o noprotect” leaves the folder alone.
 
+            “-o upload=500K,download=2M” limits how many bytes per second go to all remotes together, and come from \
+            them, averaged over the objects of up to 16 MiB that are sent as a whole.
+
             Examples:
               coffer mount ~/Coffer
               coffer mount -o ro,allow_other /srv/coffer
+              coffer mount -o upload=500K ~/Coffer
               coffer mount --log-level debug --log-file ~/coffer.log ~/Coffer
             """)
 
@@ -34,7 +38,7 @@ struct MountCommand: ParsableCommand {
     @Option(
         name: [.customShort("o")],
         help: ArgumentHelp(
-            "Options of mount(8), separated by commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, …",
+            "Options of mount(8), separated by commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, upload=500K, download=2M, …",
             valueName: "options"))
     var options: [String] = []
 

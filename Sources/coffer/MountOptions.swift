@@ -23,12 +23,17 @@ struct MountOptions {
         var mount = ["subtype=coffer", "default_permissions"]
         var source = "fsname=coffer"
         var names: Set<String> = []
+        var rates: [String: Int] = [:]
         for option in texts.flatMap({ $0.split(separator: ",") }).map(String.init) {
             if Self.ignored.contains(option) || Self.ignoredBeginnings.contains(where: option.hasPrefix) {
                 continue
             }
             if option.hasPrefix("fsname=") {
                 source = option
+                continue
+            }
+            if let (name, rate) = try Self.rate(option) {
+                rates[name] = rate
                 continue
             }
             names.insert(option)
@@ -40,9 +45,23 @@ struct MountOptions {
             }
             mount.append(option)
         }
-        service = MountService.Options(
+        var service = MountService.Options(
             mount: [source] + mount, isReadOnly: names.contains("ro"),
             keepsAccessTimes: names.contains("noatime") || names.contains("ro"),
             protects: !names.contains("noprotect"))
+        (service.sending, service.receiving) = (rates["upload"], rates["download"])
+        self.service = service
+    }
+
+    /// Parses “upload=500K” and “download=2MiB”, bytes per second; nil for another option.
+    private static func rate(_ option: String) throws -> (name: String, rate: Int)? {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "upload" || parts[0] == "download" else { return nil }
+        guard let rate = ByteUnit.count(String(parts[1])).flatMap({ Int(exactly: $0) }), rate >= 1000 else {
+            throw ValidationError(
+                "“\(option)”: give bytes per second, at least 1000, as in \(parts[0])=500K or \(parts[0])=2MiB."
+            )
+        }
+        return (String(parts[0]), rate)
     }
 }

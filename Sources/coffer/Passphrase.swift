@@ -79,7 +79,7 @@ struct Passphrase {
     /// Reads to the end, into a buffer that is not reallocated and is wiped.
     ///
     /// One newline at the end is not part of the passphrase.
-    private static func read(descriptor: Int32, subject: String) throws(ClientError) -> SecretBytes {
+    static func read(descriptor: Int32, subject: String) throws(ClientError) -> SecretBytes {
         var bytes = [UInt8](repeating: 0, count: byteCountMax + 1)
         defer { SecretBytes.wipe(&bytes) }
         var count = 0

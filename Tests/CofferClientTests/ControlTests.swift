@@ -1,3 +1,4 @@
+import CofferRemote
 import CofferSystem
 import Foundation
 import Testing
@@ -17,6 +18,8 @@ import Testing
             ProfileRequest.changePassphrase(old: [], new: [1], hint: "h", passes: 0, memory: 0),
             RemoteRequest.add(vault: "v", url: "file:///r"), RemoteRequest.remove(vault: "v"),
             RemoteTestRequest.vault("v"),
+            RemoteLoginRequest.find(remote: "v"), RemoteLoginRequest.remove(remote: "s3://b"),
+            RemoteLoginRequest.set(remote: "v", user: [1], secret: [2, 3], token: []),
             RemoteTestRequest.url("file:///r"), SyncRequest(vault: nil), SyncRequest(vault: "v"),
             InviteRequest.invite(vault: "v", role: "reader", seconds: .max),
             MemberRequest.withdrawInvite(vault: "v", id: "00ff"),
@@ -83,6 +86,8 @@ import Testing
         try isKept([SyncReport]())
         try isKept("coffer-invite-1:x")
         try isKept(JoinReport(vault: "v", isMember: true, role: "r"))
+        try isKept(
+            RemoteLoginReport(place: "s3://b", kind: .keys, user: nil, isSet: true, vaults: ["v"]))
         let step = RemoteTestReport.Step(name: "s", milliseconds: 0.25, failure: nil)
         try isKept(RemoteTestReport(remote: "r", steps: [step], shortcomings: ["x"]))
         let member = MembersReport.Member(

@@ -154,5 +154,10 @@ enum ErrorTexts {
         "It is your only device, so it cannot be revoked: nobody would have your keys.",
         "A device cannot revoke itself. Revoke it from another of your devices.",
         "“v”: your identity has newer keys than this device, so nothing is sent: another of your devices has replaced them. Get them with “coffer device refresh”, unless this device was revoked.",
+        "s3://b: the remote is read-only.",
+        "sftp://h/x takes no credentials from Coffer: a folder needs none, SFTP uses your ssh, and “rclone:” your rclone.",
+        "There are no credentials for s3://b.",
+        "These are no credentials for s3://b: the secret key is empty.",
+        "“v” cannot be synced to s3://b: sending: the remote is full.",
     ]
 }

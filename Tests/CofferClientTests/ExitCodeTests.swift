@@ -99,12 +99,17 @@ import Testing
         (.device(.olderKeys), 77), (.device(.listsDiffer), 77), (.device(.revokedHere), 77),
         (.device(.noSuchDevice("d")), 66), (.device(.lastDevice), 77), (.device(.thisDevice), 77),
         (.sync(vault: "v", .membership(.keysReplaced)), 77),
+        (.remoteSetting(.failed(url: "s3://b", .readOnly)), 74),
+        (.remoteSetting(.noLogin(url: "sftp://h/x")), 64),
+        (.remoteSetting(.notLoggedIn(place: "s3://b")), 66),
+        (.remoteSetting(.badLogin(place: "s3://b", .empty("secret key"))), 65),
+        (.remoteSetting(.notSynced(vault: "v", url: "s3://b", .remote(.full, during: .sending))), 74),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 105)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 110)
     }
 
     @Test func everyText() {

@@ -77,7 +77,7 @@ def read_body(body):
     while cursor.left:
         kind = cursor.u16()
         record = Cursor(cursor.take(cursor.u32()))
-        require(1 <= kind <= 12 or kind == 16, "a record of an unknown kind")
+        require(1 <= kind <= 12 or 16 <= kind <= 17, "a record of an unknown kind")
         if kind == 1:
             profile.name = record.text()
             profile.signing_seed, profile.agreement_secret = record.take(32), record.take(32)

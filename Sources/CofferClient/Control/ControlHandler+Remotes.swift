@@ -41,7 +41,7 @@ extension ControlHandler {
 
     func testRemote(of name: String) throws(ClientError) -> RemoteTestReport {
         let shared = try shared.named(name)
-        let (remote, vault) = (try SharedVault.backend(shared.share.url), shared.share.vault)
+        let (remote, vault) = (try shared.backend(), shared.share.vault)
         return AwaitedTask { await RemoteTest(remote, of: vault).run() }.wait()
     }
 }

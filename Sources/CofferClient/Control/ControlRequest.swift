@@ -37,6 +37,7 @@ package enum RequestMessage: Codable, Sendable {
     case vault(VaultRequest)
     case remote(RemoteRequest)
     case remoteTest(RemoteTestRequest)
+    case remoteLogin(RemoteLoginRequest)
     case sync(SyncRequest)
     case members(MembersRequest)
     case removals(RemovalsRequest)
@@ -57,7 +58,7 @@ package enum RequestMessage: Codable, Sendable {
     case revoke(RevokeRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 3
+    static let version = 4
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -69,6 +70,7 @@ package enum RequestMessage: Codable, Sendable {
         case .vault(let request): request
         case .remote(let request): request
         case .remoteTest(let request): request
+        case .remoteLogin(let request): request
         case .sync(let request): request
         case .members(let request): request
         case .removals(let request): request

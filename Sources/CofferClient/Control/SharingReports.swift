@@ -13,6 +13,8 @@ package struct SyncReport: Codable, Equatable, Sendable {
     package let failure: String?
     /// Whether the remote has no space for unsent changes.
     package var isRemoteFull = false
+    /// Whether the profile has credentials for the remote.
+    package var hasLogin = false
     /// The time since which the remote has not answered, in seconds since 1970; absent if it answered in the
     /// last round.
     package let offlineSince: Int64?

@@ -1,4 +1,5 @@
 package import CofferRemote
+package import CofferSync
 internal import CofferSystem
 
 /// A failure that concerns which remote a vault has.
@@ -19,6 +20,16 @@ package enum RemoteSettingError: Error {
     case notOwner(vault: String)
     /// Another command is adding, moving or removing the vault's remote.
     case vaultBusy(name: String)
+    /// A call to a remote failed.
+    case failed(url: String, RemoteError)
+    /// A vault cannot be synced, because of its remote.
+    case notSynced(vault: String, url: String, SyncError)
+    /// The remote takes no credentials from Coffer.
+    case noLogin(url: String)
+    /// The profile has no credentials for the place.
+    case notLoggedIn(place: String)
+    /// The credentials cannot be those of the place.
+    case badLogin(place: String, RemoteLogin.Mistake)
 }
 
 extension RemoteSettingError: CustomStringConvertible {
@@ -56,13 +67,25 @@ extension RemoteSettingError: CustomStringConvertible {
             """
         case .vaultBusy(let name):
             "Another command is changing the remote of “\(name)”. Try again when it has ended."
+        case .failed(let url, let error): "\(url): \(error)."
+        case .notSynced(let vault, let url, let error): "“\(vault)” cannot be synced to \(url): \(error)."
+        case .noLogin(let url):
+            """
+            \(url) takes no credentials from Coffer: a folder needs none, SFTP uses your ssh, and “rclone:” your \
+            rclone.
+            """
+        case .notLoggedIn(let place): "There are no credentials for \(place)."
+        case .badLogin(let place, let mistake):
+            "These are no credentials for \(place): \(mistake)."
         }
     }
 
     var exitCode: Int32 {
         switch self {
-        case .remoteURL: 64  // EX_USAGE
-        case .noRemote: 66  // EX_NOINPUT
+        case .remoteURL, .noLogin: 64  // EX_USAGE
+        case .badLogin: 65  // EX_DATAERR
+        case .failed, .notSynced: 74  // EX_IOERR
+        case .noRemote, .notLoggedIn: 66  // EX_NOINPUT
         case .hasRemote, .otherRemote, .incompleteRemote, .remoteOnly: 73  // EX_CANTCREAT
         case .othersAreMembers, .notOwner: 77  // EX_NOPERM
         case .vaultBusy: 75  // EX_TEMPFAIL

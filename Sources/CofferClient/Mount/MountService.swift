@@ -1,5 +1,6 @@
 internal import CCofferSystem
 internal import CofferFUSE
+internal import CofferRemote
 internal import CofferSystem
 internal import CofferVault
 internal import Glibc
@@ -18,6 +19,13 @@ package final class MountService: Sendable {
         package var protects: Bool
         /// Whether SIGTERM, SIGINT and SIGHUP end the mount; if not, the caller must handle them.
         package var endsOnSignal = true
+        /// Bytes per second that all remotes together may send and receive; nil for no limit.
+        package var sending: Int?, receiving: Int?
+
+        fileprivate var limits: TransferLimits? {
+            if sending == nil, receiving == nil { return nil }
+            return TransferLimits(sending: sending, receiving: receiving)
+        }
 
         package init(mount: [String], isReadOnly: Bool, keepsAccessTimes: Bool, protects: Bool) {
             self.mount = mount
@@ -99,7 +107,9 @@ package final class MountService: Sendable {
         }
         self.session = session
         vaults.setSink(session.changes)
-        let shared = SharedVaults(vaults) { name in session.forgetRootEntry(Array(name.utf8)) }
+        let shared = SharedVaults(vaults, limits: options.limits) { name in
+            session.forgetRootEntry(Array(name.utf8))
+        }
         self.shared = shared
         let ended = Condition(false)
         self.ended = ended

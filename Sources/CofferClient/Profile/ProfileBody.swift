@@ -1,5 +1,6 @@
 internal import CofferCrypto
 internal import CofferFormat
+internal import CofferRemote
 internal import CofferTrust
 
 /// The contents of the sealed body of a profile (docs/format.md, "Profile body").
@@ -29,6 +30,8 @@ struct ProfileBody: Sendable {
     var nextSlot: UInt16
     /// What the last backup of the profile holds; nil if none was made.
     var backup: BackupNote?
+    /// Credentials for remotes.
+    var logins: [RemoteLogin] = []
 
     private enum Kind: UInt16 {
         case identity = 1
@@ -44,6 +47,7 @@ struct ProfileBody: Sendable {
         case devices = 11
         case formerKeys = 12
         case backup = 16
+        case login = 17
     }
 
     /// Encodes the body; the caller must seal and wipe the bytes.
@@ -56,6 +60,7 @@ struct ProfileBody: Sendable {
             8192 + (publicIdentity?.byteCountMax ?? 0) + (devices?.byteCountMax ?? 0)
             + former.reduce(0) { $0 + $1.byteCountMax + 16 } + joins.count * 4096
             + (verified.count * 2 + uses.count) * 256 + (backup?.epochs.count ?? 0) * 32
+            + logins.reduce(0) { $0 + $1.byteCountMax + 16 }
         var writer = ByteWriter(capacity: fixed + secrets + keys)
         writer.record(Kind.identity) { identity.write(into: &$0) }
         writer.record(Kind.device) { device.write(into: &$0) }
@@ -89,6 +94,9 @@ struct ProfileBody: Sendable {
         }
         for use in uses { writer.record(Kind.use) { use.write(into: &$0) } }
         if let backup { writer.record(Kind.backup) { backup.write(into: &$0) } }
+        for login in logins {
+            writer.record(Kind.login, of: login.byteCountMax) { login.write(into: &$0) }
+        }
         return writer.finish()
     }
 
@@ -110,6 +118,7 @@ struct ProfileBody: Sendable {
         var verifiedNames: [IdentityID: String] = [:]
         var uses: [VaultUse] = []
         var backup: BackupNote?
+        var logins: [RemoteLogin] = []
         while cursor.offset < bytes.byteCount {
             let (kind, range) = try cursor.record(in: bytes)
             let record = bytes.extracting(range)
@@ -155,6 +164,12 @@ struct ProfileBody: Sendable {
                 try inner.expectEnd(of: record)
             case .formerKeys: former.append(try FormerKeys(record))
             case .backup: backup = try BackupNote(record)
+            case .login:
+                let login = try RemoteLogin(record)
+                guard !logins.contains(where: { $0.place == login.place }) else {
+                    throw .invalid(field: "login")
+                }
+                logins.append(login)
             case nil: throw .invalid(field: "kind of record")
             }
         }
@@ -172,6 +187,7 @@ struct ProfileBody: Sendable {
         self.verifiedNames = verifiedNames
         self.uses = uses
         self.backup = backup
+        self.logins = logins
     }
 
     init(identity: IdentityKeys, device: DeviceKeys) {

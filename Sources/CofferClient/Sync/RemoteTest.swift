@@ -1,6 +1,6 @@
 internal import CofferCrypto
 internal import CofferFormat
-internal import CofferRemote
+package import CofferRemote
 internal import CofferSystem
 
 /// Tests the operations that a remote must support.
@@ -36,7 +36,7 @@ struct RemoteTest {
                         let more = obstacles.count > 1 ? "; \(obstacles.count - 1) more like it" : ""
                         throw .refused(first + more)
                     }
-                    try await remote.put(layout.format, .memory([1]), ifAbsent: true)
+                    try await putFirst()
                     return true
                 }
             ),
@@ -78,8 +78,10 @@ struct RemoteTest {
             steps.append(await time(label, step))
             if steps.last?.failure != nil { break }
         }
+        let hasFailed = steps.contains { $0.failure != nil }
         steps.append(
-            await time("delete") { () async throws(RemoteError) in
+            await time("delete", whereReadOnly: hasFailed ? nil : Self.keepsAll) {
+                () async throws(RemoteError) in
                 // If the first step failed, nothing was put into the vault.
                 if steps.count > 1 { try await remote.delete(name) }
                 if hasVault { return true }
@@ -94,6 +96,22 @@ struct RemoteTest {
             remote: remote.describe(), steps: steps, shortcomings: shortcomings ?? [])
     }
 
+    /// Puts the first object of a vault that does not exist.
+    private func putFirst() async throws(RemoteError) {
+        do throws(RemoteError) { try await remote.put(layout.format, .memory([1]), ifAbsent: true) } catch {
+            guard error == .exists else { throw error }
+            throw .failed(
+                "it claims to have an object that nobody has put; perhaps this network wants a login before it lets anything through"
+            )
+        }
+    }
+
+    /// What it means if objects can be put, and not deleted.
+    private static let keepsAll = """
+        the remote does not let this user delete objects; on S3, that is s3:DeleteObject. What was put for this \
+        test stays there
+        """
+
     private func isListed(_ name: RemoteName) async throws(RemoteError) -> Bool {
         var after: RemoteName?
         repeat {
@@ -105,14 +123,14 @@ struct RemoteTest {
     }
 
     private func time(
-        _ label: String, _ step: () async throws(RemoteError) -> Bool
+        _ label: String, whereReadOnly: String? = nil, _ step: () async throws(RemoteError) -> Bool
     ) async -> RemoteTestReport.Step {
         let start = Clock.monotonic
         var failure: String?
         do throws(RemoteError) {
             if !(try await step()) { failure = "the remote does not behave as it must" }
         } catch {
-            failure = "\(error)"
+            failure = error == .readOnly ? whereReadOnly ?? "\(error)" : "\(error)"
         }
         let milliseconds = Double(Clock.monotonic - start) / 1_000_000
         return RemoteTestReport.Step(name: label, milliseconds: milliseconds, failure: failure)
@@ -125,10 +143,14 @@ package enum RemoteTrial {
     ///
     /// Blocks; must not run on a thread of Swift's pool.
     ///
-    /// - Parameter place: A URL or an absolute path.
-    /// - Throws: `.remoteURL`, `.remote` if this version cannot use the place.
-    package static func run(_ place: String) throws(ClientError) -> RemoteTestReport {
-        let remote = try SharedVault.backend(place)
+    /// - Parameters:
+    ///   - place: A URL or an absolute path.
+    ///   - logins: Where credentials are found that the environment and its files do not have.
+    /// - Throws: `.remoteURL`, `.failed` if this version cannot use the place.
+    package static func run(
+        _ place: String, logins: @escaping RemoteLogins = { _ in nil }
+    ) throws(ClientError) -> RemoteTestReport {
+        let remote = try SharedVault.backend(place, logins)
         return AwaitedTask { await RemoteTest(remote, of: nil).run() }.wait()
     }
 }

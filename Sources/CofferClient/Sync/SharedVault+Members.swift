@@ -15,7 +15,7 @@ extension SharedVault {
         do throws(SyncError) {
             return try AwaitedTask { () async throws(SyncError) in try await body(engine) }.wait()
         } catch {
-            throw .sync(vault: name, error)
+            throw failure(error)
         }
     }
 

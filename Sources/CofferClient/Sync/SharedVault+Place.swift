@@ -11,7 +11,7 @@ extension SharedVault {
     private var layout: RemoteLayout { RemoteLayout(share.vault) }
 
     /// Checks that the remote can be reached; it need not have the vault yet.
-    func reach() throws(ClientError) { _ = try start(of: layout.format, at: try Self.backend(share.url)) }
+    func reach() throws(ClientError) { _ = try start(of: layout.format, at: try backend()) }
 
     /// Checks that the remote has this vault's first member link: a vault from another remote is not sent
     /// again.
@@ -77,7 +77,7 @@ extension SharedVault {
                 return true
             }.wait()
         } catch {
-            throw .remote(error)
+            throw .remoteSetting(.failed(url: share.url, error))
         }
         guard isComplete else { throw .remoteSetting(.incompleteRemote(vault: name, url: share.url)) }
     }
@@ -92,7 +92,7 @@ extension SharedVault {
             }.wait()
         } catch {
             if case .absent = error { return nil }
-            throw .remote(error)
+            throw .remoteSetting(.failed(url: share.url, error))
         }
     }
 }

@@ -23,6 +23,7 @@ extension SharedVault {
             vault: name, remote: share.url, role: snapshot?.role.map { "\($0)" },
             phase: status.phase.rawValue, failure: status.failure?.description,
             isRemoteFull: status.isRemoteFull && unsentItems > 0,
+            hasLogin: (try? Self.url(share.url))?.loginPlace.map { profile.login(at: $0) != nil } ?? false,
             offlineSince: status.offlineSince.map { Int64($0 / 1000) },
             findings: status.findings.map(\.description) + renamed(status.devices),
             doubts: status.findings.filter(\.isDoubt).map(\.description),

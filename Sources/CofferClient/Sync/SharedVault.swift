@@ -33,14 +33,16 @@ final class SharedVault: Sendable {
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
     init(
-        _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog
+        _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog,
+        limits: TransferLimits? = nil
     ) throws(ClientError) {
         self.mounted = mounted
         self.share = share
         self.profile = profile
         self.problems = problems
         let vault = mounted.vault
-        traffic = CountingRemote(Self.patient(try Self.backend(share.url)))
+        let patient = Self.patient(try Self.backend(share.url, profile.logins))
+        traffic = CountingRemote(limits.map { RateLimitedRemote(patient, $0) } ?? patient)
         remote = traffic
         let keys = try ProfileKeys(of: share.vault, in: profile) { try? vault.adopt($0) }
         guard let record = profile.vaults.first(where: { $0.id == share.vault }),
@@ -81,9 +83,26 @@ final class SharedVault: Sendable {
     }
 
     /// Opens the backend of a URL.
-    static func backend(_ url: String) throws(ClientError) -> any RemoteBackend {
+    ///
+    /// - Parameter logins: Where credentials are found that the environment and its files do not have.
+    static func backend(
+        _ url: String, _ logins: @escaping RemoteLogins
+    ) throws(ClientError) -> any RemoteBackend {
         let parsed = try Self.url(url)
-        do throws(RemoteError) { return try parsed.open() } catch { throw .remote(error) }
+        do throws(RemoteError) { return try parsed.open(logins) } catch {
+            throw .remoteSetting(.failed(url: parsed.text, error))
+        }
+    }
+
+    /// What a command says of an error of sync: it names the remote if the remote failed.
+    func failure(_ error: SyncError) -> ClientError {
+        guard case .remote = error else { return .sync(vault: name, error) }
+        return .remoteSetting(.notSynced(vault: name, url: share.url, error))
+    }
+
+    /// Opens another backend of this vault's remote, without retries.
+    func backend() throws(ClientError) -> any RemoteBackend {
+        try Self.backend(share.url, profile.logins)
     }
 
     /// Parses a URL or path that a user entered.
@@ -286,7 +305,7 @@ final class SharedVault: Sendable {
                 return false
             }
             guard let result = next?.1 else { continue }
-            do throws(SyncError) { try result.get() } catch { throw .sync(vault: name, error) }
+            do throws(SyncError) { try result.get() } catch { throw failure(error) }
             return true
         }
     }

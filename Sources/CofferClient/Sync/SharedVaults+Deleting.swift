@@ -58,7 +58,7 @@ extension SharedVault {
                 try await remote.hasObject(layout.format)
             }.wait()
         } catch {
-            throw .remote(error)
+            throw .remoteSetting(.failed(url: share.url, error))
         }
     }
 
@@ -79,7 +79,7 @@ extension SharedVault {
                 progress(Progress(done: index + 1, total: names.count))
             }
         } catch {
-            throw .remote(error)
+            throw .remoteSetting(.failed(url: share.url, error))
         }
         try isLast()
         do throws(RemoteError) {
@@ -89,7 +89,7 @@ extension SharedVault {
                 try? await remote.tidy(layout.prefix)
             }.wait()
         } catch {
-            throw .remote(error)
+            throw .remoteSetting(.failed(url: share.url, error))
         }
     }
 }

@@ -168,7 +168,7 @@ extension SharedVaults {
         Joining(
             join.invite, card: try profile.identityCard(),
             keys: try ProfileKeys(of: join.invite.vault, in: profile) { _ in },
-            remote: SharedVault.patient(try SharedVault.backend(join.url)),
+            remote: SharedVault.patient(try SharedVault.backend(join.url, profile.logins)),
             milliseconds: SharedVault.milliseconds)
     }
 

@@ -25,14 +25,20 @@ final class SharedVaults: Sendable {
     let vaults: OpenVaults
     /// Called with the name of each vault that is added to the mount's root.
     let rootChanged: @Sendable (String) -> Void
+    private let limits: TransferLimits?
     private let state = Mutex(State())
     private let joiningTask = Mutex<Task<Void, Never>?>(nil)
 
     var profile: Profile { vaults.profile }
     var problems: ProblemLog { vaults.problems }
 
-    init(_ vaults: OpenVaults, rootChanged: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// - Parameter limits: What all remotes together may send and receive; nil for no limit.
+    init(
+        _ vaults: OpenVaults, limits: TransferLimits? = nil,
+        rootChanged: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.vaults = vaults
+        self.limits = limits
         self.rootChanged = rootChanged
         for mounted in vaults.vaults {
             guard let share = profile.share(of: mounted.vault.id), share.hasRemote else { continue }
@@ -45,8 +51,12 @@ final class SharedVaults: Sendable {
         vaults.setDeletionListener { [weak self] slot in self?.forget(slot) }
     }
 
+    private func make(_ mounted: MountedVault, _ share: VaultShare) throws(ClientError) -> SharedVault {
+        try SharedVault(mounted, share, in: profile, problems: vaults.problems, limits: limits)
+    }
+
     func open(_ mounted: MountedVault, _ share: VaultShare) throws(ClientError) -> SharedVault {
-        let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+        let shared = try make(mounted, share)
         shared.replica.setAsidePlace { [weak self, weak shared] () throws(FileSystemError) in
             guard let self, let shared else { throw .notPermitted }
             return try self.asidePlace(of: shared)
@@ -150,7 +160,7 @@ final class SharedVaults: Sendable {
             let log = LogID(low: Random.number(), high: Random.number())
             var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
             share.url = url
-            let shared = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+            let shared = try make(mounted, share)
             // Checked before the vault starts to track changes for the remote.
             try shared.reach()
             if try shared.checkKnownLinks() { try shared.checkKnownCommits() }
@@ -183,7 +193,7 @@ final class SharedVaults: Sendable {
             // Invites or the log may have changed since the sync began.
             let present = profile.share(of: share.vault) ?? old.share
             do throws(ClientError) {
-                let new = try SharedVault(mounted, share, in: profile, problems: vaults.problems)
+                let new = try make(mounted, share)
                 try new.reach()
                 if try new.checkKnownLinks() { try new.checkKnownCommits() }
                 // A round may have run until here.

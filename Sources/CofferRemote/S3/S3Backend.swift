@@ -20,12 +20,15 @@ package struct S3Backend: RemoteBackend {
     ///
     /// - Parameters:
     ///   - environment: Where credentials are found.
+    ///   - login: The credentials that the profile has; asked again whenever they are needed.
     ///   - polling: When to list for changes.
     package init(
-        _ place: S3Place, _ environment: S3Environment = .process, polling: PollSchedule = .standard
+        _ place: S3Place, _ environment: S3Environment = .process,
+        login: @escaping @Sendable () -> RemoteLogin? = { nil }, polling: PollSchedule = .standard
     ) {
         let now: @Sendable () -> Int64 = { Clock.realTime / 1_000_000_000 }
-        client = S3Client(place, S3CredentialSource(environment, now: now), HTTPClient(), now: now)
+        let source = S3CredentialSource(environment, login: login, now: now)
+        client = S3Client(place, source, HTTPClient(), now: now)
         exclusion = S3Exclusion(client)
         self.polling = polling
     }
@@ -134,7 +137,8 @@ package struct S3Backend: RemoteBackend {
     }
 
     private func check(_ answer: HTTPResponse) throws(RemoteError) {
-        if S3Failure.hasChanged(answer) { return }
+        if S3Failure.hasStored(answer) { return }
+        if S3Failure.hasRemoved(answer) { throw HTTPResponse.page }
         let error = S3Failure(answer).error(isChange: true)
         throw error == .absent ? .failed("the server has no place for the object") : error
     }
@@ -143,7 +147,7 @@ package struct S3Backend: RemoteBackend {
         try await check(name.vaultFormat, besides: name)
         let answer = try await client.send(S3Client.Request("DELETE", key(name)))
         presence.forget(name)
-        if S3Failure.hasChanged(answer) { return }
+        if S3Failure.hasRemoved(answer) { return }
         let error = S3Failure(answer).error(isChange: true)
         if error != .absent { throw error }
     }

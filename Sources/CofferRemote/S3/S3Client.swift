@@ -42,6 +42,21 @@ struct S3Client: Sendable {
 
     /// The answer of the server, whatever its status.
     func send(_ request: Request) async throws(RemoteError) -> HTTPResponse {
+        let answer = try await exchange(request)
+        guard request.method == "HEAD", Self.unexplained.contains(answer.status), answer.body.isEmpty else {
+            return answer
+        }
+        // An answer to HEAD has no body that says what is wrong.
+        var reading = request
+        (reading.method, reading.range) = ("GET", 0..<1)
+        let explanation = try await exchange(reading)
+        return Self.unexplained.contains(explanation.status) ? explanation : answer
+    }
+
+    /// Statuses that may mean the credentials, the clock, or the rights.
+    private static let unexplained = [400, 401, 403]
+
+    private func exchange(_ request: Request) async throws(RemoteError) -> HTTPResponse {
         let credentials = try await source.credentials()
         let answer = try await http.send(signed(request, credentials))
         guard !answer.isSuccess, S3Failure(answer).isOfCredentials else { return answer }

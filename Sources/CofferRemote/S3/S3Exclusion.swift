@@ -32,7 +32,9 @@ final class S3Exclusion: Sendable {
         var request = S3Client.Request("PUT", key)
         request.body = [UInt8]()
         let first = try await client.send(request)
-        guard S3Failure.hasChanged(first) else { throw S3Failure(first).error(isChange: true) }
+        guard S3Failure.hasStored(first) else {
+            throw S3Failure.hasRemoved(first) ? HTTPResponse.page : S3Failure(first).error(isChange: true)
+        }
         request.headers = [HTTPHeader("if-none-match", "*")]
         let result: Result<HTTPResponse, RemoteError>
         do throws(RemoteError) { result = .success(try await client.send(request)) } catch {
@@ -41,7 +43,7 @@ final class S3Exclusion: Sendable {
         _ = try? await client.send(S3Client.Request("DELETE", key))
         let second = try result.get()
         if second.status == 412 { return true }
-        if S3Failure.hasChanged(second) || S3Failure(second).isNotImplemented || second.status == 400 {
+        if S3Failure.hasStored(second) || S3Failure(second).isNotImplemented || second.status == 400 {
             return false
         }
         throw S3Failure(second).error(isChange: true)

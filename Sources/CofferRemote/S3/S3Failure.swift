@@ -25,39 +25,52 @@ struct S3Failure {
 
     /// Whether other credentials, or the same ones read again, may help.
     var isOfCredentials: Bool {
-        ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"].contains(code)
+        [
+            "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
+            "SignatureDoesNotMatch",
+        ].contains(code)
     }
 
-    /// Whether a change was made: some failures come with status 200, and an error as the body.
-    static func hasChanged(_ answer: HTTPResponse) -> Bool {
+    /// Whether an object was removed: some failures come with status 200, and an error as the body.
+    static func hasRemoved(_ answer: HTTPResponse) -> Bool {
         answer.isSuccess && (answer.body.isEmpty || S3Failure(answer).code.isEmpty)
     }
+
+    /// Whether an object was stored.
+    ///
+    /// Then there is an ETag, as a server of S3 has it, and anything else that answers with success may not.
+    static func hasStored(_ answer: HTTPResponse) -> Bool { hasRemoved(answer) && answer["etag"] != nil }
 
     /// Whether the server does not know a condition of the request.
     var isNotImplemented: Bool { status == 501 || code == "NotImplemented" }
 
     /// The server's own words.
     private var text: String {
-        let words = [code, message].filter { !$0.isEmpty }.joined(separator: ": ")
-        return words.isEmpty ? "status \(status)" : String(words.prefix(500))
+        let words = [code, message].filter { !$0.isEmpty }.joined(separator: ": ").prefix(500)
+        if words.isEmpty { return "status \(status)" }
+        return String(words.hasSuffix(".") ? words.dropLast() : words)
     }
 
     /// The fact that the failure states.
     ///
     /// - Parameter isChange: Whether the request was to change something.
     func error(isChange: Bool) -> RemoteError {
+        if isOfCredentials {
+            return .refused("\(text). Renew the credentials, or give Coffer others: coffer remote login")
+        }
         switch code {
         case "NoSuchBucket": return .unreachable(text)
         case "SlowDown", "ServiceUnavailable", "RequestLimitExceeded", "TooManyRequests", "Throttling",
             "ThrottlingException", "OperationAborted", "ConditionalRequestConflict":
             return .busy(answer)
         case "RequestTimeTooSkewed":
-            return .refused("\(text) Set this machine's clock: it is too far from the server's.")
+            return .refused("\(text). Set this machine's clock: it is too far from the server's")
         case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect",
             "IllegalLocationConstraintException":
             return .refused(text + advice)
         case "AccessDenied", "AllAccessDisabled", "MethodNotAllowed":
-            return isChange ? .readOnly : .refused(text)
+            if isChange { return .readOnly }
+            return .refused("\(text). Reading needs s3:GetObject, and s3:ListBucket on the bucket")
         case "QuotaExceeded", "XMinioStorageFull", "StorageFull", "XMinioAdminBucketQuotaExceeded":
             return .full
         case "RequestTimeout", "InternalError", "IncompleteBody": return .failed(text)
@@ -67,7 +80,9 @@ struct S3Failure {
 
     private func errorOfStatus(isChange: Bool) -> RemoteError {
         switch status {
+        case 300..<400 where code.isEmpty && region == nil && answer["location"] != nil: .redirect(answer)
         case 300..<400: .refused(text + advice)
+        case 407: .proxyWantsLogin
         case 404: .absent
         case 403: code.isEmpty && isChange ? .readOnly : .refused(text)
         case 400, 401, 405: .refused(text)
@@ -82,8 +97,8 @@ struct S3Failure {
 
     /// Where the bucket is, if the server says so.
     private var advice: String {
-        if let region { return " The bucket is in the region \(region): set AWS_REGION to it." }
-        if let endpoint { return " The server for this bucket is \(endpoint)." }
-        return " Set AWS_REGION to the bucket's region."
+        if let region { return ". The bucket is in the region \(region): set AWS_REGION to it" }
+        if let endpoint { return ". The server for this bucket is \(endpoint)" }
+        return ". Set AWS_REGION to the bucket's region"
     }
 }

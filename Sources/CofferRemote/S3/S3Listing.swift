@@ -63,8 +63,9 @@ struct S3Listing: Sendable {
             throw error == .absent ? .unreachable("there is no such bucket") : error
         }
         guard let root = XMLReader.read(answer.body), root.localName == "ListBucketResult" else {
-            throw S3Failure(answer).code.isEmpty
-                ? .failed("the listing is not one of S3") : S3Failure(answer).error(isChange: false)
+            let failure = S3Failure(answer)
+            guard failure.code.isEmpty else { throw failure.error(isChange: false) }
+            throw .failed("its listing is not one of S3; perhaps a network that wants a login has answered")
         }
         return try read(root, prefix, after: after)
     }

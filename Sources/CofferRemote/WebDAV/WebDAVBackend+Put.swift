@@ -46,6 +46,7 @@ extension WebDAVBackend {
             answer = try await client.send(request)
         }
         guard answer.isSuccess else { throw WebDAVClient.error(ofChange: answer) }
+        if answer.isNoChange { throw HTTPResponse.page }
     }
 
     private func move(
@@ -58,6 +59,7 @@ extension WebDAVBackend {
             try await makeCollections(Self.parent(of: name.text), for: name)
             answer = try await client.send(request)
         }
+        if answer.isNoChange { throw HTTPResponse.page }
         if answer.isSuccess { return }
         if answer.status == 412 { throw .exists }
         // libcurl repeats a request over a new connection if the old one ended before an answer. So the
@@ -104,6 +106,7 @@ extension WebDAVBackend {
     /// Makes a collection if it is missing; returns false if the one above it is missing.
     private func make(_ path: String) async throws(RemoteError) -> Bool {
         let answer = try await client.send(client.request("MKCOL", path + "/"))
+        if answer.isNoChange { throw HTTPResponse.page }
         // 405: it exists.
         if answer.isSuccess || answer.status == 405 { return true }
         if [404, 409].contains(answer.status) { return false }
@@ -111,4 +114,9 @@ extension WebDAVBackend {
         if answer.status == 403, try await WebDAVDirectory.read(path, client) != nil { return true }
         throw WebDAVClient.error(ofChange: answer)
     }
+}
+
+extension HTTPResponse {
+    /// Whether a success is none of a WebDAV server, which answers a change with 201 or 204, or without a body.
+    fileprivate var isNoChange: Bool { status == 200 && !body.isEmpty }
 }

@@ -19,15 +19,17 @@ package struct WebDAVBackend: RemoteBackend {
     ///
     /// - Parameters:
     ///   - variable: The variables of the environment.
+    ///   - login: The password that the profile has; asked again whenever it is needed.
     ///   - certificateFile: The certificates that are trusted; nil for those of the environment.
     ///   - polling: When to list for changes.
     package init(
         _ url: WebDAVURL, variable: (String) -> String? = S3Environment.process.variable,
-        certificateFile: String? = nil, polling: PollSchedule = .standard
+        login: @escaping @Sendable () -> RemoteLogin? = { nil }, certificateFile: String? = nil,
+        polling: PollSchedule = .standard
     ) {
         var settings = HTTPSettings()
         settings.certificateFile = certificateFile ?? settings.certificateFile
-        client = WebDAVClient(url, HTTPClient(settings), variable: variable)
+        client = WebDAVClient(url, HTTPClient(settings), variable: variable, login: login)
         self.polling = polling
     }
 

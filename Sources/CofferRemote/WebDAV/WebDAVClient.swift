@@ -1,4 +1,5 @@
 internal import CofferHTTP
+internal import Synchronization
 
 /// Sends requests to a collection of a WebDAV server (RFC 4918).
 struct WebDAVClient: Sendable {
@@ -6,17 +7,31 @@ struct WebDAVClient: Sendable {
 
     let url: WebDAVURL
     private let http: HTTPClient
-    private let login: HTTPLogin
+    /// The user and the password of the environment, or of ~/.netrc.
+    private let own: HTTPLogin
+    private let login: @Sendable () -> RemoteLogin?
+    private let choice = Choice()
+
+    /// Whether the profile's password is used: once the server has refused those that come first.
+    private final class Choice: Sendable {
+        let usesProfile = Mutex(false)
+    }
 
     /// Makes a client; nothing is sent yet.
     ///
-    /// - Parameter variable: The variables of the environment.
-    init(_ url: WebDAVURL, _ http: HTTPClient, variable: (String) -> String?) {
+    /// - Parameters:
+    ///   - variable: The variables of the environment.
+    ///   - login: The password that the profile has now.
+    init(
+        _ url: WebDAVURL, _ http: HTTPClient, variable: (String) -> String?,
+        login: @escaping @Sendable () -> RemoteLogin? = { nil }
+    ) {
         self.url = url
         self.http = http
+        self.login = login
         // An invite may name any server, so the variables say which one they are for.
         let isMeant = variable("COFFER_WEBDAV_SERVER") == url.server
-        login = HTTPLogin(
+        own = HTTPLogin(
             user: url.user ?? (isMeant ? variable("COFFER_WEBDAV_USER") : nil),
             password: isMeant ? variable("COFFER_WEBDAV_PASSWORD") : nil,
             allowsClearText: url.isSecure || url.isLocal)
@@ -28,8 +43,36 @@ struct WebDAVClient: Sendable {
     /// A request for a path below the collection.
     func request(_ method: String, _ path: String) -> HTTPRequest {
         var request = HTTPRequest(method, address(path))
-        request.login = login
+        request.login = current
         return request
+    }
+
+    private var current: HTTPLogin {
+        choice.usesProfile.withLock { $0 } ? ofProfile ?? own : own
+    }
+
+    private var ofProfile: HTTPLogin? {
+        login().map { login in
+            HTTPLogin(
+                user: RemoteLogin.text(login.user), password: RemoteLogin.text(login.secret),
+                allowsClearText: own.allowsClearText)
+        }
+    }
+
+    /// The answer of the server; if it refuses who asks, that to the password of the profile.
+    private func exchange(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        let answer = try await http.perform(request)
+        guard answer.status == 401, request.login != nil else { return answer }
+        var again = request
+        again.login = ofProfile
+        guard let login = again.login, login != request.login else {
+            // Those that come first may be right when it is asked the next time.
+            choice.usesProfile.withLock { $0 = false }
+            return answer
+        }
+        let second = try await http.perform(again)
+        choice.usesProfile.withLock { $0 = second.status != 401 }
+        return second
     }
 
     /// Like `send`, for a request that changes nothing: repeats it if the answer is cut short.
@@ -38,7 +81,7 @@ struct WebDAVClient: Sendable {
     func sendUntilWhole(_ request: HTTPRequest) async throws(RemoteError) -> HTTPResponse {
         for _ in 1..<Self.attemptCountMax {
             do throws(HTTPError) {
-                return try await http.perform(request)
+                return try await exchange(request)
             } catch {
                 guard case .cutShort = error else { throw RemoteError(error) }
             }
@@ -55,7 +98,7 @@ struct WebDAVClient: Sendable {
 
     /// The answer of the server, whatever its status.
     func send(_ request: HTTPRequest) async throws(RemoteError) -> HTTPResponse {
-        try await http.send(request)
+        do throws(HTTPError) { return try await exchange(request) } catch { throw RemoteError(error) }
     }
 
     /// The fact that an answer to a change states; never that an object is absent.
@@ -72,13 +115,15 @@ struct WebDAVClient: Sendable {
         case 401:
             .refused(
                 """
-                it wants a user and a password that it knows: put them into ~/.netrc, or into \
-                COFFER_WEBDAV_USER and COFFER_WEBDAV_PASSWORD with COFFER_WEBDAV_SERVER
+                it wants a user and a password that it knows (status 401): give them to Coffer with “coffer \
+                remote login”, or put them into ~/.netrc, or into COFFER_WEBDAV_USER and \
+                COFFER_WEBDAV_PASSWORD with COFFER_WEBDAV_SERVER
                 """)
-        case 300..<400: .refused("it redirects to \(answer["location"] ?? "another place"): use that URL")
+        case 300..<400: .redirect(answer)
+        case 407: .proxyWantsLogin
         case 403: isChange ? .readOnly : .refused("it does not allow this (status 403)")
         case 404, 410: .absent
-        case 400, 402, 405, 406, 407, 415: .refused("status \(answer.status)")
+        case 400, 402, 405, 406, 415: .refused("status \(answer.status)")
         case 413, 507: .full
         case 423, 429, 503: .busy(answer)
         case 501: .unsupported("status 501")

@@ -44,7 +44,10 @@ struct WebDAVDirectory {
         if answer.status == 404 { return nil }
         guard answer.status == 207 else {
             // A server that knows no WebDAV.
-            if answer.isSuccess || answer.status == 405 { throw .unsupported("it is no WebDAV server") }
+            if answer.isSuccess || answer.status == 405 {
+                throw .unsupported(
+                    "it is no WebDAV server; perhaps a network that wants a login has answered")
+            }
             throw WebDAVClient.error(answer, isChange: false)
         }
         return try WebDAVDirectory(answer, of: "\(client.url.path)/\(path)")

@@ -13,7 +13,8 @@ struct RemoteCommand: ParsableCommand {
 
             The keys of S3 are those of Amazon's tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
             ~/.aws/credentials. The password for WebDAV is that of ~/.netrc, or of COFFER_WEBDAV_PASSWORD for \
-            the server in COFFER_WEBDAV_SERVER. SFTP uses your ssh: its keys, agent, and known hosts. “rclone:” uses \
+            the server in COFFER_WEBDAV_SERVER. Where there are none, Coffer uses those that it was given with \
+            “coffer remote login”. SFTP uses your ssh: its keys, agent, and known hosts. “rclone:” uses \
             your rclone and its remotes.
 
             Examples:
@@ -25,7 +26,9 @@ struct RemoteCommand: ParsableCommand {
               coffer remote add Personal rclone:drive:coffer
               coffer remote test /mnt/nas/coffer
             """,
-        subcommands: [Add.self, List.self, Move.self, Remove.self, Test.self])
+        subcommands: [
+            Add.self, List.self, Login.self, Logout.self, Move.self, Remove.self, Test.self,
+        ])
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Give a vault a remote, and sync it.")
@@ -65,7 +68,8 @@ struct RemoteCommand: ParsableCommand {
         func run() throws {
             let syncs = try Reports.status(profile).vaults.compactMap(\.sync)
             if json { return try Output.json(syncs) }
-            Output.table(["VAULT", "REMOTE"], syncs.map { [$0.vault, $0.remote] })
+            Output.table(
+                ["VAULT", "REMOTE", "LOGIN"], syncs.map { [$0.vault, $0.remote, $0.hasLogin ? "set" : ""] })
         }
     }
 
@@ -98,6 +102,8 @@ struct RemoteCommand: ParsableCommand {
             abstract: "Test whether a remote works. Leaves nothing there.")
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Use the credentials of “coffer remote login” for a place; this opens the profile.")
+        var withLogin = false
         @Argument(
             help: ArgumentHelp(
                 "A vault that has a remote, a path, or a URL.", valueName: "vault or place"),
@@ -105,15 +111,17 @@ struct RemoteCommand: ParsableCommand {
         var target: String
 
         func run() throws {
-            let report = try Self.report(on: target, profile)
+            let report = try report()
             if json { try Output.json(report) } else { Self.show(report) }
             if !report.isUsable { throw ExitCode(74) }
         }
 
-        private static func report(on target: String, _ profile: ProfileOptions) throws -> RemoteTestReport {
+        private func report() throws -> RemoteTestReport {
             // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
             if target.contains("/") || (try? RemoteURL(target)) != nil {
-                return try RemoteTrial.run(RemoteArgument(target).url)
+                let url = RemoteArgument(target).url
+                if withLogin { return try Requests.perform(RemoteTestRequest.url(url), profile) }
+                return try RemoteTrial.run(url)
             }
             return try Requests.perform(RemoteTestRequest.vault(target), profile)
         }

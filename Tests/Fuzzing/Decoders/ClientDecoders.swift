@@ -1,5 +1,6 @@
 import CofferCrypto
 import CofferFormat
+import CofferRemote
 import CofferSystem
 import CofferTrust
 import CofferVault
@@ -22,6 +23,12 @@ extension Decoder {
         let invite = try Invite(to: one, root: .zero, role: .writer, expires: 9, url: "file:///nas")
         body.joins = [PendingJoin(invite, name: "Team")]
         body.verified = [.zero]
+        let word = Array("key".utf8)
+        body.logins = [
+            try RemoteLogin(
+                at: "s3://bucket", user: SecretBytes(copying: word.span.bytes),
+                secret: SecretBytes(copying: word.span.bytes), token: SecretBytes(count: 0) { _ in })
+        ]
         return [empty, body.encoded()]
     } run: { bytes in
         guard let body = try? ProfileBody(bytes.span.bytes) else { return .refused }

@@ -2,11 +2,15 @@
 
 It has the bucket "tests", which the key "reader" can only read. The names of other buckets say how the server
 fails: see FAILURES. Signatures are checked with botocore, which shares nothing with Coffer's own code.
+
+s3.py [REVOKED]: keys that have a line in the file REVOKED are not known any more.
 """
 
 import hashlib
 import io
 import logging
+import os
+import sys
 import threading
 import types
 import urllib.parse
@@ -18,7 +22,12 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.test import Client
 
-SECRETS = {"writer": "the secret of/the+writer", "reader": "the secret of the reader", "ended": "ended"}
+SECRETS = {
+    "writer": "the secret of/the+writer",
+    "deputy": "the secret of the deputy",
+    "reader": "the secret of the reader",
+    "ended": "ended",
+}
 
 FAILURES = {
     "slow": (503, "SlowDown", {"Retry-After": "3"}, ""),
@@ -38,6 +47,15 @@ class Answer(Exception):
         self.body = f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'.encode()
 
 
+def revoked():
+    """The keys that are not known any more."""
+    try:
+        with open(sys.argv[1], encoding="utf-8") as lines:
+            return lines.read().split()
+    except (IndexError, FileNotFoundError):
+        return []
+
+
 def check_signature(environ, url):
     """Who has signed a request."""
     words = environ.get("HTTP_AUTHORIZATION", "").removeprefix("AWS4-HMAC-SHA256 ").split(",")
@@ -45,7 +63,7 @@ def check_signature(environ, url):
     if not parts:
         raise Answer(403, "AccessDenied")
     user, _, region, service, _ = parts["Credential"].split("/")
-    if user not in SECRETS:
+    if user not in SECRETS or user in revoked():
         raise Answer(403, "InvalidAccessKeyId")
     request = AWSRequest(method=environ["REQUEST_METHOD"], url=url)
     for name in parts["SignedHeaders"].split(";"):
@@ -100,6 +118,6 @@ WSGIRequestHandler.protocol_version = "HTTP/1.1"
 moto = DomainDispatcherApplication(create_backend_app)
 for bucket in ["tests", "refusing", "ignorant"]:
     assert Client(moto).put(f"/{bucket}", base_url="http://127.0.0.1/").status_code == 200
-server = make_server("127.0.0.1", 0, Checked(moto), threaded=True)
+server = make_server(os.environ.get("COFFER_S3_ADDRESS", "127.0.0.1"), 0, Checked(moto), threaded=True)
 print(server.server_port, flush=True)
 server.serve_forever()

@@ -22,6 +22,66 @@ extension MountTests {
             try share(["RCLONE_CONFIG": "\(directory)/rclone.conf"]) { folder in "rclone:tests:\(folder)" }
         }
 
+        /// Credentials come into a running mount, are revoked by the server, replaced, and removed.
+        @Test(
+            .enabled(
+                if: LocalServer.canRun(["python3", "-c", "import moto.server, botocore"]), "moto is missing"))
+        func keysOfS3InTheProfile() throws {
+            let alice = try MountedProfile()
+            defer { alice.removeAll() }
+            let revoked = "\(alice.base)/revoked"
+            let server = try LocalServer(["python3", LocalServer.script("s3.py"), revoked])
+            let url = "s3:http://127.0.0.1:\(try server.port())/tests/\(UInt64.random(in: 0 ... .max))"
+            alice.environment = ["AWS_EC2_METADATA_DISABLED": "true", "HOME": alice.base]
+            alice.expectsProblems = true
+            try alice.initialise("--name", "Alice")
+            try alice.mount()
+            func coffer(_ words: String..., input: String = "") throws -> Command {
+                var command = try alice.command(passphrase: false)
+                command.arguments = words + command.arguments
+                command.input = input
+                return command
+            }
+            func expectAdvice(_ result: Command.Result, _ more: String...) {
+                for text in ["coffer remote login"] + more {
+                    #expect(result.error.contains(text), "\(result.error)")
+                }
+            }
+            expectAdvice(try coffer("remote", "add", "Personal", url).fail(with: 74), url)
+            let secret = "the secret of/the+writer"
+            try coffer("remote", "login", url, "--credentials-file", "-", input: "writer\n").fail(with: 64)
+            try coffer("remote", "login", url, "--credentials-file", "-", input: "writer\n\(secret)\n")
+                .succeed()
+            try coffer("remote", "add", "Personal", url).succeed()
+            try Files.write("one", to: alice.path("one"))
+            try coffer("sync", "Personal").succeed()
+            let list = try coffer("remote", "list").succeed().output
+            #expect(list.contains("set") && !list.contains("writer") && !list.contains("secret"))
+            // Nothing in the profile shows them.
+            let grep = Command("/bin/grep", ["-rqF", "-e", secret, "-e", "writer", alice.home])
+            #expect(try grep.run().status == 1)
+            try Files.write("writer\n", to: revoked)
+            try Files.write(pattern(3_000_000), to: alice.path("two"))
+            expectAdvice(try coffer("sync", "Personal").fail(with: 74), "Personal", "InvalidAccessKeyId")
+            try coffer(
+                "remote", "login", "Personal", "--credentials-file", "-",
+                input: "deputy\nthe secret of the deputy"
+            ).succeed()
+            // The mount sends what waits, without being asked.
+            let isSent = Processes.waitUntil {
+                (try? alice.status().vaults.first?.sync).map { $0?.unsentItems == 0 && $0?.failure == nil }
+                    ?? false
+            }
+            #expect(isSent)
+            try coffer("remote", "logout", "Personal").succeed()
+            try coffer("remote", "logout", "Personal").fail(with: 66)
+            expectAdvice(try coffer("sync", "Personal").fail(with: 74), "Personal")
+            #expect(try Files.read(alice.path("two")) == pattern(3_000_000))
+            // The connections are open at rest as well.
+            try alice.noteMounted()
+            try alice.unmount()
+        }
+
         /// Each sees what the other does, and nothing is left behind.
         private func share(_ environment: [String: String], _ url: (_ folder: String) -> String) throws {
             let (alice, bob) = (try MountedProfile(), try MountedProfile())

@@ -30,6 +30,8 @@ struct VaultReport: Decodable {
 
     struct Sync: Decodable {
         let findings: [String]
+        let failure: String?
+        let unsentItems: Int
     }
 }
 

@@ -43,7 +43,7 @@ package enum RemoteTestRequest: ControlRequest {
     ) throws(ClientError) -> RemoteTestReport {
         switch self {
         case .vault(let name): try handler.testRemote(of: name)
-        case .url(let url): try RemoteTrial.run(url)
+        case .url(let url): try RemoteTrial.run(url, logins: handler.vaults.profile.logins)
         }
     }
 }
