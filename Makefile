@@ -40,7 +40,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo picture foreign-reader build-tests test applications crash power-cuts chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo picture foreign-reader build-tests test applications crash power-cuts unsteady network chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
@@ -92,6 +92,13 @@ crash: $(STAMP) ## kill -9 of mounts at all moments, and what is durable compare
 power-cuts: deps ## Simulated power cuts with fresh seeds: HOURS=…, or SEEDS=FROM-TO
 	$(SWIFT) build --scratch-path $(BUILD) --build-tests
 	Tests/power-cuts.sh $(BUILD)
+
+unsteady: deps ## Stories of devices over remotes in all kinds of trouble, with fresh seeds: HOURS=…, or SEEDS=FROM-TO
+	$(SWIFT) build --scratch-path $(BUILD) --build-tests
+	Tests/power-cuts.sh $(BUILD) unsteady
+
+network: $(STAMP) ## Two mounts and a server over lines that delay, lose and fail, in network namespaces (root): SEED=1
+	COFFER=$(abspath $(BINARY)) python3 -B Tests/network.py $(or $(SEED),1)
 
 chaos: $(STAMP) ## Random stories of several members with live mounts, and what is lost or differs (root): SEED=1, MINUTES=5, MEMBERS=4, FLAGS=…
 	COFFER=$(abspath $(BINARY)) python3 -B Tests/chaos.py $(or $(SEED),1) $(or $(MINUTES),5) $(or $(MEMBERS),4) $(FLAGS)
