@@ -96,7 +96,9 @@ final class SharedVault: Sendable {
 
     /// What a command says of an error of sync: it names the remote if the remote failed.
     func failure(_ error: SyncError) -> ClientError {
-        guard case .remote = error else { return .sync(vault: name, error) }
+        guard case .remote(let cause, _) = error, cause != .cancelled else {
+            return .sync(vault: name, error)
+        }
         return .remoteSetting(.notSynced(vault: name, url: share.url, error))
     }
 

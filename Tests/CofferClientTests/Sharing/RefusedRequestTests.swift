@@ -17,7 +17,7 @@ import CofferClient
         #expect(bob.error(RemoteRequest.add(vault: "Personal", url: "folder"))?.caseName == "remoteURL")
         #expect(
             bob.error(RemoteRequest.add(vault: "Personal", url: "file:///does/not/exist"))?.caseName
-                == "remote")
+                == "remoteFailed")
         #expect(bob.error(SyncRequest(vault: "Personal"))?.caseName == "noRemote")
         #expect(
             alice.error(MemberRequest.setRole(vault: "Personal", member: "Nobody", role: "admin"))?.caseName

@@ -49,7 +49,7 @@ import Testing
         #expect(
             alice.error(RemoteRequest.move(vault: "Personal", url: other.path))?.caseName == "otherRemote")
         #expect(try FileManager.default.contentsOfDirectory(atPath: other.path).isEmpty)
-        #expect(alice.error(RemoteRequest.move(vault: "Personal", url: moved))?.caseName == "remote")
+        #expect(alice.error(RemoteRequest.move(vault: "Personal", url: moved))?.caseName == "remoteFailed")
         #expect(try alice.sync().first?.remote == place.url)
         try FileManager.default.copyItem(atPath: place.folder.path, toPath: moved)
         try alice.write("x", to: "after", in: "Personal")
@@ -153,7 +153,7 @@ import Testing
             _ = try alice.ask(RemoteRequest.add(vault: "Personal", url: place.url))
             _ = try alice.sync()
             try FileManager.default.removeItem(atPath: "\(place.folder.path)/vaults")
-            #expect(alice.error(VaultRequest.delete(name: "Personal", atRemote: true))?.caseName == "sync")
+            #expect(alice.error(VaultRequest.delete(name: "Personal", atRemote: true))?.caseName == "notSynced")
             #expect(alice.names() == ["Personal"])
             let vault = try #require(alice.profile.shares.first).vault
             try alice.profile.changeUse(of: vault) { $0.isBeingDeleted = true }

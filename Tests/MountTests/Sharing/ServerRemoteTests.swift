@@ -82,6 +82,29 @@ extension MountTests {
             try alice.unmount()
         }
 
+        /// No more than the limit goes out: it takes at least so long, on any machine.
+        @Test func aThinLine() throws {
+            let alice = try MountedProfile()
+            defer { alice.removeAll() }
+            try alice.initialise()
+            for rate in ["upload=12", "download=fast", "upload="] {
+                var command = try alice.command("mount", "-o", rate)
+                command.arguments += ["--", alice.point]
+                try command.fail(with: 64)
+            }
+            try alice.mount("upload=8M")
+            try Files.makeDirectory("\(alice.base)/remote")
+            var add = try alice.command("remote", passphrase: false)
+            add.arguments = ["remote", "add", "Personal", "\(alice.base)/remote"] + add.arguments.dropFirst()
+            try add.succeed()
+            try Files.write(pattern(25_000_000), to: alice.path("large"))
+            let start = ContinuousClock.now
+            try alice.command("sync", passphrase: false).succeed()
+            // The first two objects of 8 MB have to be accounted for before the last one goes.
+            #expect(start.duration(to: .now) > .seconds(1))
+            try alice.unmount()
+        }
+
         /// Each sees what the other does, and nothing is left behind.
         private func share(_ environment: [String: String], _ url: (_ folder: String) -> String) throws {
             let (alice, bob) = (try MountedProfile(), try MountedProfile())
