@@ -19,7 +19,7 @@ import Testing
                 lines == [
                     "warning: attempt 1 failed: unreachable; pause of 500.0 ms",
                     "warning: attempt 2 failed: failed; pause of 1000.0 ms",
-                    "warning: attempt 3 failed: busy for 9000.0 ms; pause of 9000.0 ms",
+                    "warning: attempt 3 failed: busy for 9000.0 ms; pause of 11000.0 ms",
                     "warning: attempt 4 failed: 3 of 5 bytes; pause of 4000.0 ms",
                 ])
         }

@@ -96,13 +96,18 @@ package final class RemotePacks: ContentSource {
         let (remote, name, count) = (remote, layout.pack(pack.id), pack.byteCount)
         tell { $0.bytesToSend += count }
         let put = AwaitedTask { () -> RemoteError? in
+            let bytes = RemoteBytes.buffer(pack.buffer, count)
             do throws(RemoteError) {
-                try await remote.put(name, .buffer(pack.buffer, count), ifAbsent: true)
+                do throws(RemoteError) { try await remote.put(name, bytes, ifAbsent: true) } catch {
+                    guard error == .exists else { throw error }
+                    // The name is random, so an existing object is this device's: an earlier put lost its answer,
+                    // or did not end. But not all that a server calls an object is one.
+                    let isWhole = try await remote.holds(name, bytes)
+                    if !isWhole { try await remote.put(name, bytes, ifAbsent: false) }
+                }
                 return nil
             } catch {
-                // The name is random, so an existing object is this device's, whose earlier put lost its
-                // answer.
-                return error == .exists ? nil : error
+                return error
             }
         }
         return Sending.Delivery { [self] () throws(TransferError) in

@@ -111,7 +111,7 @@ package struct RetryingRemote: RemoteBackend {
             do throws(RemoteError) {
                 try await base.put(name, bytes, ifAbsent: ifAbsent)
             } catch {
-                guard error == .exists, attempt > 1, try await isThere(name, bytes) else { throw error }
+                guard error == .exists, attempt > 1, try await base.holds(name, bytes) else { throw error }
             }
         }
     }
@@ -135,30 +135,6 @@ package struct RetryingRemote: RemoteBackend {
     package func needsLooks() async -> Bool { await base.needsLooks() }
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
-
-    /// Whether the object has exactly these bytes.
-    private func isThere(_ name: RemoteName, _ bytes: RemoteBytes) async throws(RemoteError) -> Bool {
-        let step = min(limits.rangeByteCountMax, 1 << 20)
-        var offset = 0
-        while true {
-            let content: RemoteContent
-            do throws(RemoteError) {
-                content = try await base.get(name, offset..<offset + step)
-            } catch {
-                // Deleted again, or not visible yet: nothing shows that it is the caller's own.
-                if error == .absent { return false }
-                throw error
-            }
-            guard content.objectByteCount == bytes.byteCount, try bytes.matches(content.bytes, at: offset)
-            else {
-                return false
-            }
-            offset += content.bytes.count
-            if offset == bytes.byteCount { return true }
-            // No bytes before the end: no more will come.
-            if content.bytes.isEmpty { return false }
-        }
-    }
 
     private func repeating<Value>(
         _ body: (_ attempt: Int) async throws(RemoteError) -> Value

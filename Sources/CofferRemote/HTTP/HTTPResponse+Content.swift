@@ -9,7 +9,7 @@ extension HTTPResponse {
     }
 
     /// Whether it is a page for people, as networks answer whatever is asked until somebody has logged in.
-    private var isPage: Bool {
+    var isPage: Bool {
         status == 200 && self["content-type"]?.lowercased().hasPrefix("text/html") == true
     }
 

@@ -45,6 +45,7 @@ package struct S3Backend: RemoteBackend {
     /// Whether an object is there.
     private func isThere(_ name: RemoteName) async throws(RemoteError) -> Bool {
         let answer = try await client.send(S3Client.Request("HEAD", key(name)))
+        if answer.isPage { throw HTTPResponse.page }
         if answer.isSuccess { return true }
         let error = S3Failure(answer).error(isChange: false)
         if error == .absent { return false }
@@ -133,6 +134,7 @@ package struct S3Backend: RemoteBackend {
         let answer = try await client.send(S3Client.Request("HEAD", key))
         if answer.status == 404 { return nil }
         guard answer.isSuccess else { throw S3Failure(answer).error(isChange: false) }
+        if answer.isPage { throw HTTPResponse.page }
         return answer[Self.markHeader] ?? ""
     }
 
@@ -147,6 +149,7 @@ package struct S3Backend: RemoteBackend {
         try await check(name.vaultFormat, besides: name)
         let answer = try await client.send(S3Client.Request("DELETE", key(name)))
         presence.forget(name)
+        if answer.isPage { throw HTTPResponse.page }
         if S3Failure.hasRemoved(answer) { return }
         let error = S3Failure(answer).error(isChange: true)
         if error != .absent { throw error }

@@ -64,25 +64,8 @@ extension WebDAVBackend {
         if answer.status == 412 { throw .exists }
         // libcurl repeats a request over a new connection if the old one ended before an answer. So the
         // object may have been moved by this very call.
-        if answer.status == 404, try await isThere(name, bytes) { return }
+        if answer.status == 404, try await holds(name, bytes) { return }
         throw WebDAVClient.error(ofChange: answer)
-    }
-
-    /// Whether an object has exactly these bytes.
-    private func isThere(_ name: RemoteName, _ bytes: RemoteBytes) async throws(RemoteError) -> Bool {
-        let step = 1 << 20
-        var offset = 0
-        repeat {
-            let content: RemoteContent
-            do throws(RemoteError) { content = try await get(name, offset..<offset + step) } catch {
-                if error == .absent { return false }
-                throw error
-            }
-            guard content.objectByteCount == bytes.byteCount, try bytes.matches(content.bytes, at: offset)
-            else { return false }
-            offset += step
-        } while offset < bytes.byteCount
-        return true
     }
 
     private static func parent(of path: String) -> String {

@@ -101,6 +101,7 @@ package struct WebDAVBackend: RemoteBackend {
     /// Whether an object is there.
     func isThere(_ name: RemoteName) async throws(RemoteError) -> Bool {
         let answer = try await client.send(client.request("HEAD", name.text))
+        if answer.isPage { throw HTTPResponse.page }
         if answer.isSuccess { return true }
         let error = WebDAVClient.error(answer, isChange: false)
         if error == .absent { return false }
@@ -139,6 +140,7 @@ package struct WebDAVBackend: RemoteBackend {
     package func delete(_ name: RemoteName) async throws(RemoteError) {
         let answer = try await client.send(client.request("DELETE", name.text))
         presence.forget(name)
+        if answer.isPage { throw HTTPResponse.page }
         if answer.isSuccess { return }
         let error = WebDAVClient.error(answer, isChange: true)
         guard error == .absent else { throw error }

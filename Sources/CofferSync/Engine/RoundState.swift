@@ -12,6 +12,8 @@ struct RoundState: Sendable {
     private var mustLookEverywhere = true
     /// Why commits could not be fetched in this round, which sends local changes nevertheless.
     private(set) var pullFailure: SyncError?
+    /// How many rounds of `run` have failed.
+    var failureCount = 0
     /// Whether the last commits of all logs have been compared with those at the remote.
     var hasCheckedHeads = false
     /// Whether all facts have to be rebuilt.

@@ -12,6 +12,8 @@ extension SyncEngine {
     private static let acknowledgementPause = Duration.seconds(2)
     /// The pause after a round that failed.
     private static let failurePause = Duration.seconds(30)
+    /// The pause before any round after one that the remote refused.
+    private static let refusalPause = Duration.seconds(3)
     /// One poll in this many asks for commits that no listing shows.
     private static let thoroughPollStep = 8
 
@@ -42,18 +44,26 @@ extension SyncEngine {
                 let scope = wakes.peek()
                 let pause = scope == .changes ? Self.changePause : Self.remoteChangePause
                 guard (try? await clock.sleep(for: pause)) != nil else { break }
-                let next: (pause: Duration, scope: RoundScope)?
                 do throws(SyncError) {
                     try await round(wakes.next())
-                    next = ownLog.owesAcknowledgement ? (Self.acknowledgementPause, .acknowledgement) : nil
+                    guard ownLog.owesAcknowledgement else { continue }
+                    group.addTask {
+                        guard (try? await clock.sleep(for: Self.acknowledgementPause)) != nil else { return }
+                        wakes.wake(.acknowledgement)
+                    }
                 } catch {
                     // The status shows the failure.
-                    next = (Self.failurePause, .all)
-                }
-                guard let next else { continue }
-                group.addTask {
-                    guard (try? await clock.sleep(for: next.pause)) != nil else { return }
-                    wakes.wake(next.scope)
+                    rounds.failureCount += 1
+                    let count = rounds.failureCount
+                    group.addTask {
+                        guard (try? await clock.sleep(for: Self.failurePause)) != nil else { return }
+                        // Another failure since has a retry of its own.
+                        if await self.rounds.failureCount == count { wakes.wake(.all) }
+                    }
+                    // What a remote refuses at once, such as a password, it refuses as often as it is asked.
+                    if case .remote(let error, _) = error, !error.canRetryHelp {
+                        guard (try? await clock.sleep(for: Self.refusalPause)) != nil else { break }
+                    }
                 }
             }
             group.cancelAll()

@@ -75,7 +75,13 @@ extension RemoteObjects {
             return true
         } catch {
             switch error {
-            case .exists: return true
+            case .exists:
+                // Another device has put it, or something else.
+                do throws(RemoteError) {
+                    return try await remote.holds(lost.object.name, .memory(lost.object.bytes))
+                } catch {
+                    throw SyncError(error, during: phase)
+                }
             case .readOnly, .full, .refused: return false
             default: throw SyncError(error, during: phase)
             }
