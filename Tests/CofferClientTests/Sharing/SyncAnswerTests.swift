@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.removeItem(atPath: place.folder.path)
         #expect(try alice.sync().first?.failure != nil)
         alice.shared.stop()
-        #expect(alice.error(SyncRequest(vault: nil))?.caseName == "sync")
+        #expect(alice.error(SyncRequest(vault: nil))?.caseName == "notSynced")
     }
 
     /// If a remote cannot be opened, the answer does not say that everything is synced.

@@ -102,6 +102,8 @@ extension MountTests {
             try alice.command("sync", passphrase: false).succeed()
             // The first two objects of 8 MB have to be accounted for before the last one goes.
             #expect(start.duration(to: .now) > .seconds(1))
+            // The folder is watched at rest as well.
+            try alice.noteMounted()
             try alice.unmount()
         }
 
