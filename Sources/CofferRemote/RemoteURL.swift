@@ -159,7 +159,12 @@ package enum RemoteURL: Hashable, Sendable {
         let login: @Sendable () -> RemoteLogin? = { place.flatMap { logins($0) } }
         switch self {
         case .folder(let path): return FolderBackend(path: path)
-        case .s3(let url): return S3Backend(try url.place(.process), login: login)
+        case .s3(let url):
+            let environment = S3Environment.process
+            // Credentials for “s3://bucket” are for Amazon, whichever other server the environment names.
+            let isMeant = url.endpoint != nil || environment.endpoint == nil
+            let place = try url.place(environment)
+            return isMeant ? S3Backend(place, login: login) : S3Backend(place)
         case .webdav(let url): return WebDAVBackend(url, login: login)
         case .sftp(let url): return SFTPBackend(url)
         case .rclone(let url): return SFTPBackend(url)

@@ -1,4 +1,5 @@
 internal import CofferHTTP
+internal import CofferSystem
 internal import Synchronization
 
 /// Sends requests to a collection of a WebDAV server (RFC 4918).
@@ -12,9 +13,22 @@ struct WebDAVClient: Sendable {
     private let login: @Sendable () -> RemoteLogin?
     private let choice = Choice()
 
-    /// Whether the profile's password is used: once the server has refused those that come first.
+    /// Which password is used.
     private final class Choice: Sendable {
+        /// Whether the profile's is used: once the server has refused those that come first.
         let usesProfile = Mutex(false)
+        private let refused = Mutex<(login: HTTPLogin, time: Int64)?>(nil)
+        /// How long a login that was refused is not sent again, in nanoseconds: servers lock accounts.
+        private static let refusedTime: Int64 = 60_000_000_000
+
+        func noteRefused(_ login: HTTPLogin) { refused.withLock { $0 = (login, Clock.monotonic) } }
+
+        func wasRefused(_ login: HTTPLogin) -> Bool {
+            refused.withLock { refused in
+                guard let refused, refused.login == login else { return false }
+                return Clock.monotonic - refused.time < Self.refusedTime
+            }
+        }
     }
 
     /// Makes a client; nothing is sent yet.
@@ -65,13 +79,15 @@ struct WebDAVClient: Sendable {
         guard answer.status == 401, request.login != nil else { return answer }
         var again = request
         again.login = ofProfile
-        guard let login = again.login, login != request.login else {
+        if let login = request.login, choice.usesProfile.withLock({ $0 }) { choice.noteRefused(login) }
+        guard let login = again.login, login != request.login, !choice.wasRefused(login) else {
             // Those that come first may be right when it is asked the next time.
             choice.usesProfile.withLock { $0 = false }
             return answer
         }
         let second = try await http.perform(again)
         choice.usesProfile.withLock { $0 = second.status != 401 }
+        if second.status == 401 { choice.noteRefused(login) }
         return second
     }
 

@@ -64,8 +64,10 @@ extension RemoteCommand {
                     "Give \(report.kind == .keys ? "two or three lines: access key, secret key, and perhaps a session token" : "two lines: user and password")."
                 )
             }
+            // The place that was shown, even if the vault has moved meanwhile.
             let request = RemoteLoginRequest.set(
-                remote: remote, user: words[0], secret: words[1], token: words.count == 3 ? words[2] : [])
+                remote: report.place, user: words[0], secret: words[1],
+                token: words.count == 3 ? words[2] : [])
             _ = try Requests.perform(request, on: access)
             Output.error(
                 "The credentials for \(report.place) are set. To try them: \(Self.trial(report, remote))")
