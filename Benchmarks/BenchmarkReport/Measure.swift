@@ -20,6 +20,8 @@ package struct Measure: Codable, Equatable {
         case mount
         /// Space on the disk.
         case space
+        /// A disk of few operations per second, which others use.
+        case slow
         /// A million files.
         case million
 
@@ -31,6 +33,7 @@ package struct Measure: Codable, Equatable {
             case .tree: "A source tree"
             case .mount: "Mounting"
             case .space: "Room on the disk"
+            case .slow: "A slow, busy disk"
             case .million: "A million files"
             }
         }

@@ -95,11 +95,14 @@ final class BenchmarkRun {
                 verifying: round == 1)
         case .tree:
             guard let tree else { return }
-            try TreeWorkload(bench: bench, tree: tree, recorder: recorder).run(verifying: round == 1)
+            try TreeWorkload(bench: bench, tree: tree, sizes: sizes, recorder: recorder).run(
+                verifying: round == 1)
         case .mount:
             try MountWorkload(bench: bench, sizes: sizes, rounds: plan.rounds, recorder: recorder).run()
         case .space:
             try SpaceWorkload(bench: bench, sizes: sizes, seed: seed, recorder: recorder).run()
+        case .slow:
+            try SlowDiskWorkload(bench: bench, sizes: sizes, seed: seed, recorder: recorder).run()
         case .million:
             try MillionWorkload(bench: bench, recorder: recorder).run()
         }
@@ -116,6 +119,7 @@ final class BenchmarkRun {
         case .large, .small, .tree: true
         case .mount: system.mount != nil && system.keepsFiles
         case .space: system.keepsFiles
+        case .slow: system.mount != nil && system.keepsFiles && PageCache.canBeDropped
         case .million:
             system.keepsFiles
                 && (plan.allowsAllInMillion || ["coffer", "gocryptfs"].contains(system.id)

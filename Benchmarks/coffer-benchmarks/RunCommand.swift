@@ -23,7 +23,7 @@ struct RunCommand: ParsableCommand {
     @Option(parsing: .upToNextOption, help: "Only these systems.")
     var systems: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Only these groups: large, small, tree, mount, space.")
+    @Option(parsing: .upToNextOption, help: "Only these groups: large, small, tree, mount, space, slow.")
     var groups: [String] = []
 
     @Flag(help: "Small sizes, one round, four systems: under two minutes. Do not quote these figures.")
@@ -66,7 +66,7 @@ struct RunCommand: ParsableCommand {
 
     private var chosenGroups: [Measure.Group] {
         let usual: [Measure.Group] =
-            quick ? [.large, .small, .tree, .mount] : [.large, .small, .tree, .mount, .space]
+            quick ? [.large, .small, .tree, .mount] : [.large, .small, .tree, .mount, .space, .slow]
         let chosen = groups.isEmpty ? usual : groups.compactMap(Measure.Group.init(rawValue:))
         return chosen.filter { $0 != .million } + (million ? [.million] : [])
     }

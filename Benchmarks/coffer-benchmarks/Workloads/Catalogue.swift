@@ -4,7 +4,9 @@ internal import BenchmarkReport
 ///
 /// Benchmarks/README.md describes each one.
 enum Catalogue {
-    static let measures: [Measure] = [
+    static let measures = single + latencies
+
+    private static let single: [Measure] = [
         Measure(.large, "write", "sequential write + fsync", "MB/s", .higher, overview: true),
         Measure(.large, "read-cold", "sequential read, cold", "MB/s", .higher, overview: true),
         Measure(.large, "read-warm", "sequential read, warm", "MB/s", .higher, overview: true),
@@ -14,9 +16,6 @@ enum Catalogue {
         Measure(.large, "random-write", "random 4 KiB writes + fsync", "writes/s", .higher, overview: true),
         Measure(.large, "append", "4 KiB append, each fsynced", "appends/s", .higher, overview: true),
         Measure(.large, "append-4", "4 KiB append, each fsynced, 4 programs", "appends/s", .higher),
-        Measure(.large, "slow-rename", "rename on a slow, busy disk, median", "ms", .lower),
-        Measure(.large, "slow-rename-p99", "rename on a slow, busy disk, 99th of 100", "ms", .lower),
-        Measure(.large, "slow-rename-worst", "rename on a slow, busy disk, slowest", "ms", .lower),
         Measure(.large, "seek", "player: first byte after a seek", "ms", .lower, overview: true),
         Measure(.large, "seek-worst", "player: slowest seek", "ms", .lower),
         Measure(.large, "late", "player: reads that came late", "reads", .lower),
@@ -25,6 +24,7 @@ enum Catalogue {
         Measure(.large, "memory", "peak memory", "MiB", .lower),
 
         Measure(.small, "create", "create 4 KiB files", "files/s", .higher, overview: true),
+        Measure(.small, "create-4", "create 4 KiB files, 4 programs", "files/s", .higher),
         Measure(.small, "walk-warm", "walk + stat, warm", "files/s", .higher, overview: true),
         Measure(.small, "walk-cold", "walk + stat, cold", "files/s", .higher, overview: true),
         Measure(.small, "read-warm", "read 4 KiB files, warm", "files/s", .higher, overview: true),
@@ -38,6 +38,8 @@ enum Catalogue {
         Measure(.tree, "git-add", "git init, git add", "s", .lower, overview: true),
         Measure(.tree, "status-cold", "git status, cold", "s", .lower, overview: true),
         Measure(.tree, "status-warm", "git status, warm", "s", .lower, overview: true),
+        Measure(.tree, "status-beside-reader", "git status, cold, beside a reader", "s", .lower),
+        Measure(.tree, "reader-beside-status", "the reader of a large file meanwhile", "MB/s", .higher),
         Measure(.tree, "remove", "rm -rf", "s", .lower, overview: true),
         Measure(.tree, "memory", "peak memory", "MiB", .lower),
 
@@ -52,9 +54,25 @@ enum Catalogue {
         Measure(.space, "settled", "after that, once the store settles", "ratio", .lower, overview: true),
         Measure(.space, "settling", "until the store settles", "s", .lower),
 
+        Measure(.slow, "list", "ls -l of 1,000 files, cold", "s", .lower),
+        Measure(.slow, "list-reads", "ls -l, cold, beside 4 random readers", "s", .lower),
+        Measure(.slow, "list-syncs", "ls -l, cold, beside a syncing writer", "s", .lower),
+
         Measure(.million, "create", "create empty files", "files/s", .higher),
         Measure(.million, "mount", "mount, cold", "s", .lower),
         Measure(.million, "walk-cold", "walk + stat, cold", "files/s", .higher),
         Measure(.million, "memory", "peak memory", "MiB", .lower),
     ]
+
+    /// How long small operations take on a slow disk.
+    private static let latencies: [Measure] = [("reads", "4 readers"), ("syncs", "a syncing writer")]
+        .flatMap { load in
+            ["rename", "stat", "create"].flatMap { operation in
+                [("", "median"), ("-p99", "99th of 100"), ("-worst", "slowest")].map { figure in
+                    Measure(
+                        .slow, "\(operation)-\(load.0)\(figure.0)",
+                        "\(operation) beside \(load.1), \(figure.1)", "ms", .lower)
+                }
+            }
+        }
 }

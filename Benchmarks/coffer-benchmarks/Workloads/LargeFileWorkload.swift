@@ -23,7 +23,6 @@ struct LargeFileWorkload {
             try play()
             try readAtRandom()
             try several.readAtRandom()
-            try several.renameOnSlowDisk()
         }
         let generations = try writeAtRandom(&content)
         try append(&content)

@@ -41,47 +41,24 @@ struct SeveralProgramsWorkload {
         }
         recorder.record("large.append-4", Double(appends * 4) / watch.seconds)
     }
-
-    /// Renames a file while four programs read at random, on a disk of few operations per second.
-    func renameOnSlowDisk() throws {
-        try bench.goCold()
-        guard let process = bench.process else { return }
-        let names = ["\(bench.work)/renamed", "\(bench.work)/renamed-again"]
-        do { _ = try File(names[0], O_WRONLY | O_CREAT | O_EXCL) }
-        guard let disk = SlowDisk(for: process, on: bench.place.store) else { return }
-        defer { withExtendedLifetime(disk) {} }
-        let (path, pageCount, seed) = (path, pageCount, seed)
-        let ending = Ending()
-        var times: [Double] = []
-        try Together.run(4) { index in
-            var reader = try RandomReader(path, pageCount, seed: seed &+ UInt64(1_000 + index))
-            while !ending.isOver { try reader.read() }
-        } meanwhile: {
-            defer { ending.end() }
-            for round in 0..<sizes.slowRenames {
-                usleep(10_000)
-                let (from, to) = (names[round % 2], names[(round + 1) % 2])
-                let watch = Stopwatch()
-                try check(rename(from, to), "rename \(from)")
-                times.append(watch.seconds * 1e3)
-            }
-        }
-        times.sort()
-        recorder.record("large.slow-rename", times[times.count / 2])
-        recorder.record("large.slow-rename-p99", times[times.count * 99 / 100])
-        recorder.record("large.slow-rename-worst", times[times.count - 1])
-    }
 }
 
 /// Tells threads that they are to end.
-private final class Ending: Sendable {
+final class Ending: Sendable {
     private let over = Atomic(false)
     var isOver: Bool { over.load(ordering: .relaxed) }
     func end() { over.store(true, ordering: .relaxed) }
 }
 
+/// Counts what several threads do.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .relaxed) }
+    func add(_ more: Int) { count.add(more, ordering: .relaxed) }
+}
+
 /// Reads pages of a file at random.
-private struct RandomReader: ~Copyable {
+struct RandomReader: ~Copyable {
     private let file: File
     private let pageCount: Int
     private let buffer = ReadBuffer(Content.pageSize)

@@ -5,8 +5,8 @@ struct Sizes {
     var randomReads = 6_000
     var randomWrites = 2_048
     var appends = 2_000
-    /// How often a file is renamed on a slow disk.
-    var slowRenames = 400
+    /// How often each small operation is done on a slow disk.
+    var slowRounds = 400
     var seeks = 12
     /// How long the player plays after each seek, in seconds.
     var playSeconds = 0.5
@@ -25,7 +25,7 @@ struct Sizes {
 
     static let full = Sizes()
     static let quick = Sizes(
-        largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, slowRenames: 100,
+        largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, slowRounds: 100,
         seeks: 5, playSeconds: 0.2,
         smallFiles: 1_500, mountedFiles: 5_000, spaceContent: 64 << 20, rewritings: 3, isTreeLarge: false)
 
@@ -39,7 +39,7 @@ struct Sizes {
         [
             "large file \(largeFile >> 20) MiB", "\(randomReads) random reads",
             "\(randomWrites) random writes",
-            "\(appends) appends", "\(slowRenames) renames on a slow disk",
+            "\(appends) appends", "\(slowRounds) small operations of each kind on a slow disk",
             "\(seeks) seeks, each with \(playSeconds) s of playing at 25 MB/s",
             "\(smallFiles) small files in directories of \(Self.filesPerDirectory)",
             "“many files” at a mount: \(mountedFiles)",

@@ -42,6 +42,7 @@ struct SmallFileWorkload {
         guard left.fileCount == 0 else {
             throw Failure("\(bench.system.id): \(left.fileCount) files are left")
         }
+        try createTogether()
         bench.noteMemory()
         if bench.cpuSeconds != nil { recorder.record("small.memory", bench.peakMemory / 1_048_576) }
     }
@@ -64,6 +65,25 @@ struct SmallFileWorkload {
             guard written == Content.pageSize else { throw Failure(call: "write \(Self.name(file))") }
         }
         recorder.record("small.create", count / watch.seconds)
+    }
+
+    /// Creates the same number of files by four programs, each in directories of its own.
+    private func createTogether() throws {
+        let (work, seed, count) = (bench.work, seed, sizes.smallFiles / 4)
+        let watch = Stopwatch()
+        try Together.run(4) { index in
+            var content = Content(seed: seed)
+            var directory = ""
+            for number in 0..<count {
+                if number % Sizes.filesPerDirectory == 0 {
+                    directory = "\(work)/program\(index)-\(number)"
+                    try check(mkdir(directory, 0o755), "mkdir \(directory)")
+                }
+                let file = try File("\(directory)/\(Self.name(number))", O_WRONLY | O_CREAT | O_EXCL)
+                try content.withChunk(page: number, pages: 1) { try file.write($0, at: 0) }
+            }
+        }
+        recorder.record("small.create-4", Double(count * 4) / watch.seconds)
     }
 
     /// Walks through all directories; returns the seconds.
