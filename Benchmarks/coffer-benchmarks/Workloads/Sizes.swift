@@ -25,7 +25,7 @@ struct Sizes {
 
     static let full = Sizes()
     static let quick = Sizes(
-        largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, slowRounds: 100,
+        largeFile: 128 << 20, randomReads: 1_500, randomWrites: 512, appends: 300, slowRounds: 200,
         seeks: 5, playSeconds: 0.2,
         smallFiles: 1_500, mountedFiles: 5_000, spaceContent: 64 << 20, rewritings: 3, isTreeLarge: false)
 
