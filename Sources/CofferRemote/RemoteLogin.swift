@@ -25,6 +25,8 @@ package final class RemoteLogin: Sendable {
         case colonInUser
         /// The URL names another user.
         case otherUser
+        /// A password has no session token.
+        case tokenForPassword
     }
 
     /// The longest of them, in bytes.
@@ -49,7 +51,13 @@ package final class RemoteLogin: Sendable {
         try Self.check(user, first)
         try Self.check(secret, second)
         if token.count > 0 { try Self.check(token, "session token") }
-        if isPassword, Self.text(user).utf8.contains(UInt8(ascii: ":")) { throw .colonInUser }
+        if isPassword {
+            if token.count > 0 { throw .tokenForPassword }
+            let name = Self.text(user)
+            if name.utf8.contains(UInt8(ascii: ":")) { throw .colonInUser }
+            let named = (try? RemoteURL(place))?.loginUser
+            if let named, !named.utf8.elementsEqual(name.utf8) { throw .otherUser }
+        }
         self.place = place
         self.user = user
         self.secret = secret
@@ -84,6 +92,7 @@ extension RemoteLogin.Mistake: CustomStringConvertible {
         case .tooLong(let what): "the \(what) has more than \(RemoteLogin.byteCountMax) bytes"
         case .colonInUser: "the user's name has a colon"
         case .otherUser: "the URL names another user"
+        case .tokenForPassword: "a password has no session token"
         }
     }
 }

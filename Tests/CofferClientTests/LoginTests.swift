@@ -8,10 +8,12 @@ import Testing
 
 /// Credentials of remotes in a profile.
 @Suite struct LoginTests {
-    private static func login(_ place: String, _ user: String, _ secret: String) throws -> RemoteLogin {
+    private static func login(
+        _ place: String, _ user: String, _ secret: String, token: String = ""
+    ) throws -> RemoteLogin {
         try RemoteLogin(
             at: place, user: CofferClientTests.secret(user), secret: CofferClientTests.secret(secret),
-            token: CofferClientTests.secret("token"))
+            token: CofferClientTests.secret(token))
     }
 
     private static func text(_ bytes: borrowing SecretBytes) -> String {
@@ -21,7 +23,7 @@ import Testing
     @Test func theyAreReadBack() throws {
         var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
         body.logins = [
-            try Self.login("s3://bucket", "key", "the secret"),
+            try Self.login("s3://bucket", "key", "the secret", token: "token"),
             try Self.login("webdavs://me@host", "me", "ü"),
         ]
         let bytes = body.encoded()
@@ -29,20 +31,40 @@ import Testing
         let places = read.logins.map(\.place)
         #expect(places == ["s3://bucket", "webdavs://me@host"])
         let words = read.logins.map { [Self.text($0.user), Self.text($0.secret), Self.text($0.token)] }
-        #expect(words == [["key", "the secret", "token"], ["me", "ü", "token"]])
+        #expect(words == [["key", "the secret", "token"], ["me", "ü", ""]])
         let again = read.encoded()
         #expect(again == bytes)
     }
 
-    /// A place that is not one, in another form, or twice.
-    @Test(arguments: ["s3://bucket/path", "/folder", "S3://bucket", "", "webdav://HOST"])
-    func otherPlacesAreRefused(_ place: String) throws {
-        let known = try Self.login("s3://bucket", "key", "secret")
+    private static func record(_ words: String...) -> [UInt8] {
         var writer = ByteWriter()
-        writer.text(place)
-        for text in ["key", "secret", ""] { writer.text(text) }
-        let record = writer.finish()
-        #expect(throws: FormatError.self) { _ = try RemoteLogin(record.span.bytes) }
+        for text in words { writer.text(text) }
+        return writer.finish()
+    }
+
+    /// A place that is not one, or in another form.
+    @Test(arguments: ["s3://bucket/path", "/folder", "S3://bucket", "", "webdav://HOST"])
+    func otherPlacesAreRefused(_ place: String) {
+        let record = Self.record(place, "key", "secret", "")
+        #expect(throws: FormatError.invalid(field: "place")) { _ = try RemoteLogin(record.span.bytes) }
+    }
+
+    /// Credentials that are none of their place.
+    @Test func recordsAreStrict() throws {
+        let good = Self.record("webdavs://me@host", "me", "secret", "")
+        let place = try RemoteLogin(good.span.bytes).place
+        #expect(place == "webdavs://me@host")
+        for bad in [
+            Self.record("webdavs://me@host", "other", "secret", ""),
+            Self.record("webdavs://me@host", "me", "secret", "token"),
+            Self.record("s3://bucket", "", "secret", ""),
+        ] {
+            #expect(throws: FormatError.invalid(field: "login")) { _ = try RemoteLogin(bad.span.bytes) }
+        }
+    }
+
+    @Test func aPlaceHasOneLogin() throws {
+        let known = try Self.login("s3://bucket", "key", "secret")
         var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
         body.logins = [known, known]
         let twice = body.encoded()
@@ -69,14 +91,6 @@ import Testing
             #expect(try !profile.removeLogin(at: "s3://bucket"))
         }
         #expect(try made.unlock().loginPlaces == [])
-    }
-
-    /// Other devices and backups do not get them.
-    @Test func aBackupHasNone() throws {
-        var body = ProfileBody(identity: IdentityKeys(name: "Alice"), device: DeviceKeys(label: "laptop"))
-        body.logins = [try Self.login("s3://bucket", "key", "the secret")]
-        let backup = String(decoding: BackupBody(of: body).encoded(), as: UTF8.self)
-        #expect(!backup.contains("the secret"))
     }
 
     @Test func requests() throws {

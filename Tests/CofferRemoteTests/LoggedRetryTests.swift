@@ -10,7 +10,7 @@ import Testing
     @Test func failedAttempts() async throws {
         await #expect(processExitsWith: .success) {
             let remote = RetryingRemote(
-                Failing([
+                FailingListings([
                     .unreachable("https://ann@example.org/secret"), .failed("secret"),
                     .busy(after: .seconds(9)), .short(expected: 5, got: 3),
                 ]), clock: SteppingClock(), random: { 1 })
@@ -28,7 +28,7 @@ import Testing
     /// A failure that is not followed by another attempt has no line.
     @Test func failuresThatAreFinal() async throws {
         await #expect(processExitsWith: .success) {
-            let refused = RetryingRemote(Failing([.refused("secret")]), clock: SteppingClock())
+            let refused = RetryingRemote(FailingListings([.refused("secret")]), clock: SteppingClock())
             let lines = try await logged {
                 await #expect(throws: RemoteError.refused("secret")) {
                     try await refused.list(.all, after: nil)
@@ -37,7 +37,7 @@ import Testing
             #expect(lines.isEmpty, "\(lines)")
             var policy = RetryPolicy()
             policy.deadline = .milliseconds(600)
-            let failing = Failing([.failed("one"), .failed("two")])
+            let failing = FailingListings([.failed("one"), .failed("two")])
             let remote = RetryingRemote(failing, policy, clock: SteppingClock(), random: { 1 })
             let last = try await logged {
                 await #expect(throws: RemoteError.failed("two")) { try await remote.list(.all, after: nil) }
@@ -56,32 +56,4 @@ private func logged(_ body: () async throws -> Void) async throws -> [String] {
     defer { DebugLog.stop() }
     try await body()
     return lines.withLock { $0 }
-}
-
-/// An empty remote whose first listings fail with the given errors, one after the other.
-private final class Failing: RemoteBackend {
-    private let base = MemoryRemote()
-    private let errors: Mutex<[RemoteError]>
-
-    init(_ errors: [RemoteError]) { self.errors = Mutex(errors) }
-
-    var limits: RemoteLimits { base.limits }
-    func describe() -> String { "failing" }
-    func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
-
-    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await base.get(name, range)
-    }
-
-    func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        try await base.put(name, bytes, ifAbsent: ifAbsent)
-    }
-
-    func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        let error = errors.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-        if let error { throw error }
-        return try await base.list(prefix, after: after)
-    }
-
-    func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
 }

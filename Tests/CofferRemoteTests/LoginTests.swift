@@ -167,13 +167,4 @@ import Testing
             #expect(error != nil, "it was logged out")
         }
     }
-
-    private func failure(_ body: () async throws(RemoteError) -> Void) async -> RemoteError? {
-        do throws(RemoteError) {
-            try await body()
-            return nil
-        } catch {
-            return error
-        }
-    }
 }

@@ -31,15 +31,6 @@ import Testing
         ]
     }
 
-    private func failure(_ body: () async throws(RemoteError) -> Void) async -> RemoteError? {
-        do throws(RemoteError) {
-            try await body()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     /// A network that wants a login answers everything with success: nothing may count as stored or read.
     @Test func aPageThatWantsALogin() async throws {
         for remote in try Self.remotes("portal") {

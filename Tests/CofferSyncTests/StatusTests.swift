@@ -54,15 +54,15 @@ struct StatusTests {
         #expect(try await status(olga, as: olga).isMembers)
     }
 
-    /// A round with nothing to put succeeds on a full remote, which does not mean that there is room.
-    @Test func aRemoteIsFullUntilSomethingIsPut() {
+    /// A round with little to put succeeds on a full remote, which does not mean that there is room.
+    @Test func aRemoteIsFullUntilEverythingIsPut() {
         var status = SyncStatus()
         status.failed(.remote(.full, during: .sending), at: 1)
         #expect(status.isRemoteFull)
-        status.succeeded(at: 2)
-        #expect(status.isRemoteFull && status.failure == nil)
         status.progress.bytesSent += 1
-        status.succeeded(at: 3)
+        status.succeeded(at: 2, isAllSent: false)
+        #expect(status.isRemoteFull && status.failure == nil)
+        status.succeeded(at: 3, isAllSent: true)
         #expect(!status.isRemoteFull)
     }
 

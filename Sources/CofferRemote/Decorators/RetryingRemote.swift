@@ -9,8 +9,6 @@ package struct RetryPolicy: Sendable {
     package var pauseMax: Duration = .seconds(30)
     /// No retry begins later than this after the first attempt.
     package var deadline: Duration = .seconds(300)
-    /// The longest pause that an overloaded remote is granted, whatever it asks for.
-    package var quietMax: Duration = .seconds(300)
     /// After a request whose retries all found the remote unreachable, others are not repeated for this long,
     /// unless the remote answers: many programs would otherwise wait one after the other.
     package var outage: Duration = .seconds(30)
@@ -71,9 +69,9 @@ package struct RetryingRemote: RemoteBackend {
         private let end = Mutex(Duration.zero)
 
         /// Takes what an error says; an earlier request for a longer pause stays.
-        func note(_ error: RemoteError, at now: Duration, limit: Duration) {
+        func note(_ error: RemoteError, at now: Duration) {
             guard case .busy(let after?) = error else { return }
-            end.withLock { $0 = max($0, now + min(after, limit)) }
+            end.withLock { $0 = max($0, now + after) }
         }
 
         /// The rest of the pause; zero if there is none.
@@ -149,7 +147,7 @@ package struct RetryingRemote: RemoteBackend {
                 return value
             } catch {
                 let isKnown = outage.isKnown(after: error, at: clock.now)
-                quiet.note(error, at: clock.now, limit: policy.quietMax)
+                quiet.note(error, at: clock.now)
                 guard error.canRetryHelp, !isKnown else { throw error }
                 let pause = quiet.left(at: clock.now) + policy.pauseLimit(before: attempt) * random()
                 guard clock.now + pause <= end else {

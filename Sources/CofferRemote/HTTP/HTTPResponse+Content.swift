@@ -14,13 +14,13 @@ extension HTTPResponse {
     }
 
     /// Why an answer of success is none.
-    static let page = RemoteError.failed(
+    static let page = RemoteError.refused(
         "it answers with a web page; perhaps this network wants a login before it lets anything through")
 
     /// The content that an answer to a request for a range holds.
     ///
-    /// - Throws: `.failed` if the answer does not tell the object's size, is of another range, or is a web page;
-    ///   `.short`.
+    /// - Throws: `.failed` if the answer does not tell the object's size, or is of another range; `.refused` if it is
+    ///   a web page; `.short`.
     func content(of range: Range<Int>) throws(RemoteError) -> RemoteContent {
         if isPage { throw Self.page }
         let size: Int

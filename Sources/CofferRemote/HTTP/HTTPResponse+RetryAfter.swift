@@ -1,10 +1,10 @@
 internal import CofferHTTP
 
 extension HTTPResponse {
-    /// The longest pause that is taken seriously, in seconds.
-    private static let retryAfterMax = 3600
+    /// The longest pause that a server is granted, in seconds.
+    private static let retryAfterMax = 300
 
-    /// The pause in Retry-After (RFC 9110, section 10.2.3), up to an hour; nil if there is none that makes sense.
+    /// The pause in Retry-After (RFC 9110, section 10.2.3), up to five minutes; nil if there is none that makes sense.
     ///
     /// A date is compared with the server's own time if the answer has it, as this machine's clock may be wrong.
     ///

@@ -90,7 +90,11 @@ package actor SyncEngine {
                     .info, .sync,
                     "vault \(id: vault): a round ended, \(timer): \(applied - before.commitsApplied) commits applied, \(sent - before.commitsSent) sent"
                 )
-                status.succeeded(at: setup.milliseconds())
+                let isFull = status.isRemoteFull
+                let isAllSent = try await asking { () async throws(ReplicaError) in
+                    if isFull { try await !replica.hasUnsent() } else { true }
+                }
+                status.succeeded(at: setup.milliseconds(), isAllSent: isAllSent)
             } catch {
                 DebugLog.log(.warning, .sync, "vault \(id: vault): a round failed, \(timer): \(error)")
                 status.failed(error, at: setup.milliseconds())

@@ -29,19 +29,18 @@ package struct SyncStatus: Equatable, Sendable {
     /// Since when no round has reached the remote, in milliseconds since 1970; nil if the last one did.
     package var offlineSince: UInt64?
 
-    /// The number of bytes put when the remote was last full; nil if something was put since.
-    private var bytesSentWhenFull: Int?
-
     /// The state before the first round.
     package init() {}
 
-    /// Whether the remote was full at the last attempt to put something.
+    /// Whether the remote was full, and changes of this device have not been sent since.
     ///
-    /// A round with nothing to put succeeds even on a full remote.
-    package var isRemoteFull: Bool { bytesSentWhenFull != nil }
+    /// A round that finds nothing ready to be sent, or a small change that still fits, succeeds even on a full
+    /// remote.
+    package private(set) var isRemoteFull = false
 
-    mutating func succeeded(at milliseconds: UInt64) {
-        if progress.bytesSent != bytesSentWhenFull { bytesSentWhenFull = nil }
+    /// - Parameter isAllSent: Whether no change of this device is unsent.
+    mutating func succeeded(at milliseconds: UInt64, isAllSent: Bool) {
+        if isAllSent { isRemoteFull = false }
         (failure, offlineSince, succeededAt) = (nil, nil, milliseconds)
     }
 
@@ -49,7 +48,7 @@ package struct SyncStatus: Equatable, Sendable {
         // The caller knows that it cancelled; an earlier failure still holds.
         guard error != .cancelled else { return }
         failure = error
-        if error.isRemoteFull { bytesSentWhenFull = progress.bytesSent }
+        if error.isRemoteFull { isRemoteFull = true }
         if case .remote(let error, _) = error, error.canRetryHelp {
             offlineSince = offlineSince ?? milliseconds
         } else {

@@ -52,12 +52,7 @@ extension RemoteCommand {
             let report = try Requests.perform(RemoteLoginRequest.find(remote: remote), on: access)
             var words = try given(report.place) ?? Self.ask(for: report)
             defer { for index in words.indices { SecretBytes.wipe(&words[index]) } }
-            if report.kind == .password, let user = report.user {
-                if words.count == 1 { words.insert(Array(user.utf8), at: 0) }
-                guard words.first == Array(user.utf8) else {
-                    throw ClientError.remoteSetting(.badLogin(place: report.place, .otherUser))
-                }
-            }
+            if let user = report.user, words.count == 1 { words.insert(Array(user.utf8), at: 0) }
             let most = report.kind == .keys ? 3 : 2
             guard (2...most).contains(words.count) else {
                 throw ValidationError(

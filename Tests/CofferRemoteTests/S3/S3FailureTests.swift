@@ -9,15 +9,6 @@ import Testing
 struct S3FailureTests {
     private let name = someVault().format
 
-    private func failure(_ body: () async throws(RemoteError) -> Void) async -> RemoteError? {
-        do throws(RemoteError) {
-            try await body()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     private func failures(_ client: S3Backend) async -> [RemoteError?] {
         [
             await failure { () async throws(RemoteError) in _ = try await client.get(name, 0..<1) },
