@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 build=${1:-.build-tsan}
 # CacheLimitTests are not among them: of a lock without a state the sanitizer takes the state for the object itself.
-suites='ConcurrencyTests|SharedMemory|LookupTable|NodeTests|SyncTests|CompactionTests|Control|WorkersTests|PackWriterTests|StreamTests|StreamFaultTests|FolderTests|WatchTests|LiveMountTests|ConcurrentExchange|ContentFetch|ContentSending|TrackingTests|ScatteredReadTests'
+suites='ConcurrencyTests|SharedMemory|LookupTable|NodeTests|SyncTests|CompactionTests|Control|WorkersTests|PackWriterTests|StreamTests|StreamFaultTests|FolderTests|WatchTests|LiveMountTests|ConcurrentExchange|ContentFetch|ContentSending|TrackingTests|ScatteredReadTests|AbsentPageTests'
 log=$(mktemp) reports=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$log" "$reports"' EXIT
 export TSAN_OPTIONS="log_path=$reports/race exitcode=66 history_size=4"

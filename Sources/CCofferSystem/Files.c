@@ -114,3 +114,9 @@ int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset) 
     if (got == -1) return errno != EAGAIN;
     return (size_t)got == count;
 }
+
+ssize_t coffer_read_at_hand(int descriptor, void *buffer, size_t count, off_t offset) {
+    struct iovec part = {buffer, count};
+    ssize_t got = preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
+    return got == -1 ? -errno : got;
+}

@@ -12,3 +12,9 @@ static _Thread_local uint64_t held_lock_ranks;
 uint64_t coffer_held_lock_ranks(void) { return held_lock_ranks; }
 
 void coffer_set_held_lock_ranks(uint64_t ranks) { held_lock_ranks = ranks; }
+
+static _Thread_local int leaves_waiting;
+
+int coffer_leaves_waiting(void) { return leaves_waiting; }
+
+void coffer_set_leaves_waiting(int value) { leaves_waiting = value; }

@@ -28,7 +28,7 @@ extension FileSystemError {
         case .notSupported: EOPNOTSUPP
         case .beyondEnd: ENXIO
         case .stale: ESTALE
-        case .damaged, .format, .system, .index, .stopped: EIO
+        case .damaged, .format, .system, .pageAbsent, .index, .stopped: EIO
         case .unreachable, .notArrived: EIO
         case .timedOut: ETIMEDOUT
         case .keyMissing, .notSealed: EIO

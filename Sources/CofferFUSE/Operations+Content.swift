@@ -11,9 +11,11 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.attributes(of: node)
-        }) { reply, attributes in reply.attributes(attributes, of: node) }
+        unsafe session.perform(HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.attributes(of: node)
+            }) { reply, attributes in reply.attributes(attributes, of: node) }
+        }
     }
 
     static func setAttributes(
@@ -37,9 +39,11 @@ extension Operations {
         }
         if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
         changes.dropPrivileges = session.requestDropsPrivileges
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
-        }) { reply, attributes in reply.attributes(attributes, of: node) }
+        unsafe session.perform(HeldRequest(request)) { [changes] reply in
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
+            }) { reply, attributes in reply.attributes(attributes, of: node) }
+        }
     }
 
     /// Whether changes of content set a file's times.
@@ -55,17 +59,26 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
         let buffer = session.buffer
-        let count: Int?
-        do throws(FileSystemError) {
-            count = try session.fileSystem.vault(node).contents.read(
-                node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer,
-                in: session.reads
-            ) { unsafe session.deferred.add(HeldRequest(request)) }
-        } catch {
+        var result: Result<Int?, FileSystemError> = .success(nil)
+        // A read that would wait for a page is left, like others that wait, to a thread of the vault.
+        _ = LeavingWaits.perform {
+            do throws(FileSystemError) {
+                result = .success(
+                    try session.fileSystem.vault(node).contents.read(
+                        node.item, at: Int64(offset), count: min(size, buffer.count), into: buffer,
+                        in: session.reads
+                    ) { unsafe session.deferred.add(HeldRequest(request)) })
+            } catch {
+                result = .failure(error)
+            }
+        }
+        switch result {
+        case .failure(let error):
             unsafe Reply(request)?.failure(error)
             return
+        case .success(let count?): unsafe Reply(request)?.bytes(buffer, count)
+        case .success(nil): break
         }
-        if let count { unsafe Reply(request)?.bytes(buffer, count) }
         session.noteAccess(node)
     }
 
@@ -78,10 +91,22 @@ extension Operations {
         let drops = session.requestDropsPrivileges
         // SAFETY: libfuse lends `size` bytes until the request is answered.
         let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: size)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try unsafe session.fileSystem.vault(node).contents.write(
-                buffer.bytes, to: node.item, at: Int64(offset), touches: stampsFiles, dropsPrivileges: drops)
-        }) { reply, _ in reply.written(size) }
+        @Sendable func write(_ bytes: RawSpan, _ reply: consuming Reply) {
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.vault(node).contents.write(
+                    bytes, to: node.item, at: Int64(offset), touches: stampsFiles, dropsPrivileges: drops)
+            }) { reply, _ in reply.written(size) }
+        }
+        let held = unsafe HeldRequest(request)
+        let isDone = LeavingWaits.perform {
+            if let reply = held.reply { unsafe write(buffer.bytes, reply) }
+        }
+        if isDone { return }
+        let isHeld = unsafe session.waiting.perform(with: buffer.bytes) { bytes in
+            if let reply = held.reply { unsafe write(bytes.span.bytes, reply) }
+        }
+        // With too many bytes in memory, this thread waits.
+        if !isHeld, let reply = held.reply { unsafe write(buffer.bytes, reply) }
     }
 
     static func sync(

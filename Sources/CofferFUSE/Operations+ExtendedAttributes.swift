@@ -17,11 +17,15 @@ extension Operations {
         let name = unsafe self.name(name)
         // SAFETY: libfuse lends `size` bytes until the request is answered.
         let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : size))
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            if node.isRoot { throw .notSupported }
-            let mode: Vault.AttributeMode = flags == create ? .create : flags == replace ? .replace : .any
-            try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode) {
-                unsafe groups(of: request)
+        let held = unsafe HeldRequest(request)
+        session.perform(held) { reply in
+            reply.confirm { () throws(FileSystemError) in
+                if node.isRoot { throw .notSupported }
+                let mode: Vault.AttributeMode = flags == create ? .create : flags == replace ? .replace : .any
+                try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode)
+                {
+                    unsafe held.withRequest { unsafe groups(of: $0) }
+                }
             }
         }
     }
@@ -41,19 +45,23 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
         let name = unsafe self.name(name)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            if node.isRoot { throw .attributeNotFound }
-            return try session.fileSystem.vault(node).extendedAttribute(name, of: node.item)
-        }) { reply, value in give(value, size, reply) }
+        unsafe session.perform(HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                if node.isRoot { throw .attributeNotFound }
+                return try session.fileSystem.vault(node).extendedAttribute(name, of: node.item)
+            }) { reply, value in give(value, size, reply) }
+        }
     }
 
     static func listAttributes(_ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) -> [[UInt8]] in
-            if node.isRoot { return [] }
-            return try session.fileSystem.vault(node).extendedAttributeNames(of: node.item)
-        }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
+        unsafe session.perform(HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) -> [[UInt8]] in
+                if node.isRoot { return [] }
+                return try session.fileSystem.vault(node).extendedAttributeNames(of: node.item)
+            }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
+        }
     }
 
     /// Answers the bytes, or only their number if the caller gave no buffer.
@@ -67,9 +75,11 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
         let name = unsafe self.name(name)
-        unsafe Reply(request)?.confirm { () throws(FileSystemError) in
-            if node.isRoot { throw .attributeNotFound }
-            try session.fileSystem.vault(node).removeExtendedAttribute(name, of: node.item)
+        unsafe session.perform(HeldRequest(request)) { reply in
+            reply.confirm { () throws(FileSystemError) in
+                if node.isRoot { throw .attributeNotFound }
+                try session.fileSystem.vault(node).removeExtendedAttribute(name, of: node.item)
+            }
         }
     }
 }

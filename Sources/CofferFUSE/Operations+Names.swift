@@ -6,13 +6,16 @@ internal import Glibc
 // Requests that find, make, move and remove names.
 extension Operations {
     static func lookup(_ request: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
-        guard let session = unsafe session(request), let reply = unsafe Reply(request) else { return }
+        guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
-        do throws(FileSystemError) {
-            let (node, attributes) = try session.fileSystem.lookup(name, in: Node(number: parent))
-            reply.entry(attributes, of: node, session.lookups)
-        } catch {
-            if case .notFound = error { reply.noEntry() } else { reply.failure(error) }
+        let parent = Node(number: parent)
+        unsafe session.perform(HeldRequest(request)) { reply in
+            do throws(FileSystemError) {
+                let (node, attributes) = try session.fileSystem.lookup(name, in: parent)
+                reply.entry(attributes, of: node, session.lookups)
+            } catch {
+                if case .notFound = error { reply.noEntry() } else { reply.failure(error) }
+            }
         }
     }
 
@@ -160,9 +163,11 @@ extension Operations {
     static func readLink(_ request: fuse_req_t?, _ node: fuse_ino_t) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: node)
-        unsafe Reply(request)?.answer({ () throws(FileSystemError) in
-            try session.fileSystem.vault(node).readLink(node.item)
-        }) { reply, target in reply.link(target) }
+        unsafe session.perform(HeldRequest(request)) { reply in
+            reply.answer({ () throws(FileSystemError) in
+                try session.fileSystem.vault(node).readLink(node.item)
+            }) { reply, target in reply.link(target) }
+        }
     }
 
     /// The number of entries that one lookup in the index returns.
@@ -171,11 +176,19 @@ extension Operations {
     static func readDirectory(
         _ request: fuse_req_t?, _ number: fuse_ino_t, _ size: Int, _ offset: off_t, plus: Bool
     ) {
-        guard let session = unsafe session(request), let reply = unsafe Reply(request) else { return }
+        guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
+        unsafe session.perform(HeldRequest(request)) { reply in
+            list(node, size, Int64(offset), plus: plus, session, reply)
+        }
+    }
+
+    private static func list(
+        _ node: Node, _ size: Int, _ offset: Int64, plus: Bool, _ session: Session, _ reply: consuming Reply
+    ) {
         var listing = DirectoryListing(byteCount: size)
         do throws(FileSystemError) {
-            var cookie = Int64(offset)
+            var cookie = offset
             reading: while true {
                 let batch = try session.fileSystem.readDirectory(
                     node, after: cookie, limit: batchCount, attributes: plus)

@@ -16,8 +16,11 @@ struct HeldRequest: @unchecked Sendable {
         unsafe self.request = unsafe request
     }
 
-    /// The owed answer; to be fetched once.
+    /// The owed answer; to be fetched once, and again if it was left to another thread.
     var reply: Reply? { unsafe Reply(request) }
+
+    /// Lends the request to libfuse's own functions; may be called only before the answer.
+    func withRequest<Result>(_ body: (fuse_req_t?) -> Result) -> Result { unsafe body(request) }
 
     /// Whether the program that made the request has received a signal; may be called only before the answer.
     var isInterrupted: Bool {
@@ -62,7 +65,14 @@ struct Reply: ~Copyable {
         answer(body) { reply, _ in reply.code(0) }
     }
 
+    /// Answers an error; or leaves the answer to another thread, if a page of an index is absent and the calling
+    /// thread leaves waiting to others.
     consuming func failure(_ error: FileSystemError) {
+        if case .pageAbsent = error, LeavingWaits.isOn {
+            LeavingWaits.noteLeft()
+            discard self
+            return
+        }
         code(error.errno)
     }
 

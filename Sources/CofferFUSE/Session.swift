@@ -12,7 +12,7 @@ internal import Glibc
 @safe
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`,
 // `channel`'s reads, `reads`, and all that requests use belong to the serving thread. Other threads (those of
-// `syncs`, `namesThread` and `seekThread`, each with a lock around its queue, and those of `deferred`) answer
+// `syncs`, `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and those of `deferred`) answer
 // held requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
 // Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
@@ -28,6 +28,7 @@ package final class Session: @unchecked Sendable {
     let syncs = SyncGroups()
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
+    let waiting = WaitingRequests()
     let deferred = DeferredReads()
     /// The reads that the disk works on while the serving thread takes other requests.
     let reads = ReadsInFlight()
@@ -131,6 +132,7 @@ package final class Session: @unchecked Sendable {
         while reads.endNext(waits: true) {}
         notifier.join()
         syncs.stop()
+        waiting.stop()
         namesThread.stop()
         seekThread.stop()
         deferred.end()
@@ -159,26 +161,6 @@ package final class Session: @unchecked Sendable {
 
     func noteServing() {
         serving()
-    }
-
-    /// Performs a request that changes names in a vault.
-    ///
-    /// It runs at once, or, while an incoming change holds the vault's names, on a thread that may wait for
-    /// them.
-    ///
-    /// - Parameter body: Answers the request; runs once.
-    func changeNames(
-        in node: Node, _ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void
-    ) {
-        let perform: @Sendable () -> Void = {
-            if let reply = request.reply { body(reply) }
-        }
-        guard !node.isRoot, let vault = fileSystem.root.vault(slot: node.slot)?.vault else {
-            return perform()
-        }
-        if vault.performUnlessNamesAreHeld(perform) { return }
-        // If there is no thread, this one waits.
-        if !namesThread.enqueue(perform) { perform() }
     }
 
     /// Subtracts lookups from a node, and releases it in its vault once the kernel has forgotten it.

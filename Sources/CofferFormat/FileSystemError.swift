@@ -31,6 +31,8 @@ package enum FileSystemError: Error {
     case format(FormatError, place: String)
     /// A call of the operating system failed.
     case system(SystemError)
+    /// A page of the index is not in memory, and the caller wanted to hear of that; nothing changed.
+    case pageAbsent(AbsentPage)
     /// SQLite failed: a mistake in Coffer, or a broken index.
     case index(code: Int32, message: String)
     /// An earlier failure made further writing unsafe; reading still works.
@@ -59,6 +61,7 @@ package enum FileSystemError: Error {
             "\(place) has format \(found), and this version of coffer reads up to \(supported)"
         case .format(_, let place): "\(place) is damaged, or of an unexpected kind"
         case .system(let error): error.description
+        case .pageAbsent: "a page of the index is not in memory"
         case .index(let code, let message): "the index cannot be used: \(message) (\(code))"
         case .stopped(let reason): "writing has stopped: \(reason)"
         case .unreachable(let reason): "it is not on this device, and cannot be fetched: \(reason)"

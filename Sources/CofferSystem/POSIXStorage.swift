@@ -132,6 +132,29 @@ package final class POSIXStorageFile: StorageFile {
         }
     }
 
+    package func readAtHand(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int? {
+        let number = descriptor.number
+        let wanted = buffer.byteCount
+        var done = 0
+        while done < wanted {
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                // SAFETY: `done` is less than the buffer's count, and the buffer outlives the call.
+                unsafe coffer_read_at_hand(
+                    number, bytes.baseAddress?.advanced(by: done), wanted - done, offset + done)
+            }
+            if count == 0 { break }
+            if count == -Int(EAGAIN) { return nil }
+            // The kernel, a sandbox, or the file system knows no such reads; or a signal came, or the disk failed.
+            if count < 0 { return try read(into: &buffer, at: offset) }
+            done += count
+        }
+        return done
+    }
+
+    package func bringNear(at offset: Int, count: Int) {
+        posix_fadvise(descriptor.number, offset, count, POSIX_FADV_WILLNEED)
+    }
+
     package func write(_ bytes: RawSpan, at offset: Int) throws(SystemError) {
         let number = descriptor.number
         let subject = subject

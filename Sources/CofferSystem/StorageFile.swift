@@ -21,6 +21,13 @@ package protocol StorageFile: AnyObject, Sendable {
     /// Whether a read of the whole buffer would not wait for the disk; true where that is unknown. Overwrites
     /// the buffer.
     func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool
+    /// Reads like `read(into:at:)`, but only if it need not wait for the disk, as far as that is known.
+    ///
+    /// - Returns: Nil if it would wait; the contents of the buffer are then undefined.
+    func readAtHand(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int?
+    /// Asks for a range to be read into the page cache, without waiting, like posix_fadvise(2) with
+    /// POSIX_FADV_WILLNEED.
+    func bringNear(at offset: Int, count: Int)
     /// Writes all bytes at `offset`, like pwrite(2).
     func write(_ bytes: RawSpan, at offset: Int) throws(SystemError)
     /// The size, as st_size of fstat(2).
@@ -53,6 +60,14 @@ extension StorageFile {
 
     /// Always true, for files without a disk to wait for.
     package func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool { true }
+
+    /// Always reads, for files without a disk to wait for.
+    package func readAtHand(into buffer: inout MutableRawSpan, at offset: Int) throws(SystemError) -> Int? {
+        try read(into: &buffer, at: offset)
+    }
+
+    /// Does nothing, for files without a disk to wait for.
+    package func bringNear(at offset: Int, count: Int) {}
 
     /// Starts nothing, for files without a disk to wait for.
     package func start(

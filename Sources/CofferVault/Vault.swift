@@ -103,7 +103,7 @@ package final class Vault: Sendable {
         adopted = AdoptedKeys(keys)
         self.problems = problems
         self.isReadOnly = isReadOnly
-        let index = try Index(in: directory, vault: id, key: store)
+        let index = try Index(in: directory, vault: id, key: store, pace: pace)
         let packDirectory: any StorageDirectory
         do throws(SystemError) {
             packDirectory = try directory.subdirectory("packs")
@@ -133,11 +133,16 @@ package final class Vault: Sendable {
     }
 
     /// Runs an operation that changes nothing.
+    ///
+    /// - Parameter failsForAbsentPages: As in `bringingPages`.
     func reading<Result>(
-        _ body: (inout VaultState) throws(FileSystemError) -> Result
+        failsForAbsentPages: Bool = false, _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         do throws(FileSystemError) {
             return try state.withLock { state throws(FileSystemError) in
+                state.index.failsForAbsentPages = failsForAbsentPages
+                let index = state.index
+                defer { index.failsForAbsentPages = false }
                 do throws(FileSystemError) {
                     return try body(&state)
                 } catch {
@@ -155,12 +160,17 @@ package final class Vault: Sendable {
     ///
     /// Only a damaged index can make it fail half-way. Then the vault commits nothing more, so that the last
     /// commit stays intact.
+    ///
+    /// - Parameter failsForAbsentPages: As in `bringingPages`.
     func changing<Result>(
-        _ body: (inout VaultState) throws(FileSystemError) -> Result
+        failsForAbsentPages: Bool = false, _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         if isReadOnly { throw .readOnly }
         do throws(FileSystemError) {
             return try state.withLock { state throws(FileSystemError) in
+                state.index.failsForAbsentPages = failsForAbsentPages
+                let index = state.index
+                defer { index.failsForAbsentPages = false }
                 try state.ensureWritable()
                 state.tree.forgetCleanItems()
                 defer { upkeep.note(changes: state.changeCount) }
@@ -219,8 +229,10 @@ package final class Vault: Sendable {
     ) throws(FileSystemError) -> Result {
         try ensureChangeable()
         while true {
-            let result = try changing { state throws(FileSystemError) in
-                state.holdsNames ? nil : Optional(try body(&state))
+            let result = try bringingPages { fails throws(FileSystemError) in
+                try changing(failsForAbsentPages: fails) { state throws(FileSystemError) in
+                    state.holdsNames ? nil : Optional(try body(&state))
+                }
             }
             if let result { return result }
             DebugLog.waiting(for: .names) { state.wait { $0.holdsNames ? nil : () } }

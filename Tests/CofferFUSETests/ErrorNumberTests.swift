@@ -1,6 +1,7 @@
 import CofferFUSE
 import CofferFormat
 import CofferSystem
+import CofferTestSupport
 import CofferVault
 import Glibc
 import Testing
@@ -36,17 +37,20 @@ import Testing
         case .notSealed: "notSealed"
         case .format: "format"
         case .system: "system"
+        case .pageAbsent: "pageAbsent"
         case .index: "index"
         case .stopped: "stopped"
         }
     }
 
     /// The number of cases of `FileSystemError`; grows with each case that `name` gets.
-    private static let caseCount = 31
+    private static let caseCount = 32
 
-    @Test func everyCase() {
-        for (error, number) in Self.table { #expect(error.errno == number, "\(error)") }
-        #expect(Set(Self.table.map { name($0.0) }).count == Self.caseCount)
+    @Test func everyCase() throws {
+        let file = try SimulatedStorageDirectory().open("index.sqlite", create: true)
+        let table = Self.table + [(.pageAbsent(AbsentPage(of: file, at: 0, count: 4096)), EIO)]
+        for (error, number) in table { #expect(error.errno == number, "\(error)") }
+        #expect(Set(table.map { name($0.0) }).count == Self.caseCount)
     }
 
     /// Errors that programs can distinguish stay distinct.

@@ -19,9 +19,9 @@ final class LiveMount: Sendable {
 
     struct NeverServed: Error {}
 
-    private init() throws {
+    private init(_ open: (TestVault) throws -> Vault) throws {
         test = try TestVault.create()
-        vault = try test.open()
+        vault = try open(test)
         point = "\(NSTemporaryDirectory())/coffer-live-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: false)
         let served = Condition(false)
@@ -35,8 +35,12 @@ final class LiveMount: Sendable {
     }
 
     /// Mounts, runs `body`, unmounts, and checks that the vault is sound.
-    static func run(_ body: (LiveMount) throws -> Void) throws {
-        let mount = try LiveMount()
+    ///
+    /// - Parameter open: Opens the vault.
+    static func run(
+        opening open: (TestVault) throws -> Vault = { try $0.open() }, _ body: (LiveMount) throws -> Void
+    ) throws {
+        let mount = try LiveMount(open)
         defer { rmdir(mount.point) }
         do {
             try body(mount)

@@ -132,7 +132,7 @@ import Testing
     @Test func aReadAcrossPagesIsDamage() throws {
         let (_, directory, _) = try makeLog(seed: 9)
         let files = IndexFiles(
-            directory: directory, vault: VaultID(low: 1, high: 2), key: .random())
+            directory: directory, vault: VaultID(low: 1, high: 2), key: .random(), pace: DiskPace())
         for name in [TestIndex.database, TestIndex.log] {
             let opened = try directory.open(name, create: false)
             let file: any IndexFile =

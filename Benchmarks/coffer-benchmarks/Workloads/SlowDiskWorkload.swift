@@ -13,6 +13,8 @@ struct SlowDiskWorkload {
     private static let listedCount = 1_000
     /// The number of directories that get their files in turn, so that the disk has no directory in one piece.
     private static let directoryCount = 8
+    /// After how many rounds everything that they need is in memory, and measuring begins.
+    private static let warmUpCount = 20
     /// The pause between two small operations, in microseconds.
     private static let pause: UInt32 = 5_000
 
@@ -125,7 +127,8 @@ struct SlowDiskWorkload {
             try operation()
             times.append(watch.seconds * 1e3)
         }
-        for round in 0..<sizes.slowRounds {
+        for round in 0..<Self.warmUpCount + sizes.slowRounds {
+            if round == Self.warmUpCount { (renames, stats, creates) = ([], [], []) }
             let (from, to) = (names[round % 2], names[(round + 1) % 2])
             try time(&renames) { try check(rename(from, to), "rename \(from)") }
             try time(&stats) {

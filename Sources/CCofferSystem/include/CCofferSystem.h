@@ -29,6 +29,9 @@ int coffer_set_direct(int descriptor, int direct);
 /// Whether the page cache has `count` bytes at `offset`, by preadv2(2) with RWF_NOWAIT into `buffer`; 1 where
 /// the file system does not support that.
 int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset);
+/// preadv2(2) with RWF_NOWAIT: the number of bytes that the page cache has at `offset`, from the first on; 0 at the
+/// end of the file; or -errno, -EAGAIN if a read would wait for the disk.
+ssize_t coffer_read_at_hand(int descriptor, void *buffer, size_t count, off_t offset);
 /// FS_IOC_SETFLAGS: sets or clears FS_IMMUTABLE_FL.
 int coffer_set_immutable(int descriptor, int immutable);
 /// FS_IOC_GETFLAGS: whether FS_IMMUTABLE_FL is set.
@@ -151,6 +154,9 @@ void coffer_name_process(const char *name);
 /// The ranks of the locks that the calling thread holds, a bit for each; only debug builds keep it.
 uint64_t coffer_held_lock_ranks(void);
 void coffer_set_held_lock_ranks(uint64_t ranks);
+/// Whether the calling thread leaves work that would wait for the disk to others (CofferSystem/LeavingWaits.swift).
+int coffer_leaves_waiting(void);
+void coffer_set_leaves_waiting(int value);
 
 // Terminal.c
 

@@ -8,6 +8,8 @@ internal import CofferSystem
 final class Database {
     fileprivate let handle: OpaquePointer
     private let fileSystem: IndexFileSystem
+    /// What happens if a page is not in memory.
+    let absences = PageAbsences()
 
     /// Opens the index of `fileSystem`.
     init(_ fileSystem: IndexFileSystem, create: Bool) throws(FileSystemError) {
@@ -22,6 +24,15 @@ final class Database {
 
     deinit {
         unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Makes `absences` decide for both files of the connection; the log must have been used.
+    func connectAbsences() throws(FileSystemError) {
+        for code in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+            var file: UnsafeMutablePointer<sqlite3_file>?
+            try check(unsafe sqlite3_file_control(handle, "main", code, &file))
+            unsafe OpenIndexFile.behind(file)?.file.absences = absences
+        }
     }
 
     /// The number of frames in the log after the last commit of this connection.
@@ -101,6 +112,7 @@ final class Database {
         case SQLITE_CONSTRAINT:
             throw .damaged(place: "the index, which already has a row that should be new,")
         default:
+            if code & 0xff == SQLITE_AUTH, let page = absences.take() { throw .pageAbsent(page) }
             throw .index(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
         }
     }
@@ -125,6 +137,7 @@ final class Statement {
     /// Runs the statement for its effect.
     func run(_ bind: (Statement) -> Void) throws(FileSystemError) {
         bind(self)
+        database.absences.areErrors = false
         let code = unsafe sqlite3_step(handle)
         unsafe sqlite3_reset(handle)
         try database.check(code)

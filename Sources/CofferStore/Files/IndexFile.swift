@@ -4,6 +4,8 @@ internal import CofferSystem
 
 /// An open file of an index, for one connection of SQLite: plaintext for SQLite, sealed on disk.
 protocol IndexFile: AnyObject {
+    /// The connection's, which decide what happens if a page is not in memory.
+    var absences: PageAbsences { get set }
     /// Reads bytes; stops at the end of the file.
     ///
     /// - Returns: The number of bytes read.
@@ -19,6 +21,7 @@ final class IndexDatabaseFile: IndexFile {
     private let file: any StorageFile
     private let files: IndexFiles
     private let sealer: PageSealer
+    var absences = PageAbsences()
     private var page = [UInt8](repeating: 0, count: IndexPageLayout.pageByteCount)
 
     init(_ file: any StorageFile, of files: IndexFiles) {
@@ -48,14 +51,9 @@ final class IndexDatabaseFile: IndexFile {
 
     /// Fills `page`; false at the end of the file.
     private func readPage(at start: Int) throws(FileSystemError) -> Bool {
-        let file = file
-        let count: Int
-        do throws(SystemError) {
-            count = try page.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(SystemError) in
-                try file.read(into: &bytes, at: start)
-            }
-        } catch {
-            throw FileSystemError(error)
+        let (file, absences, pace) = (file, absences, files.pace)
+        let count = try page.withMutableRawSpan { (bytes: inout MutableRawSpan) throws(FileSystemError) in
+            try absences.read(file, into: &bytes, at: start, pace)
         }
         if count == 0 { return false }
         do throws(CryptoError) {

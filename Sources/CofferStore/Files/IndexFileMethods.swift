@@ -29,6 +29,11 @@ private let SQLITE_IOERR_SHORT_READ: Int32 = SQLITE_IOERR | (2 << 8)
 
 private typealias File = UnsafeMutablePointer<sqlite3_file>
 
+extension OpenIndexFile {
+    /// The file behind SQLite's pointer.
+    static func behind(_ file: UnsafeMutablePointer<sqlite3_file>?) -> OpenIndexFile? { unsafe opened(file) }
+}
+
 private func opened(_ file: File?) -> OpenIndexFile? {
     // SAFETY: xOpen stored a retained reference there; it lives until xClose.
     unsafe file?.withMemoryRebound(to: OpenFile.self, capacity: 1) {
@@ -39,11 +44,13 @@ private func opened(_ file: File?) -> OpenIndexFile? {
 /// The result code for SQLite of an error.
 ///
 /// Damage is SQLITE_CORRUPT. SQLITE_IOERR would make SQLite roll back the transaction, even if only a reader
-/// found the damage.
+/// found the damage. For the same reason, an absent page is SQLITE_AUTH, which nothing else returns while a
+/// statement runs; SQLITE_CORRUPT would end changes in this transaction.
 private func code(_ error: FileSystemError) -> Int32 {
     switch error {
     case .noSpace: SQLITE_FULL
     case .damaged, .format: SQLITE_CORRUPT
+    case .pageAbsent: SQLITE_AUTH
     default: SQLITE_IOERR
     }
 }

@@ -10,15 +10,19 @@ final class IndexFiles: Sendable {
     let directory: any StorageDirectory
     let vault: VaultID
     let sharedMemory = SharedMemory()
+    /// How long reads of pages take.
+    let pace: DiskPace
     private let key: SymmetricKey<IndexPageRole>
     /// Log frames for which the disk had no space, by offset.
     private let unwritten = RankedMutex([Int: [UInt8]](), rank: .leaf)
     private let damage = RankedMutex(String?.none, rank: .leaf)
 
     init(
-        directory: any StorageDirectory, vault: VaultID, key: consuming SymmetricKey<IndexPageRole>
+        directory: any StorageDirectory, vault: VaultID, key: consuming SymmetricKey<IndexPageRole>,
+        pace: DiskPace
     ) {
         self.directory = directory
+        self.pace = pace
         self.vault = vault
         self.key = key
     }

@@ -12,6 +12,7 @@ final class IndexLogFile: IndexFile {
     private let file: any StorageFile
     private let files: IndexFiles
     private let sealer: PageSealer
+    var absences = PageAbsences()
     private var frame = [UInt8](repeating: 0, count: Layout.frameByteCount)
     /// The header of a frame whose page has not arrived yet, and the frame's offset.
     private var waiting: (offset: Int, header: [UInt8])?
@@ -69,11 +70,7 @@ final class IndexLogFile: IndexFile {
             unsafe buffer.copyBytes(from: bytes.span.bytes.extracting(0..<buffer.byteCount))
             return buffer.byteCount
         }
-        do throws(SystemError) {
-            return try file.read(into: &buffer, at: offset)
-        } catch {
-            throw FileSystemError(error)
-        }
+        return try absences.read(file, into: &buffer, at: offset, files.pace)
     }
 
     private enum FrameState { case authentic, damaged, missing }

@@ -57,6 +57,7 @@ extension Index {
 
     /// Stores an entry whose name is free.
     package func insert(_ row: EntryRow) throws(FileSystemError) {
+        try visitOrder(of: row.parent, row.cookie)
         try statements[.putEntry].run { row.bind(to: $0) }
         digest.add(.entries, digest.hash(.entries) { row.digest(into: &$0) })
         changes += 1
@@ -64,6 +65,7 @@ extension Index {
 
     /// Removes an entry, which must equal the stored one.
     package func remove(_ row: EntryRow) throws(FileSystemError) {
+        try visitOrder(of: row.parent, row.cookie)
         try statements[.removeEntry].run {
             $0.bind(1, row.parent)
             $0.bind(2, row.name)
@@ -71,6 +73,15 @@ extension Index {
         digest.subtract(.entries, digest.hash(.entries) { row.digest(into: &$0) })
         changes += 1
     }
+
+    /// Brings the place of a cookie in the reading order of a directory into memory, as long as absent pages are
+    /// errors; its name's place was looked up before.
+    package func visitOrder(of parent: Int64, _ cookie: Int64) throws(FileSystemError) {
+        if failsForAbsentPages { _ = try entries(in: parent, after: cookie - 1, limit: 1) }
+    }
+
+    /// The cookie that the next new entry gets.
+    package var nextCookieToCome: Int64 { counters.cookie }
 
     /// Entries of a directory after `cookie`, in the order of their cookies; does not read their `unsent`.
     package func entries(in parent: Int64, after cookie: Int64, limit: Int) throws(FileSystemError)

@@ -27,6 +27,18 @@ package final class Index {
     package private(set) var base: IndexBase
     private var committedCounters: Counters
 
+    /// Whether queries fail with `.pageAbsent` where they would wait for a page that is not in memory.
+    ///
+    /// The first change makes it false: what follows must succeed. So a change looks before whether the places that it
+    /// will change are in memory.
+    package var failsForAbsentPages: Bool {
+        get { database.absences.areErrors }
+        set {
+            database.absences.areErrors = newValue
+            _ = database.absences.take()
+        }
+    }
+
     /// Whether numbers were assigned since the last commit.
     package var hasNewNumbers: Bool { counters != committedCounters }
 
@@ -46,7 +58,7 @@ package final class Index {
     package static func create(
         in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
     ) throws(FileSystemError) {
-        let fileSystem = makeFileSystem(directory, vault, key)
+        let fileSystem = makeFileSystem(directory, vault, key, DiskPace())
         let database = try Database(fileSystem, create: true)
         try database.reserve(bytesPerPage: IndexPageLayout.reservedByteCount)
         // The switch to WAL mode needs a rollback journal, for which there is no file.
@@ -62,11 +74,13 @@ package final class Index {
 
     /// Opens an index, in its last committed state.
     ///
+    /// - Parameter pace: Learns how long reads of pages take.
     /// - Throws: `.format` if a newer version made it, `.damaged` if it cannot be read.
     package init(
-        in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>
+        in directory: any StorageDirectory, vault: VaultID, key: borrowing SymmetricKey<StoreRole>,
+        pace: DiskPace = DiskPace()
     ) throws(FileSystemError) {
-        fileSystem = Self.makeFileSystem(directory, vault, key)
+        fileSystem = Self.makeFileSystem(directory, vault, key, pace)
         droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
         // Until `close` has moved the whole log, closing a connection must not touch it: neither the log of
@@ -107,6 +121,7 @@ package final class Index {
         base = IndexBase(commits: state.0.commits, digests: digest.bytes)
         database.countLogFrames()
         try database.execute("BEGIN IMMEDIATE")
+        try database.connectAbsences()
         do throws(SystemError) {
             logFile = try directory.open(IndexFiles.logName, create: true)
             // SQLite's own layer does this when it makes a log. Without the sync, a crash may lose the log's
@@ -118,10 +133,11 @@ package final class Index {
     }
 
     private static func makeFileSystem(
-        _ directory: any StorageDirectory, _ vault: VaultID, _ key: borrowing SymmetricKey<StoreRole>
+        _ directory: any StorageDirectory, _ vault: VaultID, _ key: borrowing SymmetricKey<StoreRole>,
+        _ pace: DiskPace
     ) -> IndexFileSystem {
         let pageKey = unsafe key.derive(IndexPageRole.self, context: vault.bytes.span.bytes)
-        return IndexFileSystem(IndexFiles(directory: directory, vault: vault, key: pageKey))
+        return IndexFileSystem(IndexFiles(directory: directory, vault: vault, key: pageKey, pace: pace))
     }
 
     private static func largestNumber(in table: String, _ database: Database) throws(FileSystemError) -> Int64

@@ -77,6 +77,10 @@ extension Contents {
             do throws(FileSystemError) {
                 (id, size, extents) = try lookUp(wanted, of: number, isScattered)
             } catch {
+                if case .pageAbsent = error, let request = request() {
+                    vault.waitingReads.answer(number, wanted, request, in: vault)
+                    return nil
+                }
                 report(error, number, wanted)
                 throw error
             }
@@ -110,7 +114,16 @@ extension Contents {
                     report(error, number, range, isAtRemote: true)
                     throw error
                 }
-                let again = try lookUp(wanted, of: number, isScattered).extents
+                let again: [SealedExtent]
+                do throws(FileSystemError) {
+                    again = try lookUp(wanted, of: number, isScattered).extents
+                } catch {
+                    if case .pageAbsent = error, let request = request() {
+                        vault.waitingReads.answer(number, wanted, request, in: vault)
+                        return nil
+                    }
+                    throw error
+                }
                 if attempt < Self.attemptCount - 1, again.map(\.row) != extents.map(\.row) { continue }
                 report(error, number, range, isAtRemote: again.contains { $0.remotePlace != nil })
                 throw error
@@ -156,7 +169,7 @@ extension Contents {
     private func lookUp(
         _ range: Range<Int64>, of number: Int64, _ isScattered: Bool
     ) throws(FileSystemError) -> (id: ItemID, size: Int64, extents: [SealedExtent]) {
-        try vault.reading { state throws(FileSystemError) in
+        try vault.looking { state throws(FileSystemError) in
             let row = try state.tree.peek(number)
             guard FileType(mode: row.mode) == .regular else {
                 throw FileType(mode: row.mode) == .directory ? .isDirectory : .invalidArgument
@@ -209,11 +222,14 @@ extension Contents {
     /// Looks up the extents that a stream needs next, and begins a stream if there is none.
     ///
     /// - Returns: False if the rest of the item is not worth a stream, or cannot be looked up: damage far
-    ///   ahead must not affect reads before it.
+    ///   ahead must not affect reads before it, nor must a slow disk.
     private func plan(_ range: Range<Int64>, of number: Int64) -> Bool {
         let found = vault.readAhead.stream(of: number, range)
         if let found, found.unplanned == nil { return true }
         return vault.state.withLock { state in
+            let index = state.index
+            index.failsForAbsentPages = vault.pace.isSlow
+            defer { index.failsForAbsentPages = false }
             do throws(FileSystemError) {
                 if let (stream, unplanned) = found {
                     if let unplanned { try self.plan(unplanned, of: stream, &state) }

@@ -73,7 +73,7 @@ extension Contents {
     ) throws(FileSystemError) -> Int64 {
         var place = offset
         while true {
-            let (found, next) = try vault.reading { state throws(FileSystemError) in
+            let (found, next) = try vault.looking { state throws(FileSystemError) in
                 try toData
                     ? self.data(of: number, at: place, &state) : self.hole(of: number, at: place, &state)
             }

@@ -27,7 +27,11 @@ extension Contents {
             let isStored = try store(
                 bytes.extracting(done..<done + count), of: origin, number, at: offset + Int64(done),
                 isWanted: { state throws(FileSystemError) in
-                    try state.tree.item(number).row.origin == origin && !state.mustWaitToDivide(number)
+                    if state.index.failsForAbsentPages {
+                        let start = offset + Int64(done)
+                        try state.prepareRemoval(of: number, start..<start + Int64(count))
+                    }
+                    return try state.tree.item(number).row.origin == origin && !state.mustWaitToDivide(number)
                 }
             ) { row, state throws(FileSystemError) in
                 try state.keepIfOutdated(try state.tree.item(number))
@@ -60,7 +64,7 @@ extension Contents {
 
     /// The id under which new content of an item is sealed.
     private func origin(ofWritable number: Int64) throws(FileSystemError) -> ItemID {
-        try vault.reading { state throws(FileSystemError) in
+        try vault.looking { state throws(FileSystemError) in
             try state.ensureWritable()
             let item = try state.tree.item(number)
             guard item.type == .regular else { throw .invalidArgument }
@@ -113,21 +117,24 @@ extension Contents {
         use: (ExtentRow.Place, inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) -> Bool {
         while true {
-            let isPlaced = try vault.changing { state throws(FileSystemError) -> Bool? in
-                guard try isWanted(&state) else { return false }
-                guard extent.fits(state.packs) else { return nil }
-                try state.space.ensure(for: extent.count)
-                let place = try extent.place(in: &state)
-                let changes = state.index.changes
-                do throws(FileSystemError) {
-                    try use(.pack(place.pack, position: Int64(place.position)), &state)
-                } catch {
-                    if state.index.changes == changes {
-                        state.packs.drop(place.pack, at: place.position, extent.total)
+            let isPlaced = try vault.bringingPages { fails throws(FileSystemError) in
+                try vault.changing(failsForAbsentPages: fails) { state throws(FileSystemError) -> Bool? in
+                    guard try isWanted(&state) else { return false }
+                    state.index.failsForAbsentPages = false
+                    guard extent.fits(state.packs) else { return nil }
+                    try state.space.ensure(for: extent.count)
+                    let place = try extent.place(in: &state)
+                    let changes = state.index.changes
+                    do throws(FileSystemError) {
+                        try use(.pack(place.pack, position: Int64(place.position)), &state)
+                    } catch {
+                        if state.index.changes == changes {
+                            state.packs.drop(place.pack, at: place.position, extent.total)
+                        }
+                        throw error
                     }
-                    throw error
+                    return true
                 }
-                return true
             }
             if let isPlaced { return isPlaced }
             extent.addSpare(try takeWriteBuffer())

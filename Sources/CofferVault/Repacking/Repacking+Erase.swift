@@ -14,7 +14,14 @@ extension Repacking {
     func eraseInSlices(_ number: Int64) throws(FileSystemError) {
         var isDone = false
         while !isDone, !vault.upkeep.isStopped {
-            isDone = try vault.changing { state throws(FileSystemError) in
+            isDone = try vault.changingItem(
+                number,
+                prepare: { state throws(FileSystemError) in
+                    let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)
+                    guard let last = rows.last(where: { $0.item == number }) else { return }
+                    try state.prepareRemoval(of: number, 0..<last.end)
+                }
+            ) { state throws(FileSystemError) in
                 guard state.tree.orphans.contains(number) else { return true }
                 let item = try state.tree.item(number)
                 let rows = try state.index.extents(after: number, -1, limit: Self.sliceRowCount)

@@ -29,11 +29,13 @@ extension ItemTree {
         if item.type == .directory { try Self.checkCount(of: source.directory) }
         guard let existing = target.entry else {
             let cookie = parent == newParent ? moved.cookie : nil
+            if cookie == nil { try index.visitOrder(of: newParent, index.nextCookieToCome) }
             try move(moved, item, source, target, cookie: cookie)
             return nil
         }
         if mode == .keep { throw .alreadyExists }
         if existing.item == moved.item { return nil }
+        try index.visitOrder(of: parent, moved.cookie)
         let replaced = try self.item(existing.item)
         try checkReplacing(replaced, by: item)
         try Self.checkCount(of: replaced.type == .directory ? target.directory : replaced)
@@ -92,6 +94,7 @@ extension ItemTree {
         if one.item == other.item { return nil }
         if firstType == .directory { try Self.checkCount(of: source.directory) }
         if secondType == .directory { try Self.checkCount(of: target.directory) }
+        try index.visitOrder(of: other.parent, other.cookie)
         let time = Clock.fileTime
         try index.remove(one)
         try index.remove(other)

@@ -16,10 +16,18 @@ extension Vault {
             state.noticeRollback()
             if state.stopped != nil { return false }
             if item.row.allocated > Self.eraseAtOnceMax { return true }
+            let index = state.index
+            index.failsForAbsentPages = pace.isSlow
+            defer { index.failsForAbsentPages = false }
             do throws(FileSystemError) {
+                if index.failsForAbsentPages {
+                    try state.prepareRemoval(of: number, 0..<Int64.max)
+                    index.failsForAbsentPages = false
+                }
                 try state.erase(item)
                 upkeep.note(changes: state.changeCount)
             } catch {
+                if case .pageAbsent = error { return true }
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()

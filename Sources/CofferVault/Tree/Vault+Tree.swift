@@ -11,7 +11,7 @@ extension Vault {
     /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
-        return try reading { state throws(FileSystemError) in
+        return try looking { state throws(FileSystemError) in
             state.tree.unseen.remove(Name(name, in: parent))
             return try state.tree.lookup(name, in: parent)
         }
@@ -19,12 +19,12 @@ extension Vault {
 
     /// The attributes of an item, as for stat(2).
     package func attributes(of number: Int64) throws(FileSystemError) -> Attributes {
-        try reading { state throws(FileSystemError) in Attributes(try state.tree.peek(number)) }
+        try looking { state throws(FileSystemError) in Attributes(try state.tree.peek(number)) }
     }
 
     /// The target of a symbolic link.
     package func readLink(_ number: Int64) throws(FileSystemError) -> [UInt8] {
-        try reading { state throws(FileSystemError) in try state.tree.readLink(number) }
+        try looking { state throws(FileSystemError) in try state.tree.readLink(number) }
     }
 
     /// A directory entry, as readdir(3) returns it.
@@ -60,7 +60,8 @@ extension Vault {
         defer {
             for item in dangling { problems.add("A name in \(path(of: number)) leads to no item (\(item)).") }
         }
-        return try reading { state throws(FileSystemError) in
+        return try looking { state throws(FileSystemError) in
+            dangling = []
             let entries = try state.tree.readDirectory(
                 number, after: cookie, limit: limit, attributes: attributes, dangling: &dangling)
             if attributes, !state.tree.unseen.isEmpty {
@@ -201,7 +202,14 @@ extension Vault {
         of number: Int64, _ changes: AttributeChanges
     ) throws(FileSystemError) -> Attributes {
         try ensureChangeable()
-        return try changing { state throws(FileSystemError) in
+        return try changingItem(
+            number,
+            prepare: { state throws(FileSystemError) in
+                if changes.mode != nil { _ = try state.index.attributes(of: number) }
+                guard let size = changes.size, size < (try state.tree.peek(number)).size else { return }
+                try state.prepareRemoval(of: number, max(size, 0)..<Int64.max)
+            }
+        ) { state throws(FileSystemError) in
             let item = try state.tree.item(number)
             let time = Clock.fileTime
             // truncate(2) to the current size leaves the file's times alone. So does the kernel, which keeps
@@ -238,14 +246,14 @@ extension Vault {
             guard isTracking else { throw .attributeNotFound }
             return Array(try contentState(of: number).rawValue.utf8)
         }
-        return try reading { state throws(FileSystemError) in
+        return try looking { state throws(FileSystemError) in
             try state.tree.extendedAttribute(name, of: number)
         }
     }
 
     /// The names of all attributes of an item.
     package func extendedAttributeNames(of number: Int64) throws(FileSystemError) -> [[UInt8]] {
-        try reading { state throws(FileSystemError) in try state.tree.extendedAttributeNames(of: number) }
+        try looking { state throws(FileSystemError) in try state.tree.extendedAttributeNames(of: number) }
     }
 
     /// Sets an attribute.
@@ -264,7 +272,9 @@ extension Vault {
         guard value.count <= ItemTree.valueByteCountMax else { throw .attributeTooLarge }
         guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
         try ensureChangeable()
-        try changing { state throws(FileSystemError) in
+        try changingItem(
+            number, prepare: { state throws(FileSystemError) in _ = try state.index.attributes(of: number) }
+        ) { state throws(FileSystemError) in
             try state.tree.setExtendedAttribute(
                 name, of: number, to: value, mode, groups: groups, &state.space)
         }
@@ -276,7 +286,9 @@ extension Vault {
     package func removeExtendedAttribute(_ name: [UInt8], of number: Int64) throws(FileSystemError) {
         try ensureChangeable()
         if ExtendedAttributeName.isReserved(name) { throw .notSupported }
-        try changing { state throws(FileSystemError) in
+        try changingItem(
+            number, prepare: { state throws(FileSystemError) in _ = try state.index.attributes(of: number) }
+        ) { state throws(FileSystemError) in
             try state.tree.removeExtendedAttribute(name, of: number)
         }
     }

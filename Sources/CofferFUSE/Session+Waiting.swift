@@ -1,0 +1,41 @@
+internal import CofferFormat
+internal import CofferSystem
+internal import CofferVault
+
+// Requests that need pages of an index that are not in memory (docs/adr/0042-absent-pages.md).
+extension Session {
+    /// Performs a request; if it would have to wait for a page of an index, leaves it, whole, to a thread that may wait.
+    ///
+    /// - Parameter body: Answers the request. It ends with `Reply.failure`, before it has changed anything, if a page is
+    ///   absent, and runs again then.
+    func perform(_ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void) {
+        let isDone = LeavingWaits.perform { if let reply = request.reply { body(reply) } }
+        if !isDone { waiting.perform { if let reply = request.reply { body(reply) } } }
+    }
+
+    /// Performs a request that changes names in a vault.
+    ///
+    /// It runs at once; or, while an incoming change holds the vault's names, on a thread that may wait for them; or, if
+    /// it needs a page of the index, on a thread that may wait for that.
+    ///
+    /// - Parameter body: As for `perform`.
+    func changeNames(
+        in node: Node, _ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void
+    ) {
+        let perform: @Sendable () -> Void = {
+            if let reply = request.reply { body(reply) }
+        }
+        guard !node.isRoot, let vault = fileSystem.root.vault(slot: node.slot)?.vault else {
+            return perform()
+        }
+        var isDone = true
+        let isAllowed = vault.performUnlessNamesAreHeld { isDone = LeavingWaits.perform(perform) }
+        if isAllowed, isDone { return }
+        let performOnceAllowed: @Sendable () -> Void = { [self] in
+            if vault.performUnlessNamesAreHeld(perform) { return }
+            // If there is no thread, this one waits.
+            if !namesThread.enqueue(perform) { perform() }
+        }
+        if isAllowed { waiting.perform(performOnceAllowed) } else { performOnceAllowed() }
+    }
+}
