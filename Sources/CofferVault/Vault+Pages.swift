@@ -8,6 +8,8 @@ extension Vault {
     ///
     /// An operation needs few pages, but others may push them out of memory again.
     private static let tryCountMax = 64
+    /// For how many items `bringPagesOfCommit` keeps the lock.
+    private static let commitSliceCount = 128
 
     /// Runs an operation; while the disk is slow, without waiting for it under the vault's lock.
     ///
@@ -41,6 +43,28 @@ extension Vault {
     ) throws(FileSystemError) -> Result {
         try bringingPages { fails throws(FileSystemError) in
             try reading(failsForAbsentPages: fails, body)
+        }
+    }
+
+    /// Brings what a commit will change into memory, so that it need not wait under the lock.
+    ///
+    /// Takes the lock for some items at a time. What it cannot read, the commit finds out.
+    func bringPagesOfCommit() {
+        guard pace.isSlow else { return }
+        let numbers = state.withLock { $0.tree.dirtyItems.sorted() }
+        for start in stride(from: 0, to: numbers.count, by: Self.commitSliceCount) {
+            try? looking { state throws(FileSystemError) in
+                // A new item has no row yet, but its place is found.
+                for number in numbers[start..<min(start + Self.commitSliceCount, numbers.count)] {
+                    _ = try state.index.item(number)
+                }
+            }
+        }
+        try? looking { state throws(FileSystemError) in
+            _ = try state.index.packs()
+            _ = try state.index.orphans()
+            // The place of new contents.
+            _ = try state.index.content(.max)
         }
     }
 

@@ -85,6 +85,7 @@ extension Vault {
         let timer = LogTimer(.debug)
         intents.suspend()
         try syncPacks()
+        bringPagesOfCommit()
         do throws(FileSystemError) {
             try state.withLock { state throws(FileSystemError) in
                 try commit(&state)
