@@ -1997,6 +1997,8 @@ def main():
     p.add_argument("--keep", action="store_true")
     p.add_argument("--quiet", action="store_true")
     a = p.parse_args()
+    if a.tmpfs and a.replicate:
+        p.error("--tmpfs is about the one folder that all share; with --replicate there is none")
     if os.geteuid():
         sys.exit("chaos.py: mount namespaces need root")
     sys.exit(Story(a).play())

@@ -39,7 +39,8 @@ extension Operations {
         }
         if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
         changes.dropPrivileges = session.requestDropsPrivileges
-        unsafe session.perform(HeldRequest(request)) { [changes] reply in
+        // The kernel may send times that it has kept (write_inode) beside those of a program.
+        unsafe session.perform(HeldRequest(request), inOrderOf: node) { [changes] reply in
             reply.answer({ () throws(FileSystemError) in
                 try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
             }) { reply, attributes in reply.attributes(attributes, of: node) }

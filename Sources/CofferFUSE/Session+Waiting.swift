@@ -6,11 +6,18 @@ internal import CofferVault
 extension Session {
     /// Performs a request; if it would have to wait for a page of an index, leaves it, whole, to a thread that may wait.
     ///
-    /// - Parameter body: Answers the request. It ends with `Reply.failure`, before it has changed anything, if a page is
-    ///   absent, and runs again then.
-    func perform(_ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void) {
-        let isDone = LeavingWaits.perform { if let reply = request.reply { body(reply) } }
-        if !isDone { waiting.perform { if let reply = request.reply { body(reply) } } }
+    /// - Parameters:
+    ///   - node: Where requests must not overtake each other, although the kernel sends them without waiting: the node
+    ///     that they are about.
+    ///   - body: Answers the request. It ends with `Reply.failure`, before it has changed anything, if a page is
+    ///     absent, and runs again then.
+    func perform(
+        _ request: HeldRequest, inOrderOf node: Node? = nil,
+        _ body: @escaping @Sendable (consuming Reply) -> Void
+    ) {
+        let perform: @Sendable () -> Void = { if let reply = request.reply { body(reply) } }
+        if let node, waiting.isWaiting(for: node) { return waiting.perform(inOrderOf: node, perform) }
+        if !LeavingWaits.perform(perform) { waiting.perform(inOrderOf: node, perform) }
     }
 
     /// Performs a request that changes names in a vault.

@@ -181,7 +181,11 @@ package final class Session: @unchecked Sendable {
 
     func noteAccess(_ node: Node) {
         if fileSystem.keepsAccessTimes || node.isRoot { return }
-        fileSystem.root.vault(slot: node.slot)?.vault.noteAccess(node.item)
+        guard let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
+        let isDone = LeavingWaits.perform {
+            if !vault.noteAccess(node.item) { LeavingWaits.noteLeft() }
+        }
+        if !isDone { waiting.perform { _ = vault.noteAccess(node.item) } }
     }
 
     /// Makes the kernel look up a name in the root again.

@@ -8,17 +8,44 @@ final class WaitingRequests: Sendable {
     /// The largest number of bytes that waiting requests hold.
     private static let byteCountMax = 4 << 20
 
+    private struct Waiting {
+        /// The node whose requests are performed one after the other; nil if the order does not matter.
+        let node: Node?
+        let perform: @Sendable () -> Void
+    }
+
     private struct State {
-        var requests: [@Sendable () -> Void] = []
+        var requests: [Waiting] = []
+        /// The nodes of the requests that are being performed.
+        var busy: Set<Node> = []
         var byteCount = 0
+
+        func isWaiting(for node: Node) -> Bool {
+            busy.contains(node) || requests.contains { $0.node == node }
+        }
+
+        mutating func next() -> Waiting? {
+            let index = requests.firstIndex { $0.node.map { !busy.contains($0) } ?? true }
+            guard let index else { return nil }
+            let next = requests.remove(at: index)
+            if let node = next.node { busy.insert(node) }
+            return next
+        }
     }
 
     private let state = RankedMutex(State(), rank: .leaf)
     private let threads = Workers("coffer-wait", max: 4)
 
+    /// Whether a request that is to be performed in the order of a node's requests is waiting.
+    func isWaiting(for node: Node) -> Bool {
+        state.withLock { $0.isWaiting(for: node) }
+    }
+
     /// Has a thread perform a request.
-    func perform(_ request: @escaping @Sendable () -> Void) {
-        state.withLock { $0.requests.append(request) }
+    ///
+    /// - Parameter node: Requests with the same node are performed in the order of the calls.
+    func perform(inOrderOf node: Node? = nil, _ request: @escaping @Sendable () -> Void) {
+        state.withLock { $0.requests.append(Waiting(node: node, perform: request)) }
         // Without a thread, nothing else would perform it.
         if !threads.call({ self.performNext() }, leaving: {}) {
             while performNext() {}
@@ -48,9 +75,9 @@ final class WaitingRequests: Sendable {
     func stop() { threads.stop() }
 
     private func performNext() -> Bool {
-        let next = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
-        guard let next else { return false }
-        next()
+        guard let next = state.withLock({ $0.next() }) else { return false }
+        next.perform()
+        if let node = next.node { state.withLock { _ = $0.busy.remove(node) } }
         return true
     }
 }

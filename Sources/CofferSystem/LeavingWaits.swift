@@ -13,13 +13,22 @@ package enum LeavingWaits {
     /// Records that the work was left undone because it would have to wait.
     package static func noteLeft() { coffer_set_leaves_waiting(left) }
 
+    /// Runs `body`, in which operations wait, also inside of `perform`.
+    package static func suspended(_ body: () -> Void) {
+        let state = coffer_leaves_waiting()
+        coffer_set_leaves_waiting(off)
+        defer { coffer_set_leaves_waiting(state) }
+        body()
+    }
+
     /// Runs `body`, in which operations fail with `FileSystemError.pageAbsent` where they would wait for a page of an
     /// index.
     ///
     /// - Returns: False if `noteLeft` was called: the work is still to be done.
     package static func perform(_ body: () -> Void) -> Bool {
+        let state = coffer_leaves_waiting()
         coffer_set_leaves_waiting(on)
-        defer { coffer_set_leaves_waiting(off) }
+        defer { coffer_set_leaves_waiting(state) }
         body()
         return coffer_leaves_waiting() != left
     }

@@ -142,10 +142,10 @@ package final class POSIXStorageFile: StorageFile {
                 unsafe coffer_read_at_hand(
                     number, bytes.baseAddress?.advanced(by: done), wanted - done, offset + done)
             }
-            if count == 0 { break }
             if count == -Int(EAGAIN) { return nil }
-            // The kernel, a sandbox, or the file system knows no such reads; or a signal came, or the disk failed.
-            if count < 0 { return try read(into: &buffer, at: offset) }
+            // The kernel, a sandbox, or the file system knows no such reads; or a signal came, or the disk failed. At
+            // the end of the file the count is 0; Linux 5.9 and 5.10 also return that for a page that is not in memory.
+            if count <= 0 { return try read(into: &buffer, at: offset) }
             done += count
         }
         return done

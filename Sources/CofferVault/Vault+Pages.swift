@@ -6,8 +6,8 @@ internal import CofferSystem
 extension Vault {
     /// How often an operation is tried before it waits for pages under the vault's lock.
     ///
-    /// An operation needs few pages, but others may push them out of memory again.
-    private static let tryCountMax = 64
+    /// A listing reads up to 128 rows, each of which may need a page; and others may push pages out of memory again.
+    private static let tryCountMax = 512
     /// For how many items `bringPagesOfCommit` keeps the lock.
     private static let commitSliceCount = 128
 
@@ -91,6 +91,14 @@ extension Vault {
 }
 
 extension VaultState {
+    /// Looks at what `erase` will need.
+    func prepareErasure(of row: ItemRow) throws(FileSystemError) {
+        _ = try index.item(row.number)
+        if row.allocated > 0 { try prepareRemoval(of: row.number, 0..<Int64.max) }
+        if row.flags.contains(.hasAttributes) { _ = try index.attributes(of: row.number) }
+        if row.flags.contains(.hasPages) { _ = try index.pages(of: row.number) }
+    }
+
     /// Looks at what removing a range of an item's content will need.
     func prepareRemoval(of number: Int64, _ range: Range<Int64>) throws(FileSystemError) {
         for row in try index.extents(of: number, overlapping: range) {

@@ -52,6 +52,27 @@ extension LiveMountTests {
             }
         }
 
+        /// Requests about one node keep their order, whatever the others do.
+        @Test func requestsOfOneNodeKeepTheirOrder() throws {
+            let (waiting, done) = (WaitingRequests(), Condition([Int]()))
+            let gate = Condition(false)
+            let node = Node(slot: 1, item: 5)
+            waiting.perform(inOrderOf: node) {
+                _ = gate.wait { $0 ? true : nil }
+                done.update { $0.append(0) }
+            }
+            for number in 1..<20 { waiting.perform(inOrderOf: node) { done.update { $0.append(number) } } }
+            #expect(waiting.isWaiting(for: node))
+            waiting.perform(inOrderOf: Node(slot: 1, item: 6)) { done.update { $0.append(100) } }
+            waiting.perform { done.update { $0.append(101) } }
+            // The others do not wait for them.
+            done.wait { $0.count >= 2 ? () : nil }
+            gate.update { $0 = true }
+            waiting.stop()
+            #expect(done.withLock { Array($0.dropFirst(2)) } == Array(0..<20))
+            #expect(!waiting.isWaiting(for: node))
+        }
+
         /// Runs `body` in a thread; its outcome is awaited at the end.
         private static func begin(
             _ outcome: Condition<String?>, _ body: @escaping @Sendable () throws -> String

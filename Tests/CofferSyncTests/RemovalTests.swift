@@ -115,6 +115,34 @@ struct RemovalTests {
         #expect(await after.olga.findings().isEmpty)
     }
 
+    /// Her own device does not report it either: nothing is lost with it.
+    @Test func aLateAcknowledgementOfOnesOwnIsNothingToReport() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        let mallory = try await world.joins("Mallory", .writer, by: olga)
+        mallory.setup.newLog = { LogID(low: 78, high: 78) }
+        mallory.restart()
+        try await mallory.writes("hers", "1")
+        try await mallory.sync()
+        try await olga.writes("before", "2")
+        try await olga.sync()
+        try await olga.engine.remove(mallory.person.id)
+        let link = world.layout.member(2)
+        let bytes = try #require(world.remote.objects[link])
+        try await world.remote.delete(link)
+        try await mallory.sync()
+        try await world.remote.put(link, .memory(bytes), ifAbsent: true)
+        await #expect(throws: SyncError.membership(.removed(by: "Olga", link: 2))) {
+            try await mallory.sync()
+        }
+        try await olga.sync()
+        #expect(await olga.engine.logs.hasEnded(mallory.log))
+        try await olga.engine.add(try mallory.person.card, role: .writer)
+        try await mallory.sync()
+        #expect(await mallory.findings().isEmpty)
+        #expect(await mallory.files() == olga.files())
+    }
+
     @Test func aReaderSendsNothing() async throws {
         let world = MembershipWorld()
         let olga = try await world.founded()

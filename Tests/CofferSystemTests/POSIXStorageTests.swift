@@ -20,6 +20,43 @@ import Testing
         return Array(bytes.prefix(got))
     }
 
+    private func readAtHand(_ file: any StorageFile, at offset: Int, _ count: Int) throws -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0xEE, count: count)
+        let got = try bytes.withMutableRawSpan { span throws(SystemError) in
+            try file.readAtHand(into: &span, at: offset)
+        }
+        return got.map { Array(bytes.prefix($0)) }
+    }
+
+    // MARK: Reading what is in memory
+
+    @Test func whatIsInMemoryIsRead() throws {
+        let file = try directory.open("file", create: true)
+        let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
+        try file.write(content.span.bytes, at: 0)
+        #expect(try readAtHand(file, at: 4_096, 4_096) == Array(content[4_096..<8_192]))
+        // The end of the file is not an absent page.
+        #expect(try readAtHand(file, at: 8_192, 4_096) == Array(content[8_192...]))
+        #expect(try readAtHand(file, at: 10_000, 4_096)?.isEmpty == true)
+        #expect(try readAtHand(file, at: 40_000, 4_096)?.isEmpty == true)
+    }
+
+    @Test func whatIsAbsentIsBroughtFirst() throws {
+        let file = try directory.open("file", create: true)
+        let content = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 / 4_096) }
+        try file.write(content.span.bytes, at: 0)
+        try file.dataSync()
+        let descriptor = open(place["file"], O_RDONLY)
+        defer { close(descriptor) }
+        #expect(posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0)
+        let wanted = Array(content[65_536..<69_632])
+        // Where the file system knows no such reads, the bytes come at once.
+        if try readAtHand(file, at: 65_536, 4_096) != wanted {
+            try AbsentPage(of: file, at: 65_536, count: 4_096).bring()
+        }
+        #expect(try readAtHand(file, at: 65_536, 4_096) == wanted)
+    }
+
     // MARK: Directories
 
     @Test func onlyDirectoriesAreOpened() throws {

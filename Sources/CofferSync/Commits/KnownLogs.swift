@@ -323,16 +323,17 @@ struct KnownLogs: Sendable {
     /// Finds applied commits that no longer count, because their author was removed or lost the right to
     /// write.
     ///
-    /// - Returns: The first one of each log.
+    /// - Returns: The first one of each log that loses changes by it, not only acknowledgements: a device
+    ///   acknowledges until it learns that its right has ended.
     mutating func findWithdrawn(_ chain: MemberChain) -> [Dot] {
         var found: [Dot] = []
         for (log, summary) in applied {
-            for point in [summary.lastWrite, summary.head] {
+            for (point, isWrite) in [(summary.lastWrite, true), (summary.head, false)] {
                 guard let point, let end = chain.end(of: summary.claim(point)), point.sequence > end else {
                     continue
                 }
                 withdrawn[log] = min(withdrawn[log] ?? .max, end + 1)
-                found.append(Dot(log: log, sequence: end + 1))
+                if isWrite { found.append(Dot(log: log, sequence: end + 1)) }
             }
         }
         return found

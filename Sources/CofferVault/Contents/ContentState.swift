@@ -18,7 +18,7 @@ extension Vault {
     ///
     /// For other items, returns whether their changes were sent.
     package func contentState(of number: Int64) throws(FileSystemError) -> ContentState {
-        try reading { state throws(FileSystemError) in try state.contentState(of: number) }
+        try looking { state throws(FileSystemError) in try state.contentState(of: number) }
     }
 }
 

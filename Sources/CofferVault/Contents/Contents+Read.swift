@@ -251,6 +251,10 @@ extension Contents {
                 return true
             } catch {
                 state.noticeRollback()
+                if case .pageAbsent(let page) = error {
+                    vault.waitingReads.bring(page, in: vault)
+                    return found != nil
+                }
                 vault.readAhead.end(number)
                 return false
             }

@@ -77,7 +77,7 @@ final class RemoteReads: Sendable {
         shared.update { $0.requests.append(Request(item: item, range: range, request: request)) }
         // Without a thread, nothing else would answer it.
         if !answerers.call({ self.answerNext(in: vault) }, leaving: {}) {
-            while answerNext(in: vault) {}
+            LeavingWaits.suspended { while answerNext(in: vault) {} }
         }
     }
 

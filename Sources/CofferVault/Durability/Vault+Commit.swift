@@ -84,8 +84,8 @@ extension Vault {
         }
         let timer = LogTimer(.debug)
         intents.suspend()
-        try syncPacks()
         bringPagesOfCommit()
+        try syncPacks()
         do throws(FileSystemError) {
             try state.withLock { state throws(FileSystemError) in
                 try commit(&state)

@@ -76,13 +76,14 @@ extension ItemTree {
     /// Records a read of an item, if its access time is older than its times of change, or older than a day.
     ///
     /// - Returns: Whether it was recorded.
-    mutating func recordAccess(_ number: Int64) -> Bool {
+    mutating func recordAccess(_ number: Int64) throws(FileSystemError) -> Bool {
         let day: Int64 = 86_400_000_000_000
-        guard let row = try? peek(number) else { return false }
+        guard let row = try row(number) else { return false }
         let now = Clock.realTime
-        guard row.accessed <= row.modified || row.accessed <= row.changed || row.accessed < now - day,
-            let item = try? self.item(number)
-        else { return false }
+        guard row.accessed <= row.modified || row.accessed <= row.changed || row.accessed < now - day else {
+            return false
+        }
+        let item = try item(number)
         item.row.accessed = Clock.fileTime
         touch(item, [])
         return true

@@ -12,8 +12,9 @@ extension Vault {
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
         return try looking { state throws(FileSystemError) in
+            let attributes = try state.tree.lookup(name, in: parent)
             state.tree.unseen.remove(Name(name, in: parent))
-            return try state.tree.lookup(name, in: parent)
+            return attributes
         }
     }
 
@@ -205,8 +206,12 @@ extension Vault {
         return try changingItem(
             number,
             prepare: { state throws(FileSystemError) in
-                if changes.mode != nil { _ = try state.index.attributes(of: number) }
-                guard let size = changes.size, size < (try state.tree.peek(number)).size else { return }
+                let row = try state.tree.peek(number)
+                // Of an access list and a capability, some changes take something away.
+                if !row.flags.isDisjoint(with: [.hasAccessList, .hasCapability]) {
+                    _ = try state.index.attributes(of: number)
+                }
+                guard let size = changes.size, size < row.size else { return }
                 try state.prepareRemoval(of: number, max(size, 0)..<Int64.max)
             }
         ) { state throws(FileSystemError) in
@@ -223,12 +228,19 @@ extension Vault {
 
     /// Records a read of an item, if its access time is older than its times of change, or older than a day
     /// (as with the mount option relatime).
-    package func noteAccess(_ number: Int64) {
-        if isReadOnly { return }
-        state.withLock { state in
-            guard state.stopped == nil, state.tree.recordAccess(number) else { return }
-            upkeep.note(changes: state.changeCount)
+    ///
+    /// - Returns: False if it was left undone, because a page of the index is absent (`LeavingWaits`).
+    package func noteAccess(_ number: Int64) -> Bool {
+        if isReadOnly { return true }
+        do throws(FileSystemError) {
+            try looking { state throws(FileSystemError) in
+                guard state.stopped == nil, try state.tree.recordAccess(number) else { return }
+                upkeep.note(changes: state.changeCount)
+            }
+        } catch {
+            if case .pageAbsent = error { return false }
         }
+        return true
     }
 
     /// What setxattr(2) does if the name exists or not.
@@ -301,24 +313,28 @@ extension Vault {
     /// Records that an item is not used any more; removes it if it has no name.
     package func release(_ number: Int64) {
         let needsUpkeep = state.withLock { state in
-            guard state.tree.orphans.contains(number), let item = try? state.tree.item(number) else {
+            guard state.tree.orphans.contains(number) else { return false }
+            let index = state.index
+            index.failsForAbsentPages = pace.isSlow
+            defer { index.failsForAbsentPages = false }
+            let item: CachedItem
+            do throws(FileSystemError) {
+                item = try state.tree.item(number)
+                if item.row.allocated > Self.eraseAtOnceMax { return true }
+                if index.failsForAbsentPages { try state.prepareErasure(of: item.row) }
+            } catch {
+                state.noticeRollback()
+                // Upkeep waits for the page; what is damaged stays.
+                if case .pageAbsent = error { return true }
                 return false
             }
             state.noticeRollback()
             if state.stopped != nil { return false }
-            if item.row.allocated > Self.eraseAtOnceMax { return true }
-            let index = state.index
-            index.failsForAbsentPages = pace.isSlow
-            defer { index.failsForAbsentPages = false }
+            index.failsForAbsentPages = false
             do throws(FileSystemError) {
-                if index.failsForAbsentPages {
-                    try state.prepareRemoval(of: number, 0..<Int64.max)
-                    index.failsForAbsentPages = false
-                }
                 try state.erase(item)
                 upkeep.note(changes: state.changeCount)
             } catch {
-                if case .pageAbsent = error { return true }
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
                 state.noticeRollback()
