@@ -13,16 +13,16 @@ final class CachedItem {
     /// later.
     var written: Int64 = 0
 
-    /// When a program on this device last appended to a content that was not empty.
+    /// When a program on this device last appended to a content that was not empty, or cut one off.
     ///
     /// Known only while the item stays in memory.
-    var appended: Int64 = 0
+    var endMoved: Int64 = 0
 
-    /// Whether a program on this device appended to it within the last minute, and may do so again.
+    /// Whether a program on this device appended to it, or cut it off, within the last minute, and may go on with that.
     ///
     /// Bytes that were added to the inode at that moment could be overwritten: both writers would write at
-    /// the old end.
-    var wasAppendedLately: Bool { abs(Clock.realTime - appended) < 60_000_000_000 }
+    /// the old end, or the program would write a file anew that it had emptied.
+    var wasEndMovedLately: Bool { abs(Clock.realTime - endMoved) < 60_000_000_000 }
 
     init(_ row: ItemRow, stored: RowHash?) {
         self.row = row

@@ -126,4 +126,19 @@ import CofferVault
             }
         }
     }
+
+    /// A program that has emptied a file is about to write it anew: another version does not come in between.
+    @Test func whatWasEmptiedDoesNotGrow() async throws {
+        var random = SplitMix64(seed: 5)
+        let (bytes, hers) = (random.bytes(70_000), random.bytes(5000))
+        let (devices, number) = try await pair(bytes)
+        let (alice, bob) = (devices[0], devices[1])
+        try await onThread {
+            try alice.put(hers, to: "log", at: Int64(bytes.count))
+            try bob.truncate("log", to: 0)
+        }
+        // He sends the empty content before he hears of hers.
+        for device in [bob, alice, bob] { while try await device.round() {} }
+        try await expect(bytes + hers, on: devices, isSameFile: false, as: number)
+    }
 }

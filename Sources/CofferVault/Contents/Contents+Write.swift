@@ -46,7 +46,7 @@ extension Contents {
                     item.row.changed = item.row.modified
                 }
                 item.written = Clock.realTime
-                if size > 0, item.row.size > size { item.appended = item.written }
+                if size > 0, item.row.size > size { item.endMoved = item.written }
                 if dropsPrivileges { try state.tree.dropPrivileges(of: item, all: false) }
                 try state.tree.dropCapability(of: item)
                 state.tree.touch(item, touches ? [.content, .times] : .content)

@@ -112,6 +112,7 @@ extension VaultState {
         readAhead.end(item.row.number)
         if size < item.row.size {
             try removeContent(of: item, size..<Int64.max)
+            item.endMoved = Clock.realTime
             tree.removes = true
         }
         if size != item.row.size { item.row.modified = time }

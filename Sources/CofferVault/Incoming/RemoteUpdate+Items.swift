@@ -52,7 +52,7 @@ extension RemoteUpdate {
             vault.sink.withLock({ $0 != nil })
         {
             let names = try names(of: item, tree, &state)
-            if let content = growing[id], content == shown.content, !item.wasAppendedLately {
+            if let content = growing[id], content == shown.content, !item.wasEndMovedLately {
                 // Programs that have it open see the added bytes.
                 let known = state.tree.growing[row.number]?.size ?? item.row.size
                 state.tree.growing[row.number] = GrowingFile(size: known, names: names)
