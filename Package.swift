@@ -74,6 +74,7 @@ let package = Package(
     targets: [
         systemLibrary("CFuse3", "fuse3", "libfuse3-dev"),
         systemLibrary("CSodium", "libsodium", "libsodium-dev"),
+        systemLibrary("CLibB2", "libb2", "libb2-dev"),
         systemLibrary("CCrypto", "libcrypto", "libssl-dev"),
         systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
         systemLibrary("CLibBSD", "libbsd", "libbsd-dev"),
@@ -83,7 +84,7 @@ let package = Package(
         .target(name: "CCofferSystem"),
 
         module("CofferSystem", ["CCofferSystem"]),
-        module("CofferCrypto", ["CofferSystem", "CSodium", "CCrypto"]),
+        module("CofferCrypto", ["CofferSystem", "CSodium", "CLibB2", "CCrypto"]),
         module("CofferFormat", ["CofferSystem"]),
         module("CofferHTTP", ["CCurl", "CofferSystem"]),
         module("CofferTrust", ["CofferCrypto", "CofferFormat"]),

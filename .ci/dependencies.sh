@@ -19,6 +19,7 @@ have_library() { have_command pkg-config && pkg-config --exists "$1"; }
 have_command pkg-config || need pkg-config
 have_library 'fuse3 >= 3.14' || need libfuse3-dev
 have_library libsodium || need libsodium-dev
+have_library libb2 || need libb2-dev
 have_library libbsd || need libbsd-dev
 have_library sqlite3 || need libsqlite3-dev
 have_library 'libcrypto >= 3' || need libssl-dev

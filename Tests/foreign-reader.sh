@@ -138,6 +138,7 @@ at_least() {
 at_least 2 epochs
 at_least 10 'state hashes that are right'
 at_least 1 'inner pages of contents'
+at_least 180 'leaves of extents'
 diff "$work/mount" "$work/read" >"$work/output" || { head -20 "$work/output"; stop 'the mount (<) is otherwise (>)'; }
 [ "$(wc -l <"$work/read")" -ge 20 ] || stop 'there are too few names'
 pass "$(wc -l <"$work/read") names are the same, with bytes, attributes and links"

@@ -2,8 +2,8 @@
 enum Layers {
     /// A target imports only from rows above its own, that is, of lower numbers.
     static let rows: [String: Int] = [
-        "CFuse3": 0, "CSodium": 0, "CCrypto": 0, "CSQLite": 0, "CLibBSD": 0, "CCofferSystem": 0,
-        "CCurl": 0, "CExpat": 0, "CQRencode": 0,
+        "CFuse3": 0, "CSodium": 0, "CLibB2": 0, "CCrypto": 0, "CSQLite": 0, "CLibBSD": 0,
+        "CCofferSystem": 0, "CCurl": 0, "CExpat": 0, "CQRencode": 0,
         "CofferSystem": 1,
         "CofferCrypto": 2, "CofferFormat": 2, "CofferHTTP": 2,
         "CofferTrust": 3, "CofferFacts": 3,
@@ -23,6 +23,7 @@ enum Layers {
     /// Modules that only some targets import.
     static let importers: [String: Set<String>] = [
         "CSodium": ["CofferCrypto"],
+        "CLibB2": ["CofferCrypto"],
         "CCrypto": ["CofferCrypto"],
         "CSQLite": ["CofferStore"],
         "CFuse3": ["CofferFUSE"],

@@ -83,7 +83,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("CSodium", "CofferCrypto"), ("CCrypto", "CofferCrypto"), ("CSQLite", "CofferStore"),
+        ("CSodium", "CofferCrypto"), ("CLibB2", "CofferCrypto"),
+        ("CCrypto", "CofferCrypto"), ("CSQLite", "CofferStore"),
         ("CFuse3", "CofferFUSE"), ("CLibBSD", "coffer"), ("ArgumentParser", "coffer"),
         ("FoundationEssentials", "CofferClient"),
         ("FoundationEssentials", "coffer"),

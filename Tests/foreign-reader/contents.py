@@ -3,7 +3,8 @@
 import os
 from typing import NamedTuple
 
-from primitives import Cursor, derive, open_record, open_sealed, purpose_hash, require, u32, u64
+from primitives import Cursor, derive, extent_hash, leaf_hashes, open_record, open_sealed, purpose_hash, require
+from primitives import u32, u64
 
 
 class Entry(NamedTuple):
@@ -27,13 +28,18 @@ class Entry(NamedTuple):
     def sealed_length(self):
         return self.total + 16 * -(-self.total // 4096)
 
+    @property
+    def hashes_length(self):
+        """What the hashes of its leaves take up behind it ("Hash of an extent")."""
+        return 32 * -(-self.total // 65536) if self.total > 65536 else 0
+
 
 class Contents:
     """The contents of a vault."""
 
     def __init__(self, folder, vault, keys):
         self.folder, self.vault, self.keys = folder, vault, keys
-        self.page_count = self.inner_page_count = 0
+        self.page_count = self.inner_page_count = self.leaf_count = 0
 
     def read(self, content):
         """All bytes of a content ("Reading an item")."""
@@ -106,8 +112,12 @@ class Contents:
 
     def open_extent(self, entry, origin):
         """The plaintext of an extent ("Extent")."""
-        sealed = self.read_pack(entry.pack, entry.position, entry.sealed_length)
-        require(purpose_hash(b"extent", sealed) == entry.hash, "the hash of an extent")
+        found = self.read_pack(entry.pack, entry.position, entry.sealed_length + entry.hashes_length)
+        sealed, beside = found[: entry.sealed_length], found[entry.sealed_length :]
+        hashes = leaf_hashes(sealed)
+        require(extent_hash(hashes) == entry.hash, "the hash of an extent")
+        require(beside == b"".join(hashes) or not entry.hashes_length, "the hashes of an extent's leaves")
+        self.leaf_count += len(hashes)
         content_key = derive(self.keys[entry.epoch], b"content", self.vault + u32(entry.epoch))
         key = derive(content_key, b"item", origin)
         count = -(-entry.total // 4096)
@@ -127,6 +137,6 @@ def read_entry(cursor):
     require(1 <= entry.total <= 1 << 20 and entry.length >= 1, "the length of an extent")
     require(entry.base <= entry.offset, "a range in front of its extent")
     require(entry.end <= entry.base + entry.total, "a range behind its extent")
-    require(48 <= entry.position <= (1 << 24) - entry.sealed_length, "the place of an extent")
+    require(48 <= entry.position <= (1 << 24) - entry.sealed_length - entry.hashes_length, "the place of an extent")
     require(entry.epoch >= 1, "an epoch")
     return entry

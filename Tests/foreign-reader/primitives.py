@@ -106,6 +106,26 @@ def purpose_hash(purpose, message):
     return blake2b(b"coffer/1/" + purpose + b"\0" + message)
 
 
+LEAF = 16 * 4112
+
+
+def leaf_hashes(sealed):
+    """The hashes of a sealed extent's leaves ("Hash of an extent")."""
+    leaves = [sealed[start : start + LEAF] for start in range(0, len(sealed), LEAF)]
+    return [tree_node(leaf, 0, number, number == len(leaves) - 1) for number, leaf in enumerate(leaves)]
+
+
+def extent_hash(hashes):
+    """The root above the hashes of leaves ("Hash of an extent")."""
+    return tree_node(b"".join(hashes), 1, 0, True)
+
+
+def tree_node(message, depth, offset, is_last):
+    return hashlib.blake2b(
+        message, digest_size=32, fanout=16, depth=2, leaf_size=LEAF, node_offset=offset, node_depth=depth,
+        inner_size=32, last_node=is_last, person=b"coffer/1/extent\0").digest()
+
+
 def argon2id(passphrase, salt, passes, kibibytes):
     output = ctypes.create_string_buffer(32)
     failed = sodium.crypto_pwhash(

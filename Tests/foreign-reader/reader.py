@@ -143,6 +143,7 @@ class SharedVault:
                 item.modified, detail, item.extended_attributes, first_paths.setdefault(item.id, path))
         tell(f"pages of contents: {contents.page_count}")
         tell(f"inner pages of contents: {contents.inner_page_count}")
+        tell(f"leaves of extents: {contents.leaf_count}")
         return lines.values()
 
 

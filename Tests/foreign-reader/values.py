@@ -18,7 +18,8 @@ from contents import read_entry
 from facts import CONTENT, FILE, KIND, MODE, PLACE, FactReader, Registers, Stamp
 from merge import Loser, Tree
 from merging import Made, merges
-from primitives import Cursor, blake2b, derive, open_record, order, purpose_hash, require, signing_public_key, verify
+from primitives import Cursor, blake2b, derive, extent_hash, leaf_hashes, open_record, order, purpose_hash, require
+from primitives import signing_public_key, verify
 from primitives import u16, u32, u64
 from worked import worked_reader
 from writing import content, kind, mode, padded, pieces, placed, seal, seal_record, sign, small_content, text, write_body
@@ -105,6 +106,14 @@ def extent():
     content_key = derive(KEY, b"content", CONTEXT)
     associated = b"\1" + VAULT + ITEM + u64(0) + u64(0) + b"\1"
     return seal(derive(content_key, b"item", ITEM), PREFIX + u64(0), associated, b"coffer")
+
+
+def hashes_of_extents():
+    """The trees over a sealed extent of six bytes, and over bytes as long as one of 70,000."""
+    small, large = leaf_hashes(extent()), leaf_hashes(bytes(number % 251 for number in range(70_288)))
+    require((len(small), len(large)) == (1, 2), "the leaves of extents")
+    return {"sealed": extent(), "hash of its leaf": small[0], "hash": extent_hash(small),
+            "leaves of 70,288 bytes": b"".join(large), "hash of 70,288 bytes": extent_hash(large)}
 
 
 def intent():
@@ -261,7 +270,7 @@ def values():
     made = commit()
     return {
         "about": "Values to check a program with: docs/format.md, docs/trust.md, docs/merge.md. Bytes in hexadecimal.",
-        "index page": page(), "log frame": frame(), "row digest": row_digests(), "extent": {"sealed": extent()},
+        "index page": page(), "log frame": frame(), "row digest": row_digests(), "extent": hashes_of_extents(),
         "intent": intent(), "content pages": content_pages(), "commit": made,
         "checkpoint": checkpoint(made["hash"]), "names by rule": names(), "trust": trust(),
         "merge": merges(KEY, VAULT),
@@ -307,6 +316,7 @@ def must_be_told(found):
         yield found[section]["tag"]
     for row in found["row digest"].values():
         yield row if isinstance(row, str) else row["hash"]
+    yield from list(found["extent"].values())[1:]
     yield found["content pages"]["content value"]
     yield found["commit"]["hash"]
     yield found["checkpoint"]["hash"]

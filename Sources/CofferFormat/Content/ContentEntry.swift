@@ -9,7 +9,7 @@
 ///         40      4  offset in it at which the sealed extent begins
 ///         44     16  nonce prefix
 ///         60      4  epoch
-///         64     32  hash of the sealed extent, with the purpose `extent`
+///         64     32  hash of the sealed extent: the root of the tree over its leaves
 package struct ContentEntry: Hashable, Sendable {
     /// The size of every entry, in bytes.
     package static let byteCount = 96
@@ -22,7 +22,7 @@ package struct ContentEntry: Hashable, Sendable {
     package let base: Int64
     /// Plaintext bytes of the whole extent: 1 to 1 MiB.
     package let total: Int64
-    /// Where on the remote the sealed extent is, and its hash.
+    /// Where on the remote the sealed extent is, followed by the hashes of its leaves, and its own hash.
     package let place: SealedPlace
     /// Bytes 0 to 7 of the nonce prefix, as a little-endian number.
     package let prefixLow: UInt64
@@ -84,7 +84,7 @@ package struct ContentEntry: Hashable, Sendable {
             throw .invalid(field: "length")
         }
         guard (0...offset).contains(base), end - base <= total else { throw .invalid(field: "base") }
-        guard place.isPossible(for: ExtentLayout.sealedByteCount(Int(total))) else {
+        guard place.isPossible(for: ExtentLayout.remoteByteCount(Int(total))) else {
             throw .invalid(field: "position")
         }
         guard epoch.number > 0 else { throw .invalid(field: "epoch") }
@@ -97,7 +97,7 @@ package struct SealedPlace: Hashable, Sendable {
     package let pack: PackID
     /// Their offset in the remote pack, in bytes.
     package let position: UInt32
-    /// The hash of the sealed bytes, with the purpose `extent` or `content page`.
+    /// The hash of the sealed bytes: the root of an extent's tree, or with the purpose `content page`.
     package let hash: ContentHash
 
     package init(pack: PackID, position: UInt32, hash: ContentHash) {

@@ -1,6 +1,6 @@
 internal import CofferSystem
 
-/// A 32-byte hash of sealed bytes on a remote, with the purpose `extent` or `content page`.
+/// A 32-byte hash of sealed bytes on a remote, as the root of an extent's tree, or with the purpose `content page`.
 package struct ContentHash: Hashable, Sendable {
     /// The size of every hash, in bytes.
     package static let byteCount = 32

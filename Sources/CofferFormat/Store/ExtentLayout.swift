@@ -9,6 +9,13 @@ package enum ExtentLayout {
     /// The size of a full sealed block, in bytes.
     package static let sealedBlockByteCount = blockByteCount + tagByteCount
 
+    /// The number of blocks of a leaf, which has a hash of its own on a remote; the last leaf may be shorter.
+    package static let leafBlockCount = 16
+    /// Plaintext bytes of a leaf; the last leaf of an extent may be shorter.
+    package static let leafByteCount = leafBlockCount * blockByteCount
+    /// The size of a full sealed leaf, in bytes.
+    package static let sealedLeafByteCount = leafBlockCount * sealedBlockByteCount
+
     /// The number of blocks of an extent of `byteCount` plaintext bytes, at least 1.
     @inline(__always)
     package static func blockCount(_ byteCount: Int) -> Int {

@@ -19,8 +19,10 @@ package struct RemotePack: Sendable {
 package struct RemotePackBuilder {
     /// The smallest size of a pack that is followed by another, in bytes.
     package static let packByteCountMin = 4 << 20
-    /// The memory for a pack, in bytes: eight of the largest extents, and a page for the header.
-    package static let bufferByteCount = 4096 + 8 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
+    /// The memory for a pack, in bytes: eight of the largest extents, each with a page for the hashes of its
+    /// leaves, and a page for the header.
+    package static let bufferByteCount =
+        4096 + 8 * (4096 + ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax))
     /// The id of the pack.
     package let id: PackID
     /// The buffer that the pack is gathered in.
@@ -76,8 +78,8 @@ package struct RemotePackBuilder {
 
 /// The hashes of objects in remote packs.
 package enum RemoteHash {
-    /// The hash of a sealed extent.
-    package static func extent(_ sealed: RawSpan) -> ContentHash { hash(sealed, .extent) }
+    /// The hash of a sealed extent: the root of the tree over its leaves.
+    package static func extent(_ sealed: RawSpan) -> ContentHash { LeafHashes(of: sealed).root }
 
     /// The hash of a sealed page.
     package static func page(_ sealed: RawSpan) -> ContentHash { hash(sealed, .contentPage) }

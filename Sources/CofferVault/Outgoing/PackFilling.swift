@@ -5,7 +5,7 @@ internal import CofferSystem
 /// Reads extents into a remote pack, tries to decrypt them, and hashes them; the sending thread and others
 /// share the work.
 final class PackFilling: Sendable {
-    /// An extent, and its place in the pack.
+    /// An extent, and its place in the pack, where room for the hashes of its leaves follows it.
     struct Extent: Sendable {
         let row: ExtentRow
         /// The id under which it is sealed.
@@ -69,7 +69,8 @@ final class PackFilling: Sendable {
     }
 
     private func fill(_ extent: Extent) throws(FileSystemError) -> ContentHash {
-        let place = extent.position..<extent.position + ExtentLayout.sealedByteCount(Int(extent.row.total))
+        let total = Int(extent.row.total)
+        let place = extent.position..<extent.position + ExtentLayout.sealedByteCount(total)
         do throws(FileSystemError) {
             if let file = extent.file { try read(extent, from: file, into: place) }
             // An extent that cannot be decrypted here could not be decrypted anywhere.
@@ -80,10 +81,15 @@ final class PackFilling: Sendable {
                 scratch.sealed, at: 0, with: whole.offset..<whole.end, of: extent.origin,
                 from: [SealedExtent(row: whole, source: .buffer(buffer, place: place.lowerBound, from: 0))])
         } catch {
-            buffer.withMutableBytes(place) { $0.zero() }
+            let all = place.lowerBound..<place.lowerBound + ExtentLayout.remoteByteCount(total)
+            buffer.withMutableBytes(all) { $0.zero() }
             throw error
         }
-        return buffer.withBytes(place) { RemoteHash.extent($0) }
+        let hashes = buffer.withBytes(place) { LeafHashes(of: $0) }
+        if ExtentLayout.leafHashesByteCount(total) > 0 {
+            buffer.copy(unsafe hashes.bytes.span.bytes, to: place.upperBound)
+        }
+        return hashes.root
     }
 
     private func read(

@@ -131,9 +131,10 @@ package final class Sending {
     private func add(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
         let (file, bytes) = try source(of: row, count)
-        if extents?.hasRoom(for: count) == false { try deliverExtents() }
+        let room = ExtentLayout.remoteByteCount(Int(row.total))
+        if extents?.hasRoom(for: room) == false { try deliverExtents() }
         if extents == nil { extents = newPack() }
-        guard let position = extents?.reserve(count) else { return }
+        guard let position = extents?.reserve(room) else { return }
         if let bytes { extents?.buffer.copy(unsafe bytes.span.bytes, to: position) }
         waiting.append(PackFilling.Extent(row: row, origin: item.origin, file: file, position: position))
     }
