@@ -189,7 +189,7 @@ import CofferStore
     @Test("Damage is not checked again without need", arguments: [false, true])
     func damageIsNotWaitedFor(isResized: Bool) throws {
         let whole = devices.remote.state.withLock { $0.packs }
-        devices.remote.change { packs in for id in packs.keys { packs[id]?[100_000] ^= 1 } }
+        devices.remote.change { packs in for id in packs.keys { packs[id]?[10_000] ^= 1 } }
         #expect(fails("damaged") { _ = try begin().wait() })
         #expect(devices.problems.all.count == 1)
         #expect(devices.problems.all.first?.text.contains("file: bytes 0 to 9 cannot be read") == true)
@@ -207,7 +207,7 @@ import CofferStore
     }
 
     @Test func lastingDamageIsReportedAgain() throws {
-        devices.remote.change { packs in for id in packs.keys { packs[id]?[100_000] ^= 1 } }
+        devices.remote.change { packs in for id in packs.keys { packs[id]?[10_000] ^= 1 } }
         #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
         _ = try devices.b.check { _, _ in }
         devices.b.remoteReads.arrivals.tryAgain(in: devices.b)

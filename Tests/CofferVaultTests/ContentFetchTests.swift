@@ -83,8 +83,8 @@ import CofferStore
         devices.remote.change { packs in
             for id in packs.keys { packs[id]?[100_000] ^= 1 }
         }
-        #expect(fails("damaged") { _ = try devices.b.get(b, count: 10) })
-        #expect(devices.problems.all.last?.text.contains("file: bytes 0 to 9 cannot be read") == true)
+        #expect(fails("damaged") { _ = try devices.b.get(b, at: 95_000, count: 10) })
+        #expect(devices.problems.all.last?.text.contains("file: bytes 95000 to 95009 cannot be read") == true)
         #expect(devices.problems.all.last?.text.contains("remote pack") == true)
         // Undamaged content can be read, and nothing damaged is kept.
         let isSame =
@@ -348,6 +348,8 @@ import CofferStore
         let old = Pattern.make(1_500_000)
         let (a, b) = try devices.file(old)
         _ = try devices.b.get(b, count: 1)
+        let leaf = AlignedBuffer(count: 4096)
+        _ = try devices.b.contents.read(b, at: 1_200_000, count: 4096, into: leaf, isSeek: true)
         try devices.b.commit()
         let new = Pattern.make(1_700_000, seed: 9)
         try devices.a.put(new, to: a)

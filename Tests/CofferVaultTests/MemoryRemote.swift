@@ -32,6 +32,13 @@ final class MemoryRemote: ContentSource {
         return BufferPart(copying: Array(bytes[range]))
     }
 
+    func fetch(
+        _ pack: PackID, _ range: Range<Int>, with other: Range<Int>
+    ) throws(TransferError) -> (BufferPart, BufferPart?) {
+        let second = try? fetch(pack, other)
+        return (try fetch(pack, range), second)
+    }
+
     func byteCount(of pack: PackID) throws(TransferError) -> Int {
         let (bytes, failure) = state.withLock { ($0.packs[pack], $0.failure) }
         if let failure { throw failure }

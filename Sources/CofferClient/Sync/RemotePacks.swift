@@ -149,7 +149,8 @@ package final class RemotePacks: ContentSource {
     /// Each slice has its own timeout, because every slice that arrives shows that a slow remote is working.
     /// On a fast remote, slices soon grow to whole ranges.
     private static let firstSliceByteCount = 256 << 10
-    static let leastSliceByteCount = 64 << 10
+    /// Not less than a leaf, which is one request.
+    static let leastSliceByteCount = ExtentLayout.sealedLeafByteCount
     private static let sliceByteCountMax = 1 << 30
     /// Slices double if they arrive within `soon`, and are halved if they take longer than `late`.
     ///
@@ -165,6 +166,20 @@ package final class RemotePacks: ContentSource {
             bytes += part.bytes
             if part.count == 0 || bytes.count == range.count { return BufferPart(copying: bytes) }
         }
+    }
+
+    package func fetch(
+        _ pack: PackID, _ range: Range<Int>, with other: Range<Int>
+    ) throws(TransferError) -> (BufferPart, BufferPart?) {
+        let begin = Clock.monotonic
+        let second = get(pack, other)
+        let first: BufferPart
+        do throws(TransferError) { first = try fetch(pack, range) } catch {
+            second.cancel()
+            throw error
+        }
+        let left = max(patience - (Clock.monotonic - begin), 0)
+        return (first, try? Self.part(wait(for: second, atMost: left)))
     }
 
     /// Fetches the first slice of a range.

@@ -18,6 +18,14 @@ package protocol ContentSource: AnyObject, Sendable {
     /// Called from several threads at once, without any lock; may block for as long as necessary.
     func fetch(_ pack: PackID, _ range: Range<Int>) throws(TransferError) -> BufferPart
 
+    /// Fetches a range of a remote pack and, in the same round trip, another one that is small; nil for the other
+    /// one if it cannot be fetched.
+    ///
+    /// Called as `fetch(_:_:)` is.
+    func fetch(
+        _ pack: PackID, _ range: Range<Int>, with other: Range<Int>
+    ) throws(TransferError) -> (BufferPart, BufferPart?)
+
     /// Asks the remote for the current size of a pack, in bytes; the answer is not cached.
     ///
     /// Called as `fetch` is.

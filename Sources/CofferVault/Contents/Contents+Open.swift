@@ -9,26 +9,26 @@ extension Contents {
     ///
     /// Takes the vault's lock only for an error message. Waits for the remote if extents are only there.
     ///
-    /// - Parameter isForAll: Whether to use only keys that the other members also have.
+    /// - Parameters:
+    ///   - isForAll: Whether to use only keys that the other members also have.
+    ///   - isSeek: Whether to fetch only the leaves of extents that the range touches.
     /// - Throws: `.damaged` if a block cannot be decrypted, `.keyMissing`, `.stale` if an extent was fetched
     ///   to this device or replaced after it was looked up, `.unreachable`, `.timedOut`.
     func fill(
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
-        from extents: [SealedExtent], isForAll: Bool = false
+        from extents: [SealedExtent], isForAll: Bool = false, isSeek: Bool = false
     ) throws(FileSystemError) {
-        var fetched: [Int64: BufferPart] = [:]
+        var fetched = FetchedExtents(isSeek: isSeek)
         let buffers = vault.buffers.take()
         defer { vault.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound
         var done = range.lowerBound
         for (index, extent) in extents.enumerated() {
             var extent = extent
-            if extent.remotePlace != nil {
-                if fetched[extent.row.remote] == nil { fetched = try bring(extents[index...]) }
-                guard let sealed = fetched[extent.row.remote] else { throw .stale }
-                extent.source = .held(sealed)
-            }
             let wanted = (extent.row.offset..<extent.row.end).clamped(to: range)
+            if extent.remotePlace != nil {
+                extent.source = try fetched.source(of: extent, wanted, before: extents[index...], in: vault)
+            }
             Self.zero(buffer, start + done, start + wanted.lowerBound)
             let target = Int(start + wanted.lowerBound)
             do throws(FileSystemError) {
@@ -42,18 +42,6 @@ extension Contents {
             done = wanted.upperBound
         }
         Self.zero(buffer, start + done, start + range.upperBound)
-    }
-
-    /// Fetches the next extents, up to the memory limit for one fetch.
-    private func bring(_ extents: ArraySlice<SealedExtent>) throws(FileSystemError) -> [Int64: BufferPart] {
-        var next: [SealedExtent] = []
-        var count = 0
-        for extent in extents where extent.remotePlace != nil {
-            count += extent.sealedByteCount
-            if !next.isEmpty, count > RemoteReads.runByteCountMax { break }
-            next.append(extent)
-        }
-        return try vault.remoteReads.bring(next, in: vault)
     }
 
     private static func zero(_ buffer: AlignedBuffer, _ start: Int64, _ end: Int64) {

@@ -48,16 +48,17 @@ extension Contents {
     /// - Parameters:
     ///   - place: The position in the buffer for the first byte.
     ///   - isScattered: Whether this is a small read away from others.
+    ///   - isSeek: Whether to fetch from the remote only the leaves of extents that are read.
     /// - Returns: The number of bytes read; fewer than requested only at the end of the file.
     /// - Throws: `.damaged` if a byte is not the one that was written, `.unreachable` or `.timedOut` if one
     ///   is not on this device and cannot be fetched, `.keyMissing`; the problem log then names the file.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
-        isScattered: Bool = false
+        isScattered: Bool = false, isSeek: Bool = false
     ) throws(FileSystemError) -> Int {
         try read(
             number, at: offset, count: count, into: buffer, place: place, isScattered: isScattered,
-            later: { nil }
+            isSeek: isSeek, later: { nil }
         ) ?? 0
     }
 
@@ -68,7 +69,8 @@ extension Contents {
     ///   - request: Creates the request if it must wait; returns nil if the caller may wait.
     func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
-        isScattered: Bool, in flights: ReadsInFlight? = nil, later request: () -> (any ReadRequest)?
+        isScattered: Bool, isSeek: Bool = false, in flights: ReadsInFlight? = nil,
+        later request: () -> (any ReadRequest)?
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let wanted = offset..<offset + Int64(count)
@@ -86,8 +88,8 @@ extension Contents {
             }
             guard offset < size else { return 0 }
             if extents.contains(where: { $0.remotePlace != nil }), let request = request() {
-                vault.remoteReads.note(number, wanted, isMissing: true, in: vault)
-                vault.remoteReads.answer(number, wanted, request, in: vault)
+                let isSeek = vault.remoteReads.note(number, wanted, isMissing: true, in: vault)
+                vault.remoteReads.answer(number, wanted, isSeek: isSeek, request, in: vault)
                 return nil
             }
             let range = wanted.clamped(to: 0..<size)
@@ -100,7 +102,7 @@ extension Contents {
             }
             do throws(FileSystemError) {
                 let began = flights == nil ? 0 : Clock.monotonic
-                try fill(buffer, at: place, with: range, of: id, from: extents)
+                try fill(buffer, at: place, with: range, of: id, from: extents, isSeek: isSeek)
                 if began != 0 { vault.pace.note(since: began) }
                 return range.count
             } catch {

@@ -8,7 +8,7 @@ internal import CofferSystem
 /// Only this type's own threads wait, and callers that stated they may; never under a lock.
 final class RemoteReads: Sendable {
     /// The number of sealed bytes per fetch, and the maximum gap between extents that is fetched with them.
-    static let runByteCountMax = 4 * ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax)
+    static let runByteCountMax = 4 * (4096 + ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax))
     static let gapByteCountMax = 64 << 10
     private static let answererCount = 4, fetcherCount = 4
     /// The maximum number of requests that wait for packs to arrive: fewer than the kernel allows in flight,
@@ -24,6 +24,8 @@ final class RemoteReads: Sendable {
     private struct Request {
         let item: Int64
         let range: Range<Int64>
+        /// Whether it is a read away from others, which needs no more than it reads.
+        let isSeek: Bool
         let request: any ReadRequest
         let begin = Clock.monotonic
         /// When to try it again; 0 if it has not been tried yet.
@@ -45,6 +47,8 @@ final class RemoteReads: Sendable {
     private let shared = Condition(Shared(), rank: .remoteReads)
     /// The contents that could not be read for now, and those that reads wait for.
     let arrivals = Arrivals()
+    /// The leaves that are fetched alone.
+    let leaves = LeafReads()
     private let answerers = Workers("coffer-remote", max: answererCount)
     private let fetchers = Workers("coffer-ahead", max: fetcherCount)
 
@@ -73,8 +77,14 @@ final class RemoteReads: Sendable {
     // MARK: Requests
 
     /// Has a thread that may wait answer a request.
-    func answer(_ item: Int64, _ range: Range<Int64>, _ request: any ReadRequest, in vault: Vault) {
-        shared.update { $0.requests.append(Request(item: item, range: range, request: request)) }
+    ///
+    /// - Parameter isSeek: Whether it is a read away from others, which needs no more than it reads.
+    func answer(
+        _ item: Int64, _ range: Range<Int64>, isSeek: Bool, _ request: any ReadRequest, in vault: Vault
+    ) {
+        shared.update {
+            $0.requests.append(Request(item: item, range: range, isSeek: isSeek, request: request))
+        }
         // Without a thread, nothing else would answer it.
         if !answerers.call({ self.answerNext(in: vault) }, leaving: {}) {
             LeavingWaits.suspended { while answerNext(in: vault) {} }
@@ -88,7 +98,7 @@ final class RemoteReads: Sendable {
             // It has waited, and is no longer wanted.
             if next.notBefore > 0, next.request.isInterrupted { throw .stale }
             let count = try vault.contents.read(
-                next.item, at: range.lowerBound, count: range.count, into: buffer)
+                next.item, at: range.lowerBound, count: range.count, into: buffer, isSeek: next.isSeek)
             if next.notBefore > 0 { arrivals.noteArrival() }
             arrivals.forget(next.item, range, in: vault)
             next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
@@ -171,12 +181,41 @@ final class RemoteReads: Sendable {
         guard let source = shared.withLock({ $0.source }) else {
             throw .unreachable(reason: "the vault has no remote")
         }
-        if pack == .nowhere { throw .notArrived(pack) }
-        do throws(TransferError) {
+        return try Self.fetching(pack) { () throws(TransferError) in
             let bytes = try source.fetch(pack, range)
             guard bytes.count == range.count else { throw .missing }
             return bytes
-        } catch {
+        }
+    }
+
+    /// Fetches a range of a remote pack, and another one behind it, in one round trip.
+    ///
+    /// - Returns: Both; nil for the other one if the pack does not have all of it.
+    func fetch(
+        _ pack: PackID, _ range: Range<Int>, with other: Range<Int>
+    ) throws(FileSystemError) -> (BufferPart, BufferPart?) {
+        guard let source = shared.withLock({ $0.source }) else {
+            throw .unreachable(reason: "the vault has no remote")
+        }
+        return try Self.fetching(pack) { () throws(TransferError) in
+            if other.lowerBound - range.upperBound <= Self.gapByteCountMax {
+                let both = try source.fetch(pack, range.lowerBound..<other.upperBound)
+                guard both.count >= range.count else { throw .missing }
+                let start = other.lowerBound - range.lowerBound
+                let isWhole = both.count == start + other.count
+                return (both[0..<range.count], isWhole ? both[start..<both.count] : nil)
+            }
+            let (bytes, rest) = try source.fetch(pack, range, with: other)
+            guard bytes.count == range.count else { throw .missing }
+            return (bytes, rest.flatMap { $0.count == other.count ? $0 : nil })
+        }
+    }
+
+    private static func fetching<Bytes>(
+        _ pack: PackID, _ body: () throws(TransferError) -> Bytes
+    ) throws(FileSystemError) -> Bytes {
+        if pack == .nowhere { throw .notArrived(pack) }
+        do throws(TransferError) { return try body() } catch {
             switch error {
             case .missing: throw .notArrived(pack)
             case .timedOut: throw .timedOut
@@ -214,7 +253,15 @@ final class RemoteReads: Sendable {
     func held(_ row: ExtentRow) -> BufferPart? { shared.withLock { $0.held[row] } }
 
     /// Drops an extent that is evicted: if it is read again, it must be stored again.
-    func forget(_ row: ExtentRow) { shared.withLock { $0.held.remove(row) } }
+    func forget(_ row: ExtentRow) {
+        shared.withLock { $0.held.remove(row) }
+        leaves.forget(row)
+    }
+
+    /// Whether all of an extent is in memory, or on its way.
+    func isComing(_ row: ExtentRow) -> Bool {
+        shared.withLock { $0.held[row] != nil || $0.underWay[row.remote] != nil }
+    }
 
     /// Waits until everything fetched so far is stored.
     func waitUntilStored() {
@@ -298,6 +345,7 @@ final class RemoteReads: Sendable {
                     continue
                 }
                 finish(extent, .success(sealed))
+                leaves.forget(extent.row)
                 fetched.append((extent, sealed))
             }
             // Requests that wait for them need not wait for this disk.
@@ -342,18 +390,21 @@ final class RemoteReads: Sendable {
     /// Records a read, and starts fetching what its reader will need next.
     ///
     /// - Parameter isMissing: Whether some of it is only on the remote.
-    func note(_ item: Int64, _ range: Range<Int64>, isMissing: Bool, in vault: Vault) {
-        let calls = shared.withLock { shared in
-            if shared.source == nil || shared.isStopped { return 0 }
-            let parts = shared.readers.note(item, range, isMissing: isMissing)
-            shared.ahead += parts.map { (item, $0) }
-            return parts.count
+    /// - Returns: Whether the read is away from others, so that it needs no more than it reads.
+    @discardableResult
+    func note(_ item: Int64, _ range: Range<Int64>, isMissing: Bool, in vault: Vault) -> Bool {
+        let (calls, isSeek) = shared.withLock { shared in
+            if shared.source == nil || shared.isStopped { return (0, false) }
+            let (ahead, isSeek) = shared.readers.note(item, range, isMissing: isMissing)
+            shared.ahead += ahead.map { (item, $0) }
+            return (ahead.count, isSeek)
         }
         callFetchers(calls, for: vault)
+        return isSeek
     }
 
     /// Makes threads fetch what is due; after some seconds without fetches, they free the extents in memory.
-    private func callFetchers(_ count: Int, for vault: Vault) {
+    func callFetchers(_ count: Int, for vault: Vault) {
         for _ in 0..<count {
             fetchers.call({ self.fetchNext(in: vault) }, leaving: { self.letGo() })
         }
@@ -366,6 +417,7 @@ final class RemoteReads: Sendable {
             return shared.held
         }
         withExtendedLifetime(held) {}
+        leaves.letGo()
     }
 
     private func fetchNext(in vault: Vault) -> Bool {
