@@ -63,10 +63,13 @@ package struct Blake2bTree: Sendable {
         let isStarted = unsafe blake2b_init_param(&state, &parameters) == 0
         precondition(isStarted, "libb2 refuses the parameters of a tree")
         state.last_node = isLast ? 1 : 0
-        unsafe bytes.withPointer { bytes, count in _ = unsafe blake2b_update(&state, bytes, count) }
-        hash.withMutableRawSpan { hash in
-            unsafe hash.withPointer { hash, count in _ = unsafe blake2b_final(&state, hash, count) }
+        let isTaken = unsafe bytes.withPointer { bytes, count in
+            unsafe blake2b_update(&state, bytes, count) == 0
         }
+        let isEnded = hash.withMutableRawSpan { hash in
+            unsafe hash.withPointer { hash, count in unsafe blake2b_final(&state, hash, count) == 0 }
+        }
+        precondition(isTaken && isEnded, "libb2 makes no hash")
         return hash
     }
 }

@@ -35,6 +35,23 @@ import CofferStore
         #expect(problems == [], "seed \(seed)")
     }
 
+    /// Bytes in memory that belong to a remote extent are known by its number.
+    @Test func noNumberOfARemoteExtentIsGivenTwice() throws {
+        let test = try TestIndex.create()
+        let index = try test.open()
+        let place = SealedPlace(pack: PackID(low: 1, high: 1), position: 48, hash: .zero)
+        var numbers: [Int64] = []
+        for _ in 0..<3 {
+            numbers.append(try index.insertRemoteExtent(place, live: 10))
+            try index.addLive(-10, toRemote: numbers[numbers.count - 1])
+        }
+        try index.commit()
+        numbers.append(try index.insertRemoteExtent(place, live: 10))
+        #expect(Set(numbers).count == 4)
+        try index.addLive(-10, toRemote: numbers[3])
+        try index.commit()
+    }
+
     @Test func uncommittedRowsAreGone() throws {
         let test = try TestIndex.create()
         let committed = try {

@@ -28,8 +28,9 @@ final class MemoryRemote: ContentSource {
         }
         state.update { $0.held -= 1 }
         if let failure { throw failure }
-        guard let bytes, range.lowerBound >= 0, range.upperBound <= bytes.count else { throw .missing }
-        return BufferPart(copying: Array(bytes[range]))
+        guard let bytes, range.lowerBound >= 0 else { throw .missing }
+        // As remotes do: no bytes where there are none.
+        return BufferPart(copying: Array(bytes[range.clamped(to: 0..<bytes.count)]))
     }
 
     func fetch(

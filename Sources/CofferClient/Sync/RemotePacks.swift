@@ -149,8 +149,9 @@ package final class RemotePacks: ContentSource {
     /// Each slice has its own timeout, because every slice that arrives shows that a slow remote is working.
     /// On a fast remote, slices soon grow to whole ranges.
     private static let firstSliceByteCount = 256 << 10
-    /// Not less than a leaf, which is one request.
-    static let leastSliceByteCount = ExtentLayout.sealedLeafByteCount
+    /// Not less than a leaf, and the hashes of an extent's leaves, which are one request where they are close.
+    static let leastSliceByteCount =
+        ExtentLayout.sealedLeafByteCount + ExtentLayout.leafHashesByteCount(ExtentLayout.byteCountMax)
     private static let sliceByteCountMax = 1 << 30
     /// Slices double if they arrive within `soon`, and are halved if they take longer than `late`.
     ///
@@ -178,7 +179,7 @@ package final class RemotePacks: ContentSource {
             second.cancel()
             throw error
         }
-        let left = max(patience - (Clock.monotonic - begin), 0)
+        let left = max(slicePatience - (Clock.monotonic - begin), 0)
         return (first, try? Self.part(wait(for: second, atMost: left)))
     }
 

@@ -8,12 +8,14 @@ extension Index {
     /// - Returns: The number of its row.
     package func insertRemoteExtent(_ place: SealedPlace, live: Int64) throws(FileSystemError) -> Int64 {
         try statements[.insertRemoteExtent].run {
-            $0.bind(1, place.pack.bytes)
-            $0.bind(2, Int64(place.position))
-            $0.bind(3, place.hash.bytes)
-            $0.bind(4, live)
+            $0.bind(1, lastRemoteNumber)
+            $0.bind(2, place.pack.bytes)
+            $0.bind(3, Int64(place.position))
+            $0.bind(4, place.hash.bytes)
+            $0.bind(5, live)
         }
         let row = RemoteExtentRow(number: database.lastInsertedRow, place: place, live: live)
+        lastRemoteNumber = row.number
         digest.add(.remoteExtents, hash(of: row))
         changes += 1
         return row.number

@@ -13,6 +13,10 @@ package final class Index {
     var digest: RowDigest
     /// The number of the journal's next record, once it is known.
     var nextJournalNumber: Int64?
+    /// The last number that a remote extent got since the index was opened; no number is given twice in that time.
+    ///
+    /// Bytes in memory that belong to a remote extent are known by its number.
+    var lastRemoteNumber: Int64 = 0
     private let fileSystem: IndexFileSystem
     private let logFile: any StorageFile
     /// The next number of an item, cookie of an entry, and number of a pack, and the number of commits.

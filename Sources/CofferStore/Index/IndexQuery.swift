@@ -63,7 +63,11 @@ enum IndexQuery: Int, IndexStatement {
         case .insertOrphan: "INSERT OR IGNORE INTO orphans (item) VALUES (?)"
         case .removeOrphan: "DELETE FROM orphans WHERE item = ?"
         case .remoteExtent: "SELECT \(RemoteExtentRow.columns) FROM remote_extents WHERE number = ?"
-        case .insertRemoteExtent: "INSERT INTO remote_extents (pack, position, hash, live) VALUES (?,?,?,?)"
+        case .insertRemoteExtent:
+            """
+            INSERT INTO remote_extents (number, pack, position, hash, live)
+            VALUES (max(?, (SELECT coalesce(max(number), 0) FROM remote_extents)) + 1, ?, ?, ?, ?)
+            """
         case .putRemoteLive: "UPDATE remote_extents SET live = ? WHERE number = ?"
         case .moveRemoteExtent: "UPDATE remote_extents SET pack = ?, position = ? WHERE number = ?"
         case .removeRemoteExtent: "DELETE FROM remote_extents WHERE number = ?"

@@ -11,7 +11,7 @@ struct HeldExtents {
     /// reading.
     static let byteCountMax = 20 << 20
 
-    /// Differs between any two extents, even if the number of a row is reused.
+    /// Differs between any two extents: while an index is open, it gives no number twice.
     private struct Key: Hashable {
         let remote: Int64
         let prefix: NoncePrefix

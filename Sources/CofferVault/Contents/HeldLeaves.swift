@@ -5,12 +5,12 @@ internal import CofferSystem
 
 /// Recently fetched leaves of extents that are only on a remote, in memory, and what is known of these extents.
 struct HeldLeaves {
-    /// The maximum number of sealed bytes.
+    /// The maximum number of bytes of all buffers with leaves.
     static let byteCountMax = 8 << 20
     /// The maximum number of extents of which hashes of leaves are kept: 512 bytes each.
     static let extentsMax = 4096
 
-    /// Differs between any two extents, even if the number of a row is reused.
+    /// Differs between any two extents: while an index is open, it gives no number twice.
     struct Extent: Hashable {
         let remote: Int64
         let prefix: NoncePrefix
@@ -63,11 +63,13 @@ struct HeldLeaves {
     /// Adds a leaf, and drops the oldest ones.
     mutating func add(_ part: BufferPart, _ leaf: Leaf) {
         change(leaf.extent) { $0.fetched |= 1 << UInt16(leaf.number) }
+        // A part keeps all of its buffer in memory, in which there may be other leaves.
+        let part = part.buffer.count > 2 * part.count ? BufferPart(copying: part.bytes) : part
         guard parts.updateValue(part, forKey: leaf) == nil else { return }
         order.append(leaf)
-        byteCount += part.count
+        byteCount += part.buffer.count
         while byteCount > Self.byteCountMax {
-            byteCount -= parts.removeValue(forKey: order.removeFirst())?.count ?? 0
+            byteCount -= parts.removeValue(forKey: order.removeFirst())?.buffer.count ?? 0
         }
     }
 
@@ -77,7 +79,7 @@ struct HeldLeaves {
     private mutating func change(_ extent: Extent, _ body: (inout Known) -> Void) {
         if known[extent] == nil {
             extents.append(extent)
-            if extents.count > Self.extentsMax { known[extents.removeFirst()] = nil }
+            if extents.count > Self.extentsMax, let oldest = extents.first { remove(oldest) }
         }
         body(&known[extent, default: Known()])
     }
@@ -91,7 +93,7 @@ struct HeldLeaves {
         extents.removeAll { $0 == extent }
         order.removeAll { leaf in
             guard leaf.extent == extent else { return false }
-            byteCount -= parts.removeValue(forKey: leaf)?.count ?? 0
+            byteCount -= parts.removeValue(forKey: leaf)?.buffer.count ?? 0
             return true
         }
     }

@@ -102,7 +102,10 @@ final class LeafReads: Sendable {
     ) {
         let total = Int(extent.row.total)
         let key = HeldLeaves.Extent(extent.row)
-        guard let place = extent.remotePlace else { return }
+        guard let place = extent.remotePlace else {
+            for number in leaves { finish(Leaf(extent: key, number: number), .failure(.stale)) }
+            return
+        }
         do throws(FileSystemError) {
             guard let (sealed, hashes) = try bytes(of: extent, at: place, leaves, known, from: remote) else {
                 for number in leaves { finish(Leaf(extent: key, number: number), .success(nil)) }

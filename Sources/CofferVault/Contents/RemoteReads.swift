@@ -10,6 +10,8 @@ final class RemoteReads: Sendable {
     /// The number of sealed bytes per fetch, and the maximum gap between extents that is fetched with them.
     static let runByteCountMax = 4 * (4096 + ExtentLayout.sealedByteCount(ExtentLayout.byteCountMax))
     static let gapByteCountMax = 64 << 10
+    /// The maximum gap between a leaf and the hashes that are fetched with it in one range, instead of two at once.
+    private static let smallGapByteCountMax = 4 << 10
     private static let answererCount = 4, fetcherCount = 4
     /// The maximum number of requests that wait for packs to arrive: fewer than the kernel allows in flight,
     /// to leave room for others.
@@ -198,7 +200,7 @@ final class RemoteReads: Sendable {
             throw .unreachable(reason: "the vault has no remote")
         }
         return try Self.fetching(pack) { () throws(TransferError) in
-            if other.lowerBound - range.upperBound <= Self.gapByteCountMax {
+            if other.lowerBound - range.upperBound <= Self.smallGapByteCountMax {
                 let both = try source.fetch(pack, range.lowerBound..<other.upperBound)
                 guard both.count >= range.count else { throw .missing }
                 let start = other.lowerBound - range.lowerBound
