@@ -13,7 +13,8 @@ final class CachedItem {
     /// later.
     var written: Int64 = 0
 
-    /// When a program on this device last appended to a content that was not empty, or cut one off.
+    /// When a program on this device last appended to a content that was not empty, or cut one off; 0 once it has
+    /// written to one that it had emptied.
     ///
     /// Known only while the item stays in memory.
     var endMoved: Int64 = 0

@@ -46,7 +46,8 @@ extension Contents {
                     item.row.changed = item.row.modified
                 }
                 item.written = Clock.realTime
-                if size > 0, item.row.size > size { item.endMoved = item.written }
+                // A file that was emptied, and has been written anew, may grow again.
+                if item.row.size > size { item.endMoved = size > 0 ? item.written : 0 }
                 if dropsPrivileges { try state.tree.dropPrivileges(of: item, all: false) }
                 try state.tree.dropCapability(of: item)
                 state.tree.touch(item, touches ? [.content, .times] : .content)
