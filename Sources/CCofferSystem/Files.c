@@ -107,14 +107,6 @@ int coffer_sync_mounted_file_system(const char *root, const char *path, uint32_t
     return error;
 }
 
-int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset) {
-    struct iovec part = {buffer, count};
-    ssize_t got = preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
-    // Where the file system cannot say, or the end of the file comes first, nothing is gained by asking again.
-    if (got == -1) return errno != EAGAIN;
-    return (size_t)got == count;
-}
-
 ssize_t coffer_read_at_hand(int descriptor, void *buffer, size_t count, off_t offset) {
     struct iovec part = {buffer, count};
     ssize_t got = preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);

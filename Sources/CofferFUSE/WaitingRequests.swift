@@ -48,7 +48,7 @@ final class WaitingRequests: Sendable {
         state.withLock { $0.requests.append(Waiting(node: node, perform: request)) }
         // Without a thread, nothing else would perform it.
         if !threads.call({ self.performNext() }, leaving: {}) {
-            while performNext() {}
+            LeavingWaits.suspended { while performNext() {} }
         }
     }
 

@@ -128,7 +128,9 @@ package final class POSIXStorageFile: StorageFile {
     package func isAtHand(_ buffer: inout MutableRawSpan, at offset: Int) -> Bool {
         let number = descriptor.number
         return unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe coffer_is_at_hand(number, bytes.baseAddress, bytes.count, offset) != 0
+            let count = unsafe coffer_read_at_hand(number, bytes.baseAddress, bytes.count, offset)
+            // Where the file system cannot say, nothing is gained by asking again.
+            return count < 0 ? count != -Int(EAGAIN) : count == bytes.count
         }
     }
 

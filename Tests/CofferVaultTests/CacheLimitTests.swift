@@ -27,11 +27,7 @@ import Testing
         devices.remote.forgetFetches()
         var most = 0
         for offset in stride(from: 0, to: content.count, by: 128 << 10) {
-            let request = WaitingRequest()
-            let buffer = AlignedBuffer(count: 128 << 10)
-            let count = try devices.b.contents.read(
-                b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
-            let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
+            let bytes = try WaitingRequest.read(b, at: offset, count: 128 << 10, in: devices.b)
             let isSame = haveSameBytes(bytes, Array(content[offset..<offset + (128 << 10)]))
             #expect(isSame)
             if offset % (1 << 20) == 0 { most = max(most, try cachedByteCount(devices.b, [b])) }

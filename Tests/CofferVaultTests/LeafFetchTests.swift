@@ -118,11 +118,7 @@ import CofferStore
         devices.remote.forgetFetches()
         var offset = 5 << 20
         while offset < content.count {
-            let request = WaitingRequest()
-            let buffer = AlignedBuffer(count: 128 << 10)
-            let count = try devices.b.contents.read(
-                b, at: Int64(offset), count: 128 << 10, into: buffer, or: { request })
-            let bytes = try count.map { count in buffer.withBytes(0..<count) { $0.array } } ?? request.wait()
+            let bytes = try WaitingRequest.read(b, at: offset, count: 128 << 10, in: devices.b)
             let isSame = haveSameBytes(bytes, Array(content[offset..<offset + (128 << 10)]))
             #expect(isSame)
             offset += 128 << 10

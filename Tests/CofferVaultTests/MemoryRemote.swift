@@ -186,4 +186,13 @@ final class WaitingRequest: ReadRequest {
 
     var isAnswered: Bool { answered.withLock { $0 != nil } }
     func wait() throws -> [UInt8] { try answered.wait { $0 }.get() }
+
+    /// Reads as a mount does: the answer comes at once, or later to a request.
+    static func read(_ item: Int64, at offset: Int, count: Int, in vault: Vault) throws -> [UInt8] {
+        let request = WaitingRequest()
+        let buffer = AlignedBuffer(count: count)
+        let got = try vault.contents.read(
+            item, at: Int64(offset), count: count, into: buffer, or: { request })
+        return try got.map { got in buffer.withBytes(0..<got) { $0.array } } ?? request.wait()
+    }
 }

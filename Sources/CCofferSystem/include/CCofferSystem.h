@@ -26,9 +26,6 @@ extern const int coffer_O_DIRECT;
 int coffer_set_nonblocking(int descriptor, int nonblocking);
 /// Sets or clears O_DIRECT on a descriptor; -EINVAL if the file system does not support it.
 int coffer_set_direct(int descriptor, int direct);
-/// Whether the page cache has `count` bytes at `offset`, by preadv2(2) with RWF_NOWAIT into `buffer`; 1 where
-/// the file system does not support that.
-int coffer_is_at_hand(int descriptor, void *buffer, size_t count, off_t offset);
 /// preadv2(2) with RWF_NOWAIT: the number of bytes that the page cache has at `offset`, from the first on; 0 at the
 /// end of the file; or -errno, -EAGAIN if a read would wait for the disk.
 ssize_t coffer_read_at_hand(int descriptor, void *buffer, size_t count, off_t offset);

@@ -3,6 +3,21 @@ internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
 
+/// Names an extent of which bytes are in memory.
+///
+/// Differs between any two extents: while an index is open, it gives no number twice.
+struct HeldExtent: Hashable {
+    private let remote: Int64
+    private let prefix: NoncePrefix
+    private let total: Int64
+
+    init(_ row: ExtentRow) {
+        remote = row.remote
+        prefix = row.prefix
+        total = row.total
+    }
+}
+
 /// Recently fetched sealed extents, in memory.
 ///
 /// A sequential reader requests them in small pieces, and need not wait until they are on this disk.
@@ -11,18 +26,7 @@ struct HeldExtents {
     /// reading.
     static let byteCountMax = 20 << 20
 
-    /// Differs between any two extents: while an index is open, it gives no number twice.
-    private struct Key: Hashable {
-        let remote: Int64
-        let prefix: NoncePrefix
-        let total: Int64
-
-        init(_ row: ExtentRow) {
-            remote = row.remote
-            prefix = row.prefix
-            total = row.total
-        }
-    }
+    private typealias Key = HeldExtent
 
     private var parts: [Key: BufferPart] = [:]
     /// The extents, oldest first.

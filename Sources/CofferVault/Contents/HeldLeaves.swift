@@ -1,4 +1,3 @@
-internal import CofferCrypto
 internal import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -10,22 +9,9 @@ struct HeldLeaves {
     /// The maximum number of extents of which hashes of leaves are kept: 512 bytes each.
     static let extentsMax = 4096
 
-    /// Differs between any two extents: while an index is open, it gives no number twice.
-    struct Extent: Hashable {
-        let remote: Int64
-        let prefix: NoncePrefix
-        let total: Int64
-
-        init(_ row: ExtentRow) {
-            remote = row.remote
-            prefix = row.prefix
-            total = row.total
-        }
-    }
-
     /// A leaf, by its number in its extent.
     struct Leaf: Hashable {
-        let extent: Extent
+        let extent: HeldExtent
         let number: Int
     }
 
@@ -39,19 +25,19 @@ struct HeldLeaves {
     /// The leaves, oldest first.
     private var order: [Leaf] = []
     private var byteCount = 0
-    private var known: [Extent: Known] = [:]
+    private var known: [HeldExtent: Known] = [:]
     /// The extents, oldest first.
-    private var extents: [Extent] = []
+    private var extents: [HeldExtent] = []
 
     /// The sealed bytes of a leaf, from the first one.
     subscript(leaf: Leaf) -> BufferPart? { parts.isEmpty ? nil : parts[leaf] }
 
     /// The hashes of an extent's leaves, if they are known.
-    func hashes(of extent: Extent) -> LeafHashes? { known[extent]?.hashes }
+    func hashes(of extent: HeldExtent) -> LeafHashes? { known[extent]?.hashes }
 
     /// The number of different leaves of an extent that will have been fetched with these; nil if one of them was
     /// fetched before, and is not held any more.
-    func fetchedCount(of extent: Extent, with leaves: Range<Int>) -> Int? {
+    func fetchedCount(of extent: HeldExtent, with leaves: Range<Int>) -> Int? {
         var fetched = known[extent]?.fetched ?? 0
         for number in leaves where parts[Leaf(extent: extent, number: number)] == nil {
             if fetched & 1 << UInt16(number) != 0 { return nil }
@@ -74,9 +60,9 @@ struct HeldLeaves {
     }
 
     /// Adds the hashes of an extent's leaves, and drops those of the oldest extents.
-    mutating func add(_ hashes: LeafHashes, of extent: Extent) { change(extent) { $0.hashes = hashes } }
+    mutating func add(_ hashes: LeafHashes, of extent: HeldExtent) { change(extent) { $0.hashes = hashes } }
 
-    private mutating func change(_ extent: Extent, _ body: (inout Known) -> Void) {
+    private mutating func change(_ extent: HeldExtent, _ body: (inout Known) -> Void) {
         if known[extent] == nil {
             extents.append(extent)
             if extents.count > Self.extentsMax, let oldest = extents.first { remove(oldest) }
@@ -88,7 +74,7 @@ struct HeldLeaves {
     mutating func dropLeaves() { (parts, order, byteCount) = ([:], [], 0) }
 
     /// Drops an extent that is evicted, or that is held as a whole.
-    mutating func remove(_ extent: Extent) {
+    mutating func remove(_ extent: HeldExtent) {
         guard known.removeValue(forKey: extent) != nil else { return }
         extents.removeAll { $0 == extent }
         order.removeAll { leaf in

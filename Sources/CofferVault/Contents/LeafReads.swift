@@ -77,7 +77,7 @@ final class LeafReads: Sendable {
         _ extent: SealedExtent, _ leaves: Range<Int>
     ) -> (mine: Range<Int>?, all: [Fetch], hashes: LeafHashes?) {
         shared.withLock { shared in
-            let key = HeldLeaves.Extent(extent.row)
+            let key = HeldExtent(extent.row)
             let hashes = shared.held.hashes(of: key)
             var mine: Range<Int>?
             var all: [Fetch] = []
@@ -101,7 +101,7 @@ final class LeafReads: Sendable {
         _ extent: SealedExtent, _ leaves: Range<Int>, _ known: LeafHashes?, from remote: RemoteReads
     ) {
         let total = Int(extent.row.total)
-        let key = HeldLeaves.Extent(extent.row)
+        let key = HeldExtent(extent.row)
         guard let place = extent.remotePlace else {
             for number in leaves { finish(Leaf(extent: key, number: number), .failure(.stale)) }
             return
