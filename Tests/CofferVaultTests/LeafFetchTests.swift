@@ -2,6 +2,7 @@ import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTestSupport
+import Foundation
 import Testing
 
 import CofferStore
@@ -30,7 +31,7 @@ import CofferStore
         func seek(_ offset: Int, _ count: Int = 4096) throws -> Bool {
             let buffer = AlignedBuffer(count: count)
             let read = try devices.b.contents.read(
-                b, at: Int64(offset), count: count, into: buffer, isSeek: true)
+                b, at: Int64(offset), count: count, into: buffer, demand: .leaves)
             return buffer.withBytes(0..<read) { $0.array } == Array(content[offset..<offset + count])
         }
 
@@ -111,6 +112,25 @@ import CofferStore
         try place.devices.b.close()
     }
 
+    /// A reader that fetches around a leaf that another one is fetching does not fail it.
+    @Test func aFailureIsOnlyForItsReader() throws {
+        let place = try Place()
+        #expect(try place.seek(2 << 20))
+        try place.change(2) { pack, range in
+            pack.removeLast(pack.count - range.lowerBound - 6 * Self.sealedLeaf - 10)
+        }
+        place.devices.remote.holdFetches { $0.count == Self.sealedLeaf }
+        let answer = Condition<Bool?>(nil)
+        Thread.detachNewThread {
+            let isRight = try? place.seek((2 << 20) + 5 * Self.leaf)
+            answer.update { $0 = isRight ?? false }
+        }
+        place.devices.remote.waitForHeld(1)
+        #expect(fails("notArrived") { _ = try place.seek((2 << 20) + 4 * Self.leaf, 3 * Self.leaf) })
+        place.devices.remote.hold(false)
+        #expect(answer.wait { $0 })
+    }
+
     @Test func aReaderThatGoesOnGetsWholeExtents() throws {
         let devices = try TwoDevices()
         let content = Pattern.make(24 << 20)
@@ -182,6 +202,57 @@ import CofferStore
         #expect(try read(5))
     }
 
+    /// What a file no longer refers to can keep the rest of an extent from being stored, but not from being read.
+    @Test func damageThatNobodyReadsIsNamed() throws {
+        let place = try Place()
+        let b = place.devices.b
+        try place.change(1) { pack, range in pack[range.lowerBound + 5 * Self.sealedLeaf + 7] ^= 1 }
+        let new = [UInt8](repeating: 9, count: Self.leaf)
+        try b.put(new, to: place.b, at: (1 << 20) + 5 * Self.leaf)
+        try b.commitIndex()
+        let isRight = try b.content(of: place.b)[(1 << 20) + 4 * Self.leaf..<(1 << 20) + 7 * Self.leaf]
+            .elementsEqual(
+                place.content[(1 << 20) + 4 * Self.leaf..<(1 << 20) + 5 * Self.leaf] + new
+                    + place.content[(1 << 20) + 6 * Self.leaf..<(1 << 20) + 7 * Self.leaf])
+        #expect(isRight)
+        #expect(fails("damaged") { try b.cache.fetchMissing { _, _ in } })
+        #expect(fails("damaged") { _ = try b.cache.fetchContents(of: [place.b]) })
+        // The others are stored all the same.
+        #expect(try b.missingByteCount(of: place.b) == (1 << 20) - Self.leaf)
+    }
+
+    /// An extent with a last leaf of one byte, and a file that begins within an extent.
+    @Test func leavesAtTheEdges() throws {
+        let devices = try TwoDevices()
+        let content = Pattern.make(Self.leaf + 1)
+        let (_, b) = try devices.file(content)
+        devices.remote.forgetFetches()
+        func read(_ offset: Int, _ count: Int) throws -> [UInt8] {
+            let buffer = AlignedBuffer(count: count)
+            let read = try devices.b.contents.read(
+                b, at: Int64(offset), count: count, into: buffer, demand: .leaves)
+            return buffer.withBytes(0..<read) { $0.array }
+        }
+        #expect(try read(Self.leaf, 10) == [content[Self.leaf]])
+        // The leaf of one byte, and the hashes behind it.
+        let last = 1 + ExtentLayout.tagByteCount
+        #expect(devices.remote.state.withLock { $0.fetches.map(\.range.count) } == [last + 64])
+        #expect(try read(Self.leaf - 5, 10) == content.suffix(6))
+        // The front of the extent is written anew: the row begins within it.
+        try devices.b.put([1, 2, 3], to: b, at: 0)
+        try devices.b.put([UInt8](repeating: 4, count: 40_000), to: b, at: 3)
+        try devices.b.commitIndex()
+        #expect(try read(40_003, 100) == Array(content[40_003..<40_103]))
+        #expect(try read(39_999, 8) == [4, 4, 4, 4] + content[40_003..<40_007])
+    }
+
+    /// One read on two extents takes a leaf of each.
+    @Test func aSeekAcrossExtents() throws {
+        let place = try Place()
+        #expect(try place.seek((1 << 20) - 100, 200))
+        #expect(place.fetched.reduce(0, +) == 2 * (Self.sealedLeaf + Self.hashes))
+    }
+
     /// The author signed the root: with wrong hashes of leaves, the extent is fetched and checked as a whole.
     @Test(arguments: ["flipped", "swapped", "exchanged within", "cut"])
     func wrongHashesOfLeavesDoNoHarm(kind: String) throws {
@@ -244,7 +315,7 @@ import CofferStore
         let sealed = ExtentLayout.sealedByteCount(Self.leaf)
         #expect(devices.remote.byteCount == RemotePackHeader.byteCount + sealed)
         let buffer = AlignedBuffer(count: 10)
-        _ = try devices.b.contents.read(b, at: 100, count: 10, into: buffer, isSeek: true)
+        _ = try devices.b.contents.read(b, at: 100, count: 10, into: buffer, demand: .leaves)
         #expect(devices.remote.state.withLock { $0.fetches.map(\.range.count) } == [sealed])
     }
 

@@ -11,7 +11,8 @@ final class MemoryRemote: ContentSource {
         var packs: [PackID: [UInt8]] = [:]
         var fetches: [(pack: PackID, range: Range<Int>)] = []
         var failure: TransferError?
-        var isHeld = false
+        /// Whether a fetch of a range has to wait.
+        var holds: @Sendable (Range<Int>) -> Bool = { _ in false }
         /// The number of waiting fetches.
         var held = 0
     }
@@ -24,7 +25,7 @@ final class MemoryRemote: ContentSource {
             state.held += 1
         }
         let (bytes, failure) = state.wait { state in
-            state.isHeld ? nil : (state.packs[pack], state.failure)
+            state.holds(range) ? nil : (state.packs[pack], state.failure)
         }
         state.update { $0.held -= 1 }
         if let failure { throw failure }
@@ -65,7 +66,10 @@ final class MemoryRemote: ContentSource {
     var fetchCount: Int { state.withLock { $0.fetches.count } }
     var byteCount: Int { state.withLock { $0.packs.values.reduce(0) { $0 + $1.count } } }
     func fail(_ failure: TransferError?) { state.withLock { $0.failure = failure } }
-    func hold(_ holds: Bool) { state.update { $0.isHeld = holds } }
+    func hold(_ holds: Bool) { holdFetches { _ in holds } }
+    func holdFetches(where holds: @escaping @Sendable (Range<Int>) -> Bool) {
+        state.update { $0.holds = holds }
+    }
     func change(_ body: (inout [PackID: [UInt8]]) -> Void) { state.withLock { body(&$0.packs) } }
     func forgetFetches() { state.withLock { $0.fetches = [] } }
 

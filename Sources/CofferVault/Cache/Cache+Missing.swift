@@ -67,7 +67,7 @@ extension Cache {
         while offset < range.upperBound {
             let count = Int(min(Int64(ExtentLayout.byteCountMax), range.upperBound - offset))
             do throws(FileSystemError) {
-                _ = try vault.contents.read(item, at: offset, count: count, into: buffer)
+                _ = try vault.contents.read(item, at: offset, count: count, into: buffer, demand: .extents)
             } catch {
                 // What was removed or cut off meanwhile is not missing.
                 guard case .stale = error else { throw error }

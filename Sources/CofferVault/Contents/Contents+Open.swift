@@ -11,14 +11,14 @@ extension Contents {
     ///
     /// - Parameters:
     ///   - isForAll: Whether to use only keys that the other members also have.
-    ///   - isSeek: Whether to fetch only the leaves of extents that the range touches.
+    ///   - demand: What to fetch of extents that are only on the remote.
     /// - Throws: `.damaged` if a block cannot be decrypted, `.keyMissing`, `.stale` if an extent was fetched
     ///   to this device or replaced after it was looked up, `.unreachable`, `.timedOut`.
     func fill(
         _ buffer: AlignedBuffer, at place: Int, with range: Range<Int64>, of id: ItemID,
-        from extents: [SealedExtent], isForAll: Bool = false, isSeek: Bool = false
+        from extents: [SealedExtent], isForAll: Bool = false, demand: FetchDemand = .bytes
     ) throws(FileSystemError) {
-        var fetched = FetchedExtents(isSeek: isSeek)
+        var fetched = FetchedExtents(demand)
         let buffers = vault.buffers.take()
         defer { vault.buffers.giveBack(buffers) }
         let start = Int64(place) - range.lowerBound

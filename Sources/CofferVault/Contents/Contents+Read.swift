@@ -48,17 +48,17 @@ extension Contents {
     /// - Parameters:
     ///   - place: The position in the buffer for the first byte.
     ///   - isScattered: Whether this is a small read away from others.
-    ///   - isSeek: Whether to fetch from the remote only the leaves of extents that are read.
+    ///   - demand: What to fetch of extents that are only on the remote.
     /// - Returns: The number of bytes read; fewer than requested only at the end of the file.
     /// - Throws: `.damaged` if a byte is not the one that was written, `.unreachable` or `.timedOut` if one
     ///   is not on this device and cannot be fetched, `.keyMissing`; the problem log then names the file.
     package func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
-        isScattered: Bool = false, isSeek: Bool = false
+        isScattered: Bool = false, demand: FetchDemand = .bytes
     ) throws(FileSystemError) -> Int {
         try read(
             number, at: offset, count: count, into: buffer, place: place, isScattered: isScattered,
-            isSeek: isSeek, later: { nil }
+            demand: demand, later: { nil }
         ) ?? 0
     }
 
@@ -69,7 +69,7 @@ extension Contents {
     ///   - request: Creates the request if it must wait; returns nil if the caller may wait.
     func read(
         _ number: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer, place: Int = 0,
-        isScattered: Bool, isSeek: Bool = false, in flights: ReadsInFlight? = nil,
+        isScattered: Bool, demand: FetchDemand = .bytes, in flights: ReadsInFlight? = nil,
         later request: () -> (any ReadRequest)?
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
@@ -102,7 +102,7 @@ extension Contents {
             }
             do throws(FileSystemError) {
                 let began = flights == nil ? 0 : Clock.monotonic
-                try fill(buffer, at: place, with: range, of: id, from: extents, isSeek: isSeek)
+                try fill(buffer, at: place, with: range, of: id, from: extents, demand: demand)
                 if began != 0 { vault.pace.note(since: began) }
                 return range.count
             } catch {

@@ -45,7 +45,7 @@ final class LeafReads: Sendable {
         _ extent: SealedExtent, _ leaves: Range<Int>, from remote: RemoteReads
     ) throws(FileSystemError) -> (buffer: AlignedBuffer, start: Int)? {
         let (mine, all, hashes) = claim(extent, leaves)
-        if let mine { fetch(extent, mine, hashes, from: remote) }
+        fetch(extent, mine, hashes, from: remote)
         var parts: [BufferPart] = []
         for fetch in all {
             guard let part = try result(of: fetch) else { return nil }
@@ -75,11 +75,11 @@ final class LeafReads: Sendable {
     ///   leaves, if they are known.
     private func claim(
         _ extent: SealedExtent, _ leaves: Range<Int>
-    ) -> (mine: Range<Int>?, all: [Fetch], hashes: LeafHashes?) {
+    ) -> (mine: [Int], all: [Fetch], hashes: LeafHashes?) {
         shared.withLock { shared in
             let key = HeldExtent(extent.row)
             let hashes = shared.held.hashes(of: key)
-            var mine: Range<Int>?
+            var mine: [Int] = []
             var all: [Fetch] = []
             for number in leaves {
                 let leaf = Leaf(extent: key, number: number)
@@ -90,29 +90,31 @@ final class LeafReads: Sendable {
                     fetch.result = .success(part)
                 } else {
                     shared.underWay[leaf] = fetch
-                    mine = (mine?.lowerBound ?? number)..<number + 1
+                    mine.append(number)
                 }
             }
             return (mine, all, hashes)
         }
     }
 
+    /// Fetches the leaves that the caller has claimed, in ascending order, with those between them.
     private func fetch(
-        _ extent: SealedExtent, _ leaves: Range<Int>, _ known: LeafHashes?, from remote: RemoteReads
+        _ extent: SealedExtent, _ mine: [Int], _ known: LeafHashes?, from remote: RemoteReads
     ) {
+        guard let first = mine.first, let last = mine.last else { return }
+        let leaves = first..<last + 1
         let total = Int(extent.row.total)
         let key = HeldExtent(extent.row)
-        guard let place = extent.remotePlace else {
-            for number in leaves { finish(Leaf(extent: key, number: number), .failure(.stale)) }
-            return
+        func finish(_ result: Result<BufferPart?, FileSystemError>) {
+            for number in mine { self.finish(Leaf(extent: key, number: number), result) }
         }
+        guard let place = extent.remotePlace else { return finish(.failure(.stale)) }
         do throws(FileSystemError) {
             guard let (sealed, hashes) = try bytes(of: extent, at: place, leaves, known, from: remote) else {
-                for number in leaves { finish(Leaf(extent: key, number: number), .success(nil)) }
-                return
+                return finish(.success(nil))
             }
             if known == nil { shared.withLock { $0.held.add(hashes, of: key) } }
-            for number in leaves {
+            for number in mine {
                 let start = number * ExtentLayout.sealedLeafByteCount
                 let range = ExtentLayout.sealedRange(ofLeaves: number..<number + 1, total: total)
                 let from = start - leaves.lowerBound * ExtentLayout.sealedLeafByteCount
@@ -120,10 +122,10 @@ final class LeafReads: Sendable {
                 let isRight = part.withBytes { hashes.isLeaf($0, number: number) }
                 let error = FileSystemError.damaged(
                     place: "byte \(Int(place.position) + start) of remote pack \(place.pack)")
-                finish(Leaf(extent: key, number: number), isRight ? .success(part) : .failure(error))
+                self.finish(Leaf(extent: key, number: number), isRight ? .success(part) : .failure(error))
             }
         } catch {
-            for number in leaves { finish(Leaf(extent: key, number: number), .failure(error)) }
+            finish(.failure(error))
         }
     }
 
@@ -146,10 +148,7 @@ final class LeafReads: Sendable {
     /// Reports the result of a leaf to the threads that wait for it.
     private func finish(_ leaf: Leaf, _ result: Result<BufferPart?, FileSystemError>) {
         shared.update { shared in
-            // A leaf between those that the caller claimed may be held, or under way for another thread.
-            guard let fetch = shared.underWay[leaf], fetch.result == nil else { return }
-            fetch.result = result
-            shared.underWay[leaf] = nil
+            shared.underWay.removeValue(forKey: leaf)?.result = result
             if case .success(let part?) = result { shared.held.add(part, leaf) }
         }
     }

@@ -100,7 +100,8 @@ final class RemoteReads: Sendable {
             // It has waited, and is no longer wanted.
             if next.notBefore > 0, next.request.isInterrupted { throw .stale }
             let count = try vault.contents.read(
-                next.item, at: range.lowerBound, count: range.count, into: buffer, isSeek: next.isSeek)
+                next.item, at: range.lowerBound, count: range.count, into: buffer,
+                demand: next.isSeek ? .leaves : .bytes)
             if next.notBefore > 0 { arrivals.noteArrival() }
             arrivals.forget(next.item, range, in: vault)
             next.request.answer([ReadPart(buffer: buffer, range: 0..<count)])
@@ -436,7 +437,7 @@ final class RemoteReads: Sendable {
 
 extension FileSystemError {
     /// Whether neighbouring extents may be readable.
-    fileprivate var isOfOneExtent: Bool {
+    var isOfOneExtent: Bool {
         switch self {
         case .damaged, .notArrived: true
         default: false

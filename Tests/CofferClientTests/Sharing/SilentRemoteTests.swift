@@ -83,6 +83,25 @@ import Testing
         #expect(rest.bytes == Array(bytes.suffix(10)))
     }
 
+    /// A range comes with another one, or without it if the other one is late, cut, or missing.
+    @Test func twoRangesAtOnce() throws {
+        let bytes = (0..<3 * RemotePacks.leastSliceByteCount).map { UInt8(truncatingIfNeeded: $0 / 100) }
+        let packs = RemotePacks(
+            Slow(bytes: bytes), RemoteLayout(VaultID(low: 1, high: 2)), patience: 3_600_000_000_000,
+            slicePatience: 50_000_000)
+        let pack = PackID(low: 3, high: 4)
+        let far = bytes.count - 100..<bytes.count
+        let (first, second) = try packs.fetch(pack, 10..<1000, with: far)
+        #expect(first.bytes == Array(bytes[10..<1000]))
+        #expect(second?.bytes == Array(bytes[far]))
+        let (again, cut) = try packs.fetch(pack, 10..<1000, with: bytes.count - 10..<bytes.count + 90)
+        #expect(again.count == 990)
+        #expect(cut?.count == 10)
+        let (alone, late) = try packs.fetch(pack, 10..<1000, with: 2000..<bytes.count)
+        #expect(alone.bytes == Array(bytes[10..<1000]))
+        #expect(late == nil)
+    }
+
     @Test(arguments: [10, 1 << 20])
     func silentRemotesTimeOut(byteCount: Int) {
         let packs = RemotePacks(
