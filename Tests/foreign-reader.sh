@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Reads a shared vault with a program that was written from docs/*.md alone (Tests/foreign-reader), and compares what it
-# finds with a mount, name by name, bytes included. The vault has been through what changes its records: three people,
-# one of them removed, names of all kinds, links, extended attributes, conflicts, a file with trees of pages. The worked
-# reader of docs/format.md, as it stands there, reads the same from the store on the device, and a store that a killed
-# mount left. Exit code 0: all held.
+# finds with a mount, name by name, bytes included. The vault has been through what changes its records: four people,
+# one of them removed, one who left and came back, changed roles, names of all kinds, links, extended attributes,
+# conflicts, a file with trees of pages. The worked reader of docs/format.md, as it stands there, reads the same from the
+# store on the device, and a store that a killed mount left. Exit code 0: all held.
 #
 #   Tests/foreign-reader.sh [path of the coffer binary]
 # shellcheck source-path=SCRIPTDIR
@@ -38,6 +38,15 @@ join() {
         appears test -e "$work/$1/mount/Plans/first.txt"
 }
 
+# read_as NAME REMOTE: the reader, with somebody's profile.
+read_as() { python3 "$reader/reader.py" "$work/$1/profile" "$work/passphrase" "$2"; }
+
+# at_least NUMBER TEXT: what the reader told of, so that the comparison is of something.
+at_least() {
+    awk -v least="$1" -v text="$2: " 'index($0, text) == 1 && substr($0, length(text) + 1) + 0 >= least { found = 1 }
+        END { exit !found }' "$work/facts" || stop "$2: fewer than $1"
+}
+
 # sync NAME…: each has all of the others.
 sync() {
     local name
@@ -51,6 +60,7 @@ umask 022
 make_work reader
 printf 'correct horse %s\n' "$RANDOM$RANDOM" >"$work/passphrase"
 remote=$work/remote alice=$work/alice/mount/Plans bob=$work/bob/mount/Plans carol=$work/carol/mount/Plans
+erin=$work/erin/mount/Plans
 mkdir "$remote"
 
 printf '%sCoffer: a vault as a program sees it that knows the documents alone%s\n' "$bold" "$plain"
@@ -119,23 +129,39 @@ heading '4. Carol is removed; the keys rotate'
 holds 'coffer member remove' person alice member remove --yes Plans Carol
 printf 'afterwards' >"$alice/afterwards" && printf 'afterwards' >"$bob/a/too"
 holds 'what came afterwards is sent' sync alice bob alice bob
+
+heading '5. Erin joins, changes roles, leaves, and comes back'
+holds 'Erin has a profile and a mount' begin_person erin Erin desk
+holds 'Erin joins' join erin
+printf 'by Erin' >"$erin/of erin"
+holds 'Erin has written' sync erin alice
+holds 'Erin may only read' person alice member role Plans Erin reader
+holds 'Erin may write again' person alice member role Plans Erin writer
+holds 'all know that' sync erin alice
+printf 'later, by Erin' >"$erin/later"
+holds 'Erin has written more' sync erin alice
+holds 'coffer member leave' person erin member leave --yes Plans
+holds 'an owner says which commits of Erin count' sync alice bob alice
+read_as bob "$remote" >"$work/read" 2>"$work/facts" || { cat "$work/facts"; stop 'the reader does not read the vault'; }
+at_least 2 members
+python3 "$reader/worked.py" "$work/bob/profile" "$work/passphrase" "$remote" >"$work/worked" 2>"$work/output" ||
+    { cat "$work/output"; stop 'the worked reader of docs/reader.md reads no vault that somebody has left'; }
+pass 'the worked reader of docs/reader.md reads a vault that somebody has left'
+holds 'Erin deletes her copy' person erin vault delete --yes Plans
+holds 'Erin joins again' join erin
+printf 'again, by Erin' >"$erin/again"
+holds 'all is sent' sync erin alice bob alice
 # The reader meets recovery keys in Bob's profile, too.
 person bob recovery create --yes --backup "$work/backup" >"$work/sheet" 2>"$work/output" ||
     { cat "$work/output"; stop 'there is no recovery key'; }
 python3 "$reader/listing.py" "$bob" >"$work/mount" || stop 'the mount cannot be listed'
-for name in alice bob carol; do holds "$name unmounts" person "$name" unmount "$work/$name/mount"; done
+for name in alice bob carol erin; do holds "$name unmounts" person "$name" unmount "$work/$name/mount"; done
 
-heading '5. What the documents say that there is'
-# read_as NAME REMOTE: the reader, with somebody's profile.
-read_as() { python3 "$reader/reader.py" "$work/$1/profile" "$work/passphrase" "$2"; }
+heading '6. What the documents say that there is'
 read_as bob "$remote" >"$work/read" 2>"$work/facts" || { cat "$work/facts"; stop 'the reader does not read the vault'; }
 sed 's/^/    /' "$work/facts"
-# at_least NUMBER TEXT: what the reader told of, so that the comparison is of something.
-at_least() {
-    awk -v least="$1" -v text="$2: " 'index($0, text) == 1 && substr($0, length(text) + 1) + 0 >= least { found = 1 }
-        END { exit !found }' "$work/facts" || stop "$2: fewer than $1"
-}
-at_least 2 epochs
+at_least 3 members
+at_least 3 epochs
 at_least 10 'state hashes that are right'
 at_least 1 'inner pages of contents'
 at_least 180 'leaves of extents'
@@ -153,14 +179,15 @@ fails 'a byte of a commit that was changed is noticed' read_as bob "$work/other"
 
 # recovered: opens the backup with the words of the sheet, and compares what is in it.
 recovered() {
-    printf 'Bob\nPersonal: no remote, [1]\nPlans: file://%s, [1, 2]\n' "$remote" >"$work/expected"
+    printf 'Bob\nPersonal: no remote, [1]\nPlans: file://%s, [1, 2, 3]\n' "$remote" >"$work/expected"
     grep -oE '[0-9]+ [a-z]+' "$work/sheet" | head -16 | python3 "$reader/recovery.py" "$work/backup" >"$work/recovered" &&
         diff "$work/expected" "$work/recovered"
 }
 holds 'the words of a recovery sheet open a profile backup: a name, remotes, keys' recovered
 
-heading '6. What lies on a device'
+heading '7. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
+holds 'what members may do is what the documents say' python3 "$reader/memberships.py"
 # files LISTING: of a directory's listing the regular files, as local.py tells of them.
 files() { sed -nE 's/^(b.*): file [0-7]+ -?[0-9]+( [0-9]+ bytes [0-9a-f]+).*/\1:\2/p' "$1"; }
 # read_store NAME VAULT: the worked reader, with somebody's profile.

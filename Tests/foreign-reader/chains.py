@@ -108,6 +108,8 @@ class Members:
         self.identities = identities
         self.members = {}  # now
         self.left = {}  # who has left by itself, and whom nobody has bounded yet
+        self.heads = {}  # the last ones of all who are or were members
+        self.invites = set()  # those that were used
         self.states = []  # after each link: members, epoch
         self.epoch = 0
         self.commitments = {}  # by epoch
@@ -119,6 +121,9 @@ class Members:
             signer = self.signer(link) if link.operation not in (1, 6) else None
             self.apply(link, fields, signer)
             fields.end()
+            keys = [member.keys[0] for member in self.members.values() if member.keys]
+            require(len(keys) == len(set(keys)), "two members with one key")
+            require(len(self.members) <= 4096, "too many members")
             self.states.append((dict(self.members), self.epoch))
 
     def signer(self, link):
@@ -132,33 +137,41 @@ class Members:
         if operation == 1:  # CreateVault
             require(link.sequence == 0, "CreateVault is link 0")
             member = self.read_member(fields, OWNER)
-            require(link.signer == member.keys[0], "CreateVault is signed by the creator")
+            require(member.keys and link.signer == member.keys[0], "CreateVault is signed by the creator")
             self.members[member.identity.id] = member
             self.begin_epoch(1, fields.take(32))
             self.wrap_sets.append((1, fields.take(32), link.signer))
         elif operation == 2:  # AddMember
             member = self.read_member(fields, None)
-            member.role = fields.u8()
+            member.role = read_role(fields)
             require(member.identity.id not in self.members, "who is added is a member already")
             require(member.identity.id not in self.left, "who is added has left, and nobody has bounded it")
             require(member.keys, "who is added is revoked")
             self.check_right(signer, OWNER if member.role <= ADMIN else ADMIN)
-            fields.identifier()
+            invite = fields.identifier()
+            require(invite not in self.invites, "an invite that was used")
+            self.invites |= {invite} - {bytes(16)}
             self.members[member.identity.id] = member
             self.wrap_sets.append((self.epoch, fields.take(32), link.signer))
         elif operation == 3:  # ChangeRole
-            member, role = self.members[fields.take(32)], fields.u8()
+            member, role = self.members[fields.take(32)], read_role(fields)
             self.check_right(signer, OWNER if min(role, member.role) <= ADMIN else ADMIN)
-            logs = read_bounds(fields)
-            if member.role <= WRITER < role:
+            require(member.keys and role != member.role, "a role that cannot change")
+            require(self.owners() != [member], "the last owner stays one")
+            logs, is_silenced = read_bounds(fields), member.role <= WRITER < role
+            require(is_silenced or not logs, "bounds of one that may write as before")
+            if is_silenced:
                 self.bounds.append(Bound(link.sequence, member.identity.id, True, logs))
             self.members[member.identity.id] = Member(role, member.identity, member.head)
         elif operation == 4:  # RemoveMember
             identity_id = fields.take(32)
             # Also of one that has left: then this says which of its commits count.
-            member = self.members.pop(identity_id, None) or self.left[identity_id]
+            member = self.members.get(identity_id) or self.left[identity_id]
+            require(member is not signer, "nobody removes itself")
+            # One whose identity is revoked counts as a writer.
+            self.check_right(signer, OWNER if member.role == OWNER and member.keys else ADMIN)
+            self.members.pop(identity_id, None)
             self.left.pop(identity_id, None)
-            self.check_right(signer, OWNER if member.role == OWNER else ADMIN)
             self.read_epoch_start(fields, link)
             self.bounds.append(Bound(link.sequence, member.identity.id, False, read_bounds(fields)))
         elif operation == 5:  # RotateKey
@@ -179,7 +192,10 @@ class Members:
             self.check_right(signer, ADMIN)
             read_bounds(fields)
         elif operation == 8:  # Leave
-            successor = self.members[fields.take(32)] if fields.u8() else None
+            flag = fields.u8()
+            require(flag == (self.owners() == [signer]), "the last owner, and nobody else, names a successor")
+            successor = self.members[fields.take(32)] if flag else None
+            require(not successor or (successor is not signer and successor.keys), "a successor who cannot be owner")
             self.left[signer.identity.id] = self.members.pop(signer.identity.id)
             self.bounds.append(Bound(link.sequence, signer.identity.id, False, read_bounds(fields)))
             if successor:
@@ -189,8 +205,10 @@ class Members:
 
     def check_right(self, signer, role):
         """Whether somebody has what this role has ("Rights"); admins have all where no owner has keys."""
-        owners = [member for member in self.members.values() if member.role == OWNER and member.keys]
-        require(signer.role <= (role if owners else ADMIN), "somebody may not do that")
+        require(signer.role <= (role if self.owners() else ADMIN), "somebody may not do that")
+
+    def owners(self):
+        return [member for member in self.members.values() if member.role == OWNER and member.keys]
 
     def read_member(self, fields, role):
         identity = self.identities[fields.take(32)]
@@ -200,6 +218,8 @@ class Members:
         sequence, link_hash = fields.u64(), fields.take(32)
         require(sequence < len(identity.links), "a head that is not in the identity chain")
         require(identity.links[sequence].hash == link_hash, "a head of another history")
+        require(sequence >= self.heads.get(identity.id, 0), "a head that goes back")
+        self.heads[identity.id] = sequence
         return sequence
 
     def begin_epoch(self, epoch, commitment):
@@ -232,12 +252,18 @@ class Members:
         return author.keys[0]
 
 
+def read_role(fields):
+    role = fields.u8()
+    require(OWNER <= role <= READER, "an unknown role")
+    return role
+
+
 def read_bounds(fields):
     """Bounds ("Links"): of each log the last commit that counts, with its hash."""
     bounds, last = {}, b""
     for _ in range(fields.u16()):
         log = fields.identifier()
-        require(log > last, "the order of bounds")
+        require(log > last and len(bounds) < 4096, "the order of bounds")
         last = log
         bounds[log] = (fields.u64(), fields.take(32))
     return bounds
