@@ -2,8 +2,8 @@
 # Reads a shared vault with a program that was written from docs/*.md alone (Tests/foreign-reader), and compares what it
 # finds with a mount, name by name, bytes included. The vault has been through what changes its records: four people,
 # one of them removed, one who left and came back, changed roles, names of all kinds, links, extended attributes,
-# conflicts, a file with trees of pages. The worked reader of docs/format.md, as it stands there, reads the same from the
-# store on the device, and a store that a killed mount left. Exit code 0: all held.
+# conflicts, a file with trees of pages. The worked reader of docs/format.md, as it stands there, reads the same from
+# the store on the device, and a store that a killed mount left. Exit code 0: all held.
 #
 #   Tests/foreign-reader.sh [path of the coffer binary]
 # shellcheck source-path=SCRIPTDIR
@@ -188,6 +188,8 @@ holds 'the words of a recovery sheet open a profile backup: a name, remotes, key
 heading '7. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
 holds 'what members may do is what the documents say' python3 "$reader/memberships.py"
+holds 'what is no profile or no index is refused' python3 "$reader/refusals.py" "$work/bob/profile" "$work/passphrase" \
+    "$coffer"
 # files LISTING: of a directory's listing the regular files, as local.py tells of them.
 files() { sed -nE 's/^(b.*): file [0-7]+ -?[0-9]+( [0-9]+ bytes [0-9a-f]+).*/\1:\2/p' "$1"; }
 # read_store NAME VAULT: the worked reader, with somebody's profile.

@@ -42,11 +42,15 @@ def open_profile(file, passphrase):
         kind, method = cursor.u16(), cursor.take(cursor.u32())
         require(last <= kind <= 3, "an unlock method of an unknown kind, or in another order")
         last = kind
-        if kind == 1:  # the others are recovery keys
+        if kind == 1:
             profile_key = profile_key or unlock(method, identifier, passphrase)
-    require(profile_key, "the passphrase is wrong")
+        elif kind == 2:
+            require(len(method) == 98 and method[16:18] == b"\1\0", "a recovery key")
+        else:
+            require(len(method) == 32, "a revoked recovery key")
     body = cursor.take(cursor.u32())
     cursor.end()
+    require(profile_key, "the passphrase is wrong")
     return read_body(open_record(derive(profile_key, b"profile body", identifier), file[:36], body))
 
 
@@ -72,22 +76,27 @@ def unlock(method, profile, passphrase):
 
 def read_body(body):
     """Reads the records of the body ("Profile body")."""
-    profile = Profile()
+    profile, kinds, slots = Profile(), set(), set()
     cursor = Cursor(body)
     while cursor.left:
         kind = cursor.u16()
         record = Cursor(cursor.take(cursor.u32()))
         require(1 <= kind <= 12 or 16 <= kind <= 17, "a record of an unknown kind")
+        kinds.add(kind)
         if kind == 1:
             profile.name = record.text()
             profile.signing_seed, profile.agreement_secret = record.take(32), record.take(32)
+            record.end()
         elif kind == 3:
-            vault = record.identifier()
-            record.u16()
+            vault, slot = record.identifier(), record.u16()
+            require(slot not in slots, "a slot of two vaults")
+            slots.add(slot)
             record.time()
             profile.names[vault] = record.text()
             record.take(32)
             epochs = [(record.u32(), record.take(32)) for _ in range(record.u32())]
+            require(epochs, "a vault without keys")
+            record.end()
             profile.keyrings[vault] = dict(epochs)
         elif kind == 5:
             profile.identity_links = [record.take(record.u32()) for _ in range(record.u32())]
@@ -97,4 +106,5 @@ def read_body(body):
             vault = record.identifier()
             require(vault not in profile.shares, "a second share of a vault")
             profile.shares[vault] = Share(record.text(), record.identifier())
+    require(kinds >= {1, 2, 4}, "a record is missing")
     return profile
