@@ -81,6 +81,16 @@ def examples(root):
         ANN, placed(first, x, y, b"x", ((ANN, 1),), Place(root, b"x"))
     ).commit(BOB, placed(second, y, x, b"y", ((ANN, 1),), Place(root, b"y")), sees=1)
 
+    z, third = identifier(0xD3), identifier(0xE3)
+    yield Example(2, "the place before lies in a cycle, too: the directory goes into the root").commit(
+        ANN, *new_directory(0xD1, 0xE1, root, b"x"), *new_directory(0xD2, 0xE2, x, b"y"),
+        *new_directory(0xD3, 0xE3, root, b"z")
+    ).commit(
+        ANN, placed(second, y, root, b"y", ((ANN, 1),), Place(x, b"y")),
+        placed(first, x, y, b"x", ((ANN, 1),), Place(root, b"x")),
+        placed(third, z, y, b"z", ((ANN, 1),), Place(root, b"z"))
+    ).commit(BOB, placed(second, y, z, b"w", ((ANN, 1),), Place(x, b"y")), sees=1)
+
     yield Example(3, "a directory is removed, and something made in it; an entry lies in a file").commit(
         ANN, *new_directory(0xD1, 0xE1, root, b"x")
     ).commit(
@@ -95,6 +105,10 @@ def examples(root):
     yield Example(4, "two directories of one name are one").commit(
         ANN, *new_directory(0xD1, 0xE1, root, b"x"), *new_file(0x21, 0xE2, x, b"a")
     ).commit(BOB, *new_directory(0xD2, 0xE3, root, b"x"), *new_file(0x22, 0xE4, y, b"b"))
+
+    yield Example(4, "a directory and a later file of one name: the directory keeps it").commit(
+        ANN, *new_directory(0xD1, 0xE1, root, b"x")
+    ).commit(BOB, *new_file(0x21, 0xE2, root, b"x", 1))
 
     yield Example(5, "a file is written by two: the earlier content is a copy").commit(
         ANN, *new_file(0x21, 0xE1, root, b"a.txt", 1)
