@@ -68,7 +68,7 @@ struct InitCommand: ParsableCommand {
             strength: settings.strength.hash, firstVault: vault ?? Self.firstVault)
         try settings.check()
         Output.error(
-            "The passphrase opens everything in the profile. Nobody can recover it, unless you make a recovery key with “coffer recovery create”: keep it in a place where you will find it."
+            "The passphrase opens everything in the profile. Nobody can recover it: keep it in a place where you will find it. A recovery key opens the profile without it; make one with “coffer recovery create”."
         )
         let passphrase = try Passphrase(options: profile).askForNew()
         try Profile.create(at: location, passphrase: passphrase, settings)

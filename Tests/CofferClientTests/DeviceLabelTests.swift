@@ -8,7 +8,7 @@ import Testing
         ("laptop", "Ann", "Ann's laptop"), ("Ann's laptop", "Ann", "Ann's laptop"),
         ("ann-laptop", "Ann", "ann-laptop"), ("ANN", "Ann", "ANN"), ("Annex", "Ann", "Ann's Annex"),
         ("Ann's laptop", "Ann Miller", "Ann's laptop"), ("büro", "Jürgen", "Jürgen's büro"),
-        ("", "Ann", ""),
+        ("", "Ann", ""), (" ", "Ann", " "),
     ])
     func labels(_ machine: String, _ person: String, _ label: String) {
         #expect(DeviceLabel.of(machine, ownedBy: person) == label)

@@ -44,7 +44,7 @@ enum ErrorTexts {
         "“v” has no remote. Give it one with: coffer remote add",
         "“v” already has a remote, file:///r. To use another one, see: coffer remote move --help",
         "“v” was synced to another remote, and file:///r does not have it. To move the vault, first copy everything that the other remote has of it to file:///r.",
-        "“n” cannot be the name of a person or a machine: use 1 to 255 bytes without control characters, and without characters that change the direction of text. Choose another with --name or --device.",
+        "“n” cannot be the name of a person or a machine: use 1 to 255 bytes, not only blanks, and no control characters, invisible characters, or characters that change the direction of text. Choose another with --name or --device.",
         "The hint contains the passphrase, and anyone who has the profile file can read the hint. Choose a hint that only you understand, or none.",
         "There is no terminal to ask for the passphrase. Use --passphrase-file, COFFER_PASSPHRASE_FILE, or the credential “coffer.passphrase” of a systemd unit.",
         "The two passphrases differ. Nothing was changed; try again.",

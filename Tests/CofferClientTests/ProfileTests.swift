@@ -114,7 +114,8 @@ import Testing
 
     /// A name that could not be shown to others, once a vault is shared, is refused from the start.
     @Test(arguments: [
-        "", "a\nb", "\u{1b}[2J", "\u{202e}gpj", String(repeating: "x", count: 256),
+        "", " ", "\u{3000}\u{a0}", "a\nb", "\u{1b}[2J", "\u{202e}gpj", "a\u{200b}b",
+        String(repeating: "x", count: 256),
     ])
     func namesThatCannotBeShownToOthers(name: String) throws {
         for isDevice in [false, true] {

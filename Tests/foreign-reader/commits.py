@@ -73,7 +73,7 @@ class Commit:
         require(self.writes == bool(self.facts or count), "whether a commit changes anything")
 
     def counts(self, members):
-        """Whether it counts ("Order of checks", 6 to 9)."""
+        """Whether it counts ("Order of checks", 7 to 10)."""
         key = members.author_key(self)
         if key is None:
             return False

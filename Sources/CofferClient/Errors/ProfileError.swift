@@ -62,9 +62,9 @@ extension ProfileError: CustomStringConvertible {
         case .strengthOutOfRange: "The strength of the passphrase is out of range."
         case .invalidName(let name):
             """
-            “\(name)” cannot be the name of a person or a machine: use 1 to 255 bytes without control \
-            characters, and without characters that change the direction of text. Choose another with --name \
-            or --device.
+            “\(name)” cannot be the name of a person or a machine: use 1 to 255 bytes, not only blanks, and no \
+            control characters, invisible characters, or characters that change the direction of text. Choose \
+            another with --name or --device.
             """
         case .namesNotShareable: "Your name and this machine's name must have 1 to 255 bytes each."
         case .noTerminal:

@@ -57,8 +57,13 @@ package final class Profile: Sendable {
         /// - Throws: `.invalidName`, `.invalidVaultName`.
         package func check() throws(ClientError) {
             // Other members see both once a vault is shared.
-            for name in [name, device] where !TrustLimits.isName(name) { throw .profile(.invalidName(name)) }
+            for name in [name, device] where !Self.isName(name) { throw .profile(.invalidName(name)) }
             try Profile.validate(vaultName: firstVault)
+        }
+
+        /// Whether a name can be shown to others, and does not consist of blanks only.
+        static func isName(_ name: String) -> Bool {
+            TrustLimits.isName(name) && !name.allSatisfy(\.isWhitespace)
         }
     }
 

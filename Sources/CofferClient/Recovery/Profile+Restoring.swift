@@ -65,7 +65,7 @@ extension Profile {
     ) throws(ClientError) -> RestoreReport {
         if location.exists { throw .profile(.profileExists(path: location.path)) }
         try NewPassphrase.check(passphrase, hint: settings.hint)
-        guard TrustLimits.isName(settings.device) else { throw .profile(.invalidName(settings.device)) }
+        guard Settings.isName(settings.device) else { throw .profile(.invalidName(settings.device)) }
         let lock = try prepare(location)
         let id = backup.record.profile
         let key = SymmetricKey<ProfileRole>.random()

@@ -215,6 +215,7 @@ import Testing
         try FileManager.default.removeItem(atPath: other.location.path)
         #expect(restore("")?.caseName == "emptyPassphrase")
         #expect(restore("words", device: "")?.caseName == "invalidName")
+        #expect(restore("words", device: " ")?.caseName == "invalidName")
         #expect(!other.location.exists)
         #expect(restore("words") == nil)
     }
