@@ -154,6 +154,8 @@ holds 'all is sent' sync erin alice bob alice
 # The reader meets recovery keys in Bob's profile, too.
 person bob recovery create --yes --backup "$work/backup" >"$work/sheet" 2>"$work/output" ||
     { cat "$work/output"; stop 'there is no recovery key'; }
+# What was sealed anew after a removal is on the remote only until somebody wants it.
+holds 'Bob keeps the contents on his device' person bob pin Plans
 python3 "$reader/listing.py" "$bob" >"$work/mount" || stop 'the mount cannot be listed'
 for name in alice bob carol erin; do holds "$name unmounts" person "$name" unmount "$work/$name/mount"; done
 
