@@ -106,6 +106,11 @@ struct FileSystem: Sendable {
         }
     }
 
+    /// The cookie that the next new entry of a directory gets, or a greater one.
+    func nextCookie(in node: Node) throws(FileSystemError) -> Int64 {
+        node.isRoot ? .max : try vault(node).nextCookie
+    }
+
     /// The cookies of the root's entries, after 1 and 2 for "." and "..", are the slots plus 2.
     private func readRoot(
         after cookie: Int64, attributes: Bool

@@ -1,5 +1,6 @@
 internal import CFuse3
 internal import CofferFormat
+internal import CofferSystem
 internal import CofferVault
 internal import Glibc
 
@@ -189,10 +190,12 @@ extension Operations {
         var listing = DirectoryListing(byteCount: size)
         do throws(FileSystemError) {
             var cookie = offset
+            let end = try session.endOfListing(of: node, from: offset)
             reading: while true {
                 let batch = try session.fileSystem.readDirectory(
                     node, after: cookie, limit: batchCount, attributes: plus)
                 for (entry, child) in batch {
+                    if entry.cookie >= end { break reading }
                     let added = unsafe reply.withRequest {
                         unsafe listing.add(entry, child, plus: plus, to: $0)
                     }
@@ -207,5 +210,15 @@ extension Operations {
         }
         session.noteAccess(node)
         reply.listing(listing)
+    }
+}
+
+extension Session {
+    /// The first cookie that a listing must not reach; a listing begins at offset 0.
+    fileprivate func endOfListing(of node: Node, from offset: Int64) throws(FileSystemError) -> Int64 {
+        guard offset == 0 else { return listingEnds.withLock { $0.end(of: node) } ?? .max }
+        let end = try fileSystem.nextCookie(in: node)
+        listingEnds.withLock { $0.begin(node, endingBefore: end) }
+        return end
     }
 }

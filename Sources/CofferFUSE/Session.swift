@@ -30,6 +30,7 @@ package final class Session: @unchecked Sendable {
     let seekThread = RequestThread("coffer-seek")
     let waiting = WaitingRequests()
     let deferred = DeferredReads()
+    let listingEnds = RankedMutex(ListingEnds(), rank: .leaf)
     /// The reads that the disk works on while the serving thread takes other requests.
     let reads = ReadsInFlight()
     /// The buffer for the answers to reads; in use only while a request is performed, or a read ends.

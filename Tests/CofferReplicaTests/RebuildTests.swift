@@ -123,6 +123,45 @@ import CofferVault
         }
     }
 
+    private func content(of number: Int64, in vault: Vault) throws -> [UInt8] {
+        let count = Int(try vault.attributes(of: number).size)
+        let buffer = AlignedBuffer(count: max(count, 1))
+        let read = try vault.contents.read(number, at: 0, count: count, into: buffer)
+        return buffer.withBytes(0..<read) { $0.array }
+    }
+
+    @Test("Programs keep the contents of the files that they have open", arguments: Seeds.first(8))
+    func openFilesStay(seed: UInt64) async throws {
+        let devices = try await parted(seed)
+        let (source, target) = (devices[0], devices[1])
+        let groups = try await facts(of: source)
+        let result = try await result(of: source)
+        target.vault.setSink(RecordedChanges(releases: false))
+        let before = try await onThread {
+            var files: [Int64: [UInt8]] = [:]
+            for path in try target.tree(withContents: false).keys {
+                let number = try target.number(path)
+                if try target.vault.attributes(of: number).type == .regular {
+                    files[number] = try content(of: number, in: target.vault)
+                }
+            }
+            return files
+        }
+        try await target.replica.beginRebuild()
+        try await target.replica.addToRebuild(groups)
+        _ = try await target.replica.finishRebuild(result)
+        try await onThread {
+            for (number, bytes) in before {
+                let isSame = try content(of: number, in: target.vault) == bytes
+                #expect(isSame, "seed \(seed), file \(number)")
+            }
+            let trees = (try source.tree(), try target.tree())
+            #expect(trees.0 == trees.1, "seed \(seed)")
+            target.vault.setSink(nil)
+            try target.vault.close()
+        }
+    }
+
     @Test func unsentChangesAreKept() async throws {
         let devices = try await parted(100)
         let (source, target) = (devices[0], devices[1])

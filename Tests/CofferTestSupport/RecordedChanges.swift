@@ -7,10 +7,14 @@ package import CofferVault
 package final class RecordedChanges: ChangeSink {
     private let all = Condition<[VaultChange]>([])
     private let isInUse: Bool
+    private let releases: Bool
 
-    /// - Parameter isInUse: Whether programs may have items open.
-    package init(isInUse: Bool = true) {
+    /// - Parameters:
+    ///   - isInUse: Whether programs may have items open.
+    ///   - releases: Whether items that have no name any more are released.
+    package init(isInUse: Bool = true, releases: Bool = true) {
         self.isInUse = isInUse
+        self.releases = releases
     }
 
     /// The changes since the last call.
@@ -25,6 +29,7 @@ package final class RecordedChanges: ChangeSink {
 
     package func note(_ changes: [VaultChange], in vault: Vault) {
         all.withLock { $0 += changes }
+        guard releases else { return }
         for case .nameless(let item) in changes { vault.release(item) }
     }
 

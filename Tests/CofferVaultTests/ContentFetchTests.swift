@@ -345,7 +345,7 @@ import CofferStore
         let (a, b) = try devices.file(old)
         _ = try devices.b.get(b, count: 1)
         let leaf = AlignedBuffer(count: 4096)
-        _ = try devices.b.contents.read(b, at: 1_200_000, count: 4096, into: leaf, isSeek: true)
+        _ = try devices.b.contents.read(b, at: 1_200_000, count: 4096, into: leaf, demand: .leaves)
         try devices.b.commit()
         let new = Pattern.make(1_700_000, seed: 9)
         try devices.a.put(new, to: a)

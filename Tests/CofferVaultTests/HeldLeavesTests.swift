@@ -1,3 +1,4 @@
+import CofferCrypto
 import CofferFormat
 import CofferSystem
 import CofferTestSupport

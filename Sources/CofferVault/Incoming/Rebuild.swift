@@ -110,11 +110,14 @@ private final class Rebuild {
     /// How entries were shown, and the numbers and hashes of items.
     private var shown: [EntryID: Showing] = [:]
     private var items: [ItemID: (number: Int64?, hash: StateHash?)] = [:]
+    /// The contents, as hashes, of those files that programs may have open.
+    private var contents: [ItemID: Int] = [:]
     private var directories: Set<ItemID> = []
     /// Items that are replaced by another at each of their names.
     ///
     /// Either they were written to on this device; the written content stays as a file of its own, or is
-    /// given up. Or their type has changed, which no honest device states.
+    /// given up. Or programs may have them open, and their content has changed. Or their type has changed, which
+    /// no honest device states.
     private var renewed: Set<ItemID> = []
     /// Items with local changes that are given up.
     private var reverted: Set<ItemID> = []
@@ -201,14 +204,19 @@ private final class Rebuild {
             }
         }
         var lastItem: ItemID?
+        let sink = vault.sink.withLock { $0 }
         isDone = false
         while !isDone {
             try vault.reading { state throws(FileSystemError) in
                 let page = try state.index.factItems(after: lastItem, limit: Self.pageCount)
+                let tree = try state.factTree(participant.hashKey)
                 for id in page {
                     guard let row = try state.index.factItem(id)?.row else { continue }
                     if row.number != nil || row.state?.hash != nil {
                         items[id] = (row.number, row.state?.hash)
+                    }
+                    if let number = row.number, sink?.knows(number) == true {
+                        contents[id] = try tree.shownItem(id)?.content.hashValue
                     }
                 }
                 lastItem = page.last
@@ -345,6 +353,7 @@ private final class Rebuild {
                         renewed.insert(id)
                     } else if FileType(mode: row.mode) == .regular,
                         rewritten.contains(id) || update.isKeptHere(row) && row.links > 0
+                            || contents[id].map({ $0 != shown?.content.hashValue }) == true
                     {
                         try renew(row, tree, &state)
                     } else {

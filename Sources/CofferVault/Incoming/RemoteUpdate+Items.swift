@@ -36,6 +36,7 @@ extension RemoteUpdate {
         if row.links == 0 {
             // Its names were set aside.
             if isDivided { divided.insert(id) }
+            if attributes?.contains(.content) != false { unapplied.insert(id) }
             return
         }
         guard let shown = try tree.shownItem(id) else { return }

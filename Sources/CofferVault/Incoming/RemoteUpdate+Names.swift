@@ -44,7 +44,7 @@ extension RemoteUpdate {
         let name = showing.place.name.bytes
         let occupant = try state.index.entry(name, in: parent.number)
         guard occupant == nil else { throw misfit(showing) }
-        let item = try item(showing.item, in: parent, &state)
+        let item = try item(showing, in: parent, &state)
         guard let type = item.type else { throw misfit(showing) }
         let directory = try state.tree.item(parent.number)
         let row = EntryRow(
@@ -75,9 +75,10 @@ extension RemoteUpdate {
     }
 
     /// The item of an entry that arrives; created if there is none.
-    private func item(_ id: ItemID, in parent: ItemRow, _ state: inout VaultState) throws(FileSystemError)
-        -> CachedItem
-    {
+    private func item(
+        _ showing: Showing, in parent: ItemRow, _ state: inout VaultState
+    ) throws(FileSystemError) -> CachedItem {
+        let id = showing.item
         let tree = try state.factTree(participant.hashKey)
         let shown = try tree.shownItem(id)
         guard let shown else { throw .damaged(place: "the facts of item \(id)") }
@@ -92,13 +93,31 @@ extension RemoteUpdate {
             // It was removed on this device.
             item.row.unsent.remove(.content)
         }
-        if row.links == 0 {
-            // It was about to be removed.
-            if item.type == .directory { item.row.links = 2 }
-            state.tree.orphans.remove(row.number)
-            try update(item, to: shown, nil, &state)
+        // What this update itself took the last name from only moves, and is up to date.
+        if row.links > 0 || bereft.contains(row.number) { return item }
+        // It was about to be removed, or its names were set aside.
+        let isRemoved = state.tree.orphans.remove(row.number) != nil
+        if item.type == .regular, isRemoved || unapplied.contains(id),
+            vault.sink.withLock({ $0?.knows(row.number) == true })
+        {
+            leaveOpen(item, isRemoved ? nil : Vault.Name(showing.place.name.bytes, in: parent.number), &state)
+            replaced[id] = row.number
+            return try make(id, shown, &state)
         }
+        if item.type == .directory { item.row.links = 2 }
+        try update(item, to: shown, nil, &state)
         return item
+    }
+
+    /// Leaves a file without a name as it is, as programs may have it open.
+    ///
+    /// - Parameter name: The name of its new version, if a program that writes to it must get a file of its own.
+    private func leaveOpen(_ item: CachedItem, _ name: Vault.Name?, _ state: inout VaultState) {
+        item.row.unsent = []
+        state.tree.touch(item, [])
+        state.tree.orphans.insert(item.row.number)
+        state.tree.outdated[item.row.number] = name
+        changes.append(.nameless(item: item.row.number))
     }
 
     private func make(

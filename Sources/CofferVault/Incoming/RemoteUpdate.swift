@@ -39,6 +39,8 @@ final class RemoteUpdate {
     /// Files that have no name at the moment, whose content changed both on this device and on another, and
     /// whose local change cannot become a commit first.
     var divided: Set<ItemID> = []
+    /// Items that have no name at the moment, whose content changed.
+    var unapplied: Set<ItemID> = []
     /// Files that are replaced by another version of the same item, by item.
     var replaced: [ItemID: Int64] = [:]
     /// The places of files that lost a name.

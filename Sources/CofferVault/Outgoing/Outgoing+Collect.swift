@@ -55,7 +55,9 @@ extension Outgoing {
                 try self.commit(changes, contents, as: participant, recorder)
             }
             if let commit { return commit }
-            // An item that was created and removed again leaves nothing to send; more changes may follow.
+            // An item that was created and removed again leaves nothing to send. That is to be seen by those who
+            // count what is unsent as of the last commit of the index; more changes may follow.
+            try vault.commitIndex()
             if changes.lastRow == nil { break }
         }
         guard recorder.isNeeded else { return nil }

@@ -72,6 +72,9 @@ extension Vault {
         }
     }
 
+    /// The cookie that the next new entry of a directory gets, or a greater one.
+    package var nextCookie: Int64 { state.withLock { $0.index.nextCookieToCome } }
+
     /// The number of an item; nil if the vault has no such item, or does not track changes.
     func number(of item: ItemID) throws(FileSystemError) -> Int64? {
         try reading { state throws(FileSystemError) in

@@ -92,14 +92,17 @@ final class ExchangeDevice {
     }
 
     /// Applies the commits of others.
-    func fetch() throws -> Bool {
+    ///
+    /// - Parameter isAlone: Whether this device can make no commits of its own.
+    func fetch(isAlone: Bool = false) throws -> Bool {
         let logs = hub.state.withLock { $0.commits }
         var hasAny = false
         for (log, commits) in logs.sorted(by: { $0.key < $1.key }) where log != participant.log {
             let have = Int(try versions()[log])
             guard have < commits.count else { continue }
             let applied = try vault.incoming.apply(
-                commits[have...].map { IncomingCommit($0) }, as: participant, recorder: PlainRecorder())
+                commits[have...].map { IncomingCommit($0) }, as: participant,
+                recorder: isAlone ? nil : PlainRecorder())
             if applied.count > 0 { hasAny = true }
         }
         return hasAny

@@ -67,6 +67,8 @@ extension ContentTarget {
     /// - Parameter bytes: Up to 1 MiB.
     func replace(with bytes: [UInt8], _ state: inout VaultState) throws(FileSystemError) {
         try clear(&state)
+        // It may have been another file's until now.
+        item.row.origin = id
         if bytes.isEmpty { return }
         item.row.size = Int64(bytes.count)
         let buffers = vault.buffers.take()

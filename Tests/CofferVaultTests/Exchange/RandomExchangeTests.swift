@@ -11,12 +11,15 @@ struct RandomProgram {
     let vault: Vault
     /// The prefix of all texts that this program writes.
     let mark: String
+    /// Releases an item that lost its last name.
+    var release: (Int64) -> Void
     private var counter = 0
 
     init(seed: UInt64, in vault: Vault, mark: String) {
         random = SplitMix64(seed: seed)
         self.vault = vault
         self.mark = mark
+        release = { vault.release($0) }
     }
 
     private static let names = ["a", "b", "c.txt", "d"].map { Array($0.utf8) }
@@ -62,13 +65,13 @@ struct RandomProgram {
         case 9: _ = try vault.link(try vault.lookup(name, in: parent).number, as: newName, in: other)
         case 10..<14:
             if let gone = try vault.rename(name, in: parent, to: newName, in: other, .replace) {
-                vault.release(gone)
+                release(gone)
             }
         case 14: _ = try vault.rename(name, in: parent, to: newName, in: other, .exchange)
         case 15..<17:
             let (number, isLast) = try vault.unlink(name, in: parent)
-            if isLast { vault.release(number) }
-        case 17: vault.release(try vault.removeDirectory(name, in: parent))
+            if isLast { release(number) }
+        case 17: release(try vault.removeDirectory(name, in: parent))
         case 18: try write(name, parent)
         case 19:
             var changes = AttributeChanges()

@@ -111,6 +111,25 @@ import CofferStore
         )
     }
 
+    /// Others read what is left to send in the last commit of the index.
+    @Test func whatLeavesNothingToSendIsNotCounted() throws {
+        let device = try ExchangeDevice.make(1)[0]
+        let vault = device.vault
+        let files = try (0..<20).map { try vault.makeFile("f\($0)", [1]) }
+        try device.collect()
+        for file in files {
+            var changes = AttributeChanges()
+            changes.modified = .at(try vault.attributes(of: file).modified)
+            _ = try vault.setAttributes(of: file, changes)
+        }
+        try vault.commitIndex()
+        #expect(try vault.outgoing.unsentCount() == 20)
+        let commit = try vault.outgoing.collectChanges(
+            as: device.participant, takesAll: true, recorder: PlainRecorder())
+        #expect(commit == nil)
+        #expect(try vault.outgoing.unsentCount() == 0)
+    }
+
     @Test func aFileComesWithItsContent() throws {
         let device = try ExchangeDevice.make(1)[0]
         _ = try device.vault.makeFile("a", [1])
