@@ -130,7 +130,7 @@ import CofferVault
         return buffer.withBytes(0..<read) { $0.array }
     }
 
-    @Test("Programs keep the contents of the files that they have open", arguments: Seeds.first(8))
+    @Test("Programs keep the contents of the files that they have open", arguments: Seeds.first(3))
     func openFilesStay(seed: UInt64) async throws {
         let devices = try await parted(seed)
         let (source, target) = (devices[0], devices[1])

@@ -110,7 +110,7 @@ private final class Rebuild {
     /// How entries were shown, and the numbers and hashes of items.
     private var shown: [EntryID: Showing] = [:]
     private var items: [ItemID: (number: Int64?, hash: StateHash?)] = [:]
-    /// The contents, as hashes, of those files that programs may have open.
+    /// The contents of files, as hashes.
     private var contents: [ItemID: Int] = [:]
     private var directories: Set<ItemID> = []
     /// Items that are replaced by another at each of their names.
@@ -204,7 +204,6 @@ private final class Rebuild {
             }
         }
         var lastItem: ItemID?
-        let sink = vault.sink.withLock { $0 }
         isDone = false
         while !isDone {
             try vault.reading { state throws(FileSystemError) in
@@ -215,8 +214,8 @@ private final class Rebuild {
                     if row.number != nil || row.state?.hash != nil {
                         items[id] = (row.number, row.state?.hash)
                     }
-                    if let number = row.number, sink?.knows(number) == true {
-                        contents[id] = try tree.shownItem(id)?.content.hashValue
+                    if row.number != nil, let content = try tree.shownItem(id)?.content {
+                        contents[id] = content.hashValue
                     }
                 }
                 lastItem = page.last
@@ -353,7 +352,8 @@ private final class Rebuild {
                         renewed.insert(id)
                     } else if FileType(mode: row.mode) == .regular,
                         rewritten.contains(id) || update.isKeptHere(row) && row.links > 0
-                            || contents[id].map({ $0 != shown?.content.hashValue }) == true
+                            || shown != nil && isOpen(row.number)
+                                && contents[id] != shown?.content?.hashValue
                     {
                         try renew(row, tree, &state)
                     } else {
@@ -363,6 +363,9 @@ private final class Rebuild {
             }
         }
     }
+
+    /// Whether programs may have a file open; what they see of it must not change.
+    private func isOpen(_ number: Int64) -> Bool { vault.sink.withLock { $0 }?.knows(number) == true }
 
     /// Makes all names of a file lead to a new version of the same item.
     private func renew(
