@@ -7,6 +7,8 @@ struct UnmountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmount", abstract: "Unmount the vaults, and return when everything is stored.",
         discussion: """
+            The folder leads to the profile that serves it, so “--home” is not needed.
+
             Containers and services may have copies of the mount in their own mount namespaces. These are unmounted, too. \
             If a program uses one of them, it is named, and nothing is unmounted.
             """,
@@ -25,13 +27,14 @@ struct UnmountCommand: ParsableCommand {
     @Flag(
         name: .shortAndLong,
         help: """
-            Unmount even if the latest changes cannot be stored, for example on a full disk, or if programs in other \
-            mount namespaces use the mount. Changes that are not stored are lost.
+            Unmount even if the latest changes cannot be stored, for example on a full disk, if programs in other \
+            mount namespaces use the mount, or if the process that serves it cannot be found. Changes that are not stored are lost.
             """)
     var force = false
 
     func run() throws {
         try Unmounting.unmount(
-            mountPoint, lazily: lazy, force: force, try profile.location(), note: Output.error)
+            mountPoint, lazily: lazy, force: force, try profile.location(), environment: Environment.value,
+            note: Output.error)
     }
 }

@@ -31,6 +31,8 @@ enum ErrorTexts {
         "/m: something is already mounted here. Unmount it first, or choose another directory.",
         "/m: the mount is in use. Close the files that are open in it, and try again.",
         "FUSE cannot be used: /file: Input/output error.",
+        "/m: the mount is served by a profile of bob. Unmount it as bob, so that everything is stored first, or regardless with: coffer unmount --force",
+        "/m: the process that serves this mount cannot be found, so nobody can tell when everything is stored. Name its profile with --home, or unmount without waiting with: coffer unmount --force",
         "/m: no vaults are mounted here.",
         "/p is not empty, and other users can access it. Choose another folder, or make this one private with “chmod 700 /p”.",
         "/m stays mounted, because the latest changes cannot be stored: no space. Fix this and try again, or discard the changes with: coffer unmount --force",

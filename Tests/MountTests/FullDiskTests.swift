@@ -61,30 +61,6 @@ extension MountTests {
             }
         }
 
-        /// Fills the disk to its last block, the profile's reserve included unless it is to be kept.
-        ///
-        /// The file system returns blocks some time after they were freed, and a vault may use space that was
-        /// free earlier: the disk is full once nothing could be written for a while.
-        private func fillToTheLastBlock(_ disk: String, _ profile: MountedProfile, keepsReserve: Bool = false)
-            throws
-        {
-            let ballast = "\(disk)/ballast"
-            let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-            try Files.check(file, ballast)
-            defer { close(file) }
-            let block = [UInt8](repeating: 7, count: 4096)
-            var quiet = 0
-            let isFull = Processes.waitUntil {
-                var isQuiet = true
-                while write(file, block, block.count) > 0 { isQuiet = false }
-                #expect(fsync(file) == 0 || errno == ENOSPC)
-                if !keepsReserve, unlink("\(profile.home)/reserve") == 0 { isQuiet = false }
-                quiet = isQuiet ? quiet + 1 : 0
-                return quiet >= 25
-            }
-            try #require(isFull, "the disk did not get full")
-        }
-
         /// An unmount that succeeds loses nothing that programs were told is stored.
         @Test func unmountThatCannotStoreIsRefused() throws {
             try LoopDisk.with(megabytes: 64) { disk in
@@ -92,7 +68,7 @@ extension MountTests {
                     profile.expectsProblems = true
                     for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
                     try profile.remount()
-                    try fillToTheLastBlock(disk, profile)
+                    try FullDisk.fill(disk, profile)
                     for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
                     let result = try profile.command("unmount", profile.point).fail(with: 74)
                     #expect(result.error.contains("--force"))
@@ -101,7 +77,7 @@ extension MountTests {
                     try profile.remount()
                     #expect(try Files.names(profile.vault).count == 100)
                     // The changes are now given up.
-                    try fillToTheLastBlock(disk, profile)
+                    try FullDisk.fill(disk, profile)
                     for index in 300..<400 { try Files.remove(profile.path("\(index)")) }
                     try profile.command("unmount", "--force", profile.point).succeed()
                     profile.expectEnded()
@@ -120,7 +96,7 @@ extension MountTests {
                     profile.expectsProblems = true
                     for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
                     try profile.remount()
-                    try fillToTheLastBlock(disk, profile)
+                    try FullDisk.fill(disk, profile)
                     for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
                     #expect(umount2(profile.point, 0) == 0)
                     profile.expectEnded()
@@ -130,11 +106,6 @@ extension MountTests {
                     #expect(try profile.check().damage.isEmpty)
                 }
             }
-        }
-
-        private func freeBytes(_ disk: String) -> Int {
-            var space = statvfs()
-            return statvfs(disk, &space) == 0 ? Int(space.f_bavail) * Int(space.f_frsize) : 0
         }
 
         /// Removing makes room after other programs took the last block, and ending the mount loses nothing.
@@ -149,9 +120,9 @@ extension MountTests {
                             durably: true)
                     }
                     try profile.remount()
-                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
+                    try FullDisk.fill(disk, profile, keepsReserve: true)
                     for index in 0..<12 { try Files.remove(profile.path("large-\(index)")) }
-                    #expect(Processes.waitUntil { freeBytes(disk) >= 12 << 20 })
+                    #expect(Processes.waitUntil { FullDisk.freeBytes(disk) >= 12 << 20 })
                     // Without its reserve, the profile is small.
                     for index in 0..<100 { try Files.remove(profile.path("\(index)")) }
                     try profile.remount()
@@ -183,7 +154,7 @@ extension MountTests {
                         )
                     }
                     try profile.unmount()
-                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
+                    try FullDisk.fill(disk, profile, keepsReserve: true)
                     #expect(try profile.command("vault", "list").succeed().output.contains("Personal"))
                     #expect(try profile.check().damage.isEmpty)
                     for options in ["ro", nil] {
@@ -196,7 +167,7 @@ extension MountTests {
                     }
                     try profile.mount()
                     for index in 0..<9 { try Files.remove(profile.path("\(index)")) }
-                    #expect(Processes.waitUntil { freeBytes(disk) >= 8 << 20 })
+                    #expect(Processes.waitUntil { FullDisk.freeBytes(disk) >= 8 << 20 })
                     try profile.remount()
                     #expect(try Files.names(profile.vault) == ["9"])
                 }
@@ -213,7 +184,7 @@ extension MountTests {
                         try Files.write(
                             "small \(index)", to: profile.path("small/\(index)"), durably: index == 199)
                     }
-                    try fillToTheLastBlock(disk, profile, keepsReserve: true)
+                    try FullDisk.fill(disk, profile, keepsReserve: true)
                     let written = try errorNumber {
                         try Files.write(pattern(200_000), to: profile.path("more"), durably: true)
                     }

@@ -155,18 +155,32 @@ enum LineReader {
 /// `/run/coffer`, and `/tmp/coffer-UID`.
 enum RuntimeDirectory {
     static func make(_ environment: (String) -> String?) throws(ClientError) -> String {
+        for path in candidates(environment) where Directory.exists(Directory.parent(of: path)) {
+            guard (try? Directory.make(path)) != nil, isPrivate(path) else { continue }
+            return path
+        }
+        throw .control(.noDirectory)
+    }
+
+    /// The directories that may hold sockets of this user's mounts, whatever their environment was.
+    static func existing(_ environment: (String) -> String?) -> [String] {
+        var found: [String] = []
+        // mount.coffer(8) makes the last one for a user other than root.
+        for path in candidates(environment) + ["/run/coffer-mounts/\(geteuid())/coffer"]
+        where isPrivate(path) && !found.contains(path) {
+            found.append(path)
+        }
+        return found
+    }
+
+    private static func candidates(_ environment: (String) -> String?) -> [String] {
         let user = geteuid()
         var candidates: [String] = []
         if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
             candidates.append("\(runtime)/coffer")
         }
-        candidates +=
-            ["/run/user/\(user)/coffer"] + (user == 0 ? ["/run/coffer"] : []) + ["/tmp/coffer-\(user)"]
-        for path in candidates where Directory.exists(Directory.parent(of: path)) {
-            guard (try? Directory.make(path)) != nil, isPrivate(path) else { continue }
-            return path
-        }
-        throw .control(.noDirectory)
+        return candidates
+            + ["/run/user/\(user)/coffer"] + (user == 0 ? ["/run/coffer"] : []) + ["/tmp/coffer-\(user)"]
     }
 
     /// Whether a directory belongs to this user, and others have no permissions.

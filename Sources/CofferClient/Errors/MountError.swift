@@ -25,6 +25,10 @@ package enum MountError: Error {
         /// It was unmounted lazily; its process still serves programs that have files open.
         case detached(process: Int32)
         case inProfile
+        /// It belongs to this user, and was to be unmounted as another one.
+        case otherUsers(String)
+        /// The process that serves it cannot be found.
+        case unknownServer
     }
 }
 
@@ -62,6 +66,8 @@ extension MountError.MountPointProblem {
         switch self {
         case .busy, .inUse, .busyHere, .busyElsewhere, .detached: 75  // EX_TEMPFAIL
         case .missing, .notDirectory, .notEmpty, .notOurs, .inProfile: 72  // EX_OSFILE
+        case .otherUsers: 77  // EX_NOPERM
+        case .unknownServer: 76  // EX_PROTOCOL
         }
     }
 
@@ -93,6 +99,16 @@ extension MountError.MountPointProblem {
             """
             the mount is in use in another mount namespace by \(users). End these programs and try again, or \
             unmount regardless with: coffer unmount --force
+            """
+        case .otherUsers(let user):
+            """
+            the mount is served by a profile of \(user). Unmount it as \(user), so that everything is stored \
+            first, or regardless with: coffer unmount --force
+            """
+        case .unknownServer:
+            """
+            the process that serves this mount cannot be found, so nobody can tell when everything is stored. \
+            Name its profile with --home, or unmount without waiting with: coffer unmount --force
             """
         case .detached(let process):
             """

@@ -84,13 +84,18 @@ struct MountCopies {
     }
 
     /// The places of the copies as text; empty if there are none.
+    ///
+    /// Every process of a container sees its mounts; only those that use a copy are named.
     var places: String {
         let elsewhere = holders.filter { !$0.isHere }
+        let users = elsewhere.filter(\.isUsing)
         let shown = paths.prefix(5).joined(separator: ", ")
         let more = paths.count > 5 ? " and \(paths.count - 5) more places" : ""
         return [
             paths.isEmpty ? "" : "at \(shown)\(more)",
-            elsewhere.isEmpty ? "" : "in another mount namespace, visible to \(Self.list(elsewhere))",
+            elsewhere.isEmpty
+                ? ""
+                : "in other mount namespaces" + (users.isEmpty ? "" : ", used there by \(Self.list(users))"),
         ].filter { !$0.isEmpty }.joined(separator: " and ")
     }
 

@@ -61,13 +61,16 @@ package struct MountPoint: Sendable {
     ///
     /// - Returns: Whether there was one.
     private static func mend(_ path: String) throws(ClientError) -> Bool {
-        // The kernel answers stat(2) from its cache; statvfs(3) asks the filesystem.
-        var space = statvfs()
-        guard unsafe statvfs(path, &space) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
-            return false
-        }
+        guard isDead(path) else { return false }
         try systemCalls { () throws(SystemError) in try detach(path, lazily: true) }
         return true
+    }
+
+    /// Whether a path is in a mount whose process has died.
+    static func isDead(_ path: String) -> Bool {
+        // The kernel answers stat(2) from its cache; statvfs(3) asks the filesystem.
+        var space = statvfs()
+        return unsafe statvfs(path, &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)
     }
 
     // MARK: Mounted filesystems
@@ -80,11 +83,6 @@ package struct MountPoint: Sendable {
     /// The type of the topmost mount at exactly this path; nil if nothing is mounted there.
     private static func topType(_ path: String) throws(ClientError) -> String? {
         try table().mounts.last { $0.path == path }?.type
-    }
-
-    /// Whether vaults are mounted at exactly this path.
-    package static func hasVaults(_ path: String) throws(ClientError) -> Bool {
-        try mount(of: path) != nil
     }
 
     /// The topmost mount of vaults at exactly this path.

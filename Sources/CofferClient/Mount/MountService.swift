@@ -139,6 +139,10 @@ package final class MountService: Sendable {
             throw .mount(.noFUSE(error))
         }
         device = (try? MountPoint.mount(of: point.path))?.device
+        MountRecord(
+            process: getpid(), profile: vaults.profile.location.path, mountPoint: point.path,
+            socket: server.path, device: device
+        ).write()
         if options.protects { directory?.protect() }
     }
 
@@ -158,6 +162,7 @@ package final class MountService: Sendable {
         }
         ended.update { $0 = true }
         server.stop()
+        MountRecord.remove(beside: server.path)
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
     }
 

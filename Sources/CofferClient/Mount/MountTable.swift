@@ -10,6 +10,8 @@ struct MountTable {
         let device: String
         let path: String
         let type: String
+        /// The user that mounted it, as FUSE notes; nil for other types.
+        let user: UInt32?
     }
 
     let mounts: [Mount]
@@ -36,8 +38,16 @@ struct MountTable {
             return Mount(
                 id: String(decoding: fields[0], as: UTF8.self),
                 device: String(decoding: fields[2], as: UTF8.self),
-                path: Self.unescape(fields[4]), type: String(decoding: fields[dash + 1], as: UTF8.self))
+                path: Self.unescape(fields[4]), type: String(decoding: fields[dash + 1], as: UTF8.self),
+                user: fields.last.flatMap { Self.user(in: $0) })
         }
+    }
+
+    /// The value of the option user_id.
+    private static func user(in options: ArraySlice<UInt8>) -> UInt32? {
+        let name = Array("user_id=".utf8)
+        let option = options.split(separator: UInt8(ascii: ",")).last { $0.starts(with: name) }
+        return option.flatMap { UInt32(String(decoding: $0.dropFirst(name.count), as: UTF8.self)) }
     }
 
     /// Decodes space, tab, newline and backslash, which mountinfo writes as three octal digits after a

@@ -13,34 +13,47 @@ package enum Unmounting {
 
     /// Unmounts, and waits until the mount's process has stored everything and ended.
     ///
-    /// A mount that cannot store everything stays, so that no changes are lost. So does one that programs
-    /// use, directly or through a copy; unused copies end with the mount.
+    /// The mount leads to the profile that serves it, whichever profile is given. A mount that cannot store
+    /// everything stays, so that no changes are lost. So does one that programs use, directly or through a
+    /// copy, and one whose process cannot be found; unused copies end with the mount.
     ///
     /// - Parameters:
     ///   - lazily: Whether only to detach the mount, which then ends with its last user and its last copy.
-    ///   - force: Whether to unmount even if changes cannot be stored, or if a copy is in use.
+    ///   - force: Whether to unmount even if changes cannot be stored, if a copy is in use, or if the mount's
+    ///     process cannot be found.
+    ///   - given: The profile that the user named, or the default one.
+    ///   - environment: The variables that say where sockets of mounts are.
     ///   - note: Called with notes for the user.
     /// - Throws: `.notMounted`, `.mountPoint(_, .busy)`, `.mountPoint(_, .busyHere)`,
-    ///   `.mountPoint(_, .busyElsewhere)`, `.notStored`.
+    ///   `.mountPoint(_, .busyElsewhere)`, `.mountPoint(_, .otherUsers)`, `.mountPoint(_, .unknownServer)`,
+    ///   `.notStored`.
     package static func unmount(
-        _ path: String, lazily: Bool, force: Bool, _ location: ProfileLocation, note tell: (String) -> Void
+        _ path: String, lazily: Bool, force: Bool, _ given: ProfileLocation,
+        environment: (String) -> String?, note tell: (String) -> Void
     ) throws(ClientError) {
-        if let note = location.lockNote, location.isLocked { KilledMount.abort(note) }
+        let records = MountRecord.all(environment)
+        for location in [given] + records.map(\.location) {
+            if let note = location.lockNote, location.isLocked { KilledMount.abort(note) }
+        }
         // A mount whose process died does not resolve.
         let resolved = (try? Directory.resolve(path)) ?? path
-        let note = location.lockNote.flatMap { $0.mountPoint == resolved ? $0 : nil }
-        guard try MountPoint.hasVaults(resolved) else {
-            // The mount was detached earlier, and its process still runs.
-            guard let note, !lazily, location.isLocked else { throw .mount(.notMounted(path: path)) }
-            guard force else { throw .mount(.mountPoint(path: path, .detached(process: note.process))) }
-            return try end(path, note, force: true, location, tell)
-        }
         let mount = try MountPoint.mount(of: resolved)
-        if let note, !force {
+        let server = MountServer.find(mount, at: resolved, given, records)
+        guard let mount else {
+            // The mount was detached earlier, and its process still runs.
+            guard let server else { throw .mount(.notMounted(path: path)) }
+            guard force, !lazily else {
+                throw .mount(.mountPoint(path: path, .detached(process: server.note.process)))
+            }
+            return try end(path, server, force: true, tell)
+        }
+        if server == nil, !lazily, !force { try refuseUnknown(mount, path, resolved) }
+        let isOriginal = server?.note.mountPoint == resolved
+        if let server, !force {
             // Checked before storing, which may use the reserve, and after it, because storing may take long.
-            if !lazily { try checkCopies(of: mount, path, note) }
-            try store(path, resolved, note, location, tell)
-            if !lazily { try checkCopies(of: mount, path, note) }
+            if isOriginal, !lazily { try checkCopies(of: mount, path, server.note) }
+            try store(path, resolved, server, tell)
+            if isOriginal, !lazily { try checkCopies(of: mount, path, server.note) }
         }
         do throws(SystemError) {
             try MountPoint.detach(resolved, lazily: lazily)
@@ -49,28 +62,39 @@ package enum Unmounting {
         } catch {
             throw .system(error)
         }
-        if let mount {
-            let copies = MountCopies(of: mount.device)
-            let endsNow = note != nil && !lazily
-            let places = copies.places
-            if !places.isEmpty {
-                tell(
-                    "\(path) is also mounted \(places). "
-                        + (endsNow ? "It ends there, too." : "It stays available there until that ends."))
-            }
-            if endsNow { copies.sync() }
+        let copies = MountCopies(of: mount.device)
+        // Unmounting a copy may unmount the original, too: see shared mounts in mount_namespaces(7).
+        let endsNow = server != nil && !lazily && (isOriginal || copies.paths.isEmpty)
+        let places = copies.places
+        if !places.isEmpty {
+            tell(
+                "\(path) is also mounted \(places). "
+                    + (endsNow ? "It ends there, too." : "It stays available there until that ends."))
         }
-        guard let note, !lazily else { return }
-        try end(path, note, force: force, location, tell)
+        if endsNow { copies.sync() }
+        if let server, endsNow { return try end(path, server, force: force, tell) }
+        if server == nil, force, !lazily, places.isEmpty {
+            tell("\(path): the process that served the mount was not found, so nobody waited for it.")
+        }
+    }
+
+    /// Refuses to unmount without the process that serves the mount, unless that process has died.
+    private static func refuseUnknown(
+        _ mount: MountTable.Mount, _ path: String, _ resolved: String
+    ) throws(ClientError) {
+        if MountPoint.isDead(resolved) { return }
+        if let user = mount.user, user != geteuid() {
+            throw .mount(.mountPoint(path: path, .otherUsers(UserName.user(user))))
+        }
+        throw .mount(.mountPoint(path: path, .unknownServer))
     }
 
     /// Checks that no process uses a copy of the mount.
     ///
     /// Users of the mount itself need no check: unmounting fails with EBUSY.
     private static func checkCopies(
-        of mount: MountTable.Mount?, _ path: String, _ note: LockNote
+        of mount: MountTable.Mount, _ path: String, _ note: LockNote
     ) throws(ClientError) {
-        guard let mount else { return }
         let users = MountCopies(of: mount.device, besides: mount.id, server: note.process).holders
             .filter(\.isUsing)
         guard !users.isEmpty else { return }
@@ -84,8 +108,9 @@ package enum Unmounting {
     ///
     /// It must be asked, because the kernel reports the unmount to it only when no copy is left.
     private static func end(
-        _ path: String, _ note: LockNote, force: Bool, _ location: ProfileLocation, _ tell: (String) -> Void
+        _ path: String, _ server: MountServer, force: Bool, _ tell: (String) -> Void
     ) throws(ClientError) {
+        let (location, note) = (server.location, server.note)
         do throws(ClientError) {
             let place = try ProfileAccess.checkSocket(note.socket, of: location)
             _ = try ProfileAccess.ask(note.socket, of: place, ProfileRequest.end(process: note.process)) {
@@ -111,13 +136,12 @@ package enum Unmounting {
 
     /// Makes a mount store everything before it is unmounted, so that it can stay if that fails.
     private static func store(
-        _ path: String, _ resolved: String, _ note: LockNote, _ location: ProfileLocation,
-        _ tell: (String) -> Void
+        _ path: String, _ resolved: String, _ server: MountServer, _ tell: (String) -> Void
     ) throws(ClientError) {
         MountPoint.sync(resolved)
         do throws(ClientError) {
-            let place = try ProfileAccess.checkSocket(note.socket, of: location)
-            _ = try ProfileAccess.ask(note.socket, of: place, ProfileRequest.store) { _ in }
+            let place = try ProfileAccess.checkSocket(server.note.socket, of: server.location)
+            _ = try ProfileAccess.ask(server.note.socket, of: place, ProfileRequest.store) { _ in }
         } catch {
             switch error {
             case .control(.answered(ClientError.vault(.noSpace).exitCode, let message)):

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+/// A disk without a free block.
+enum FullDisk {
+    /// Fills the disk to its last block, the profile's reserve included unless it is to be kept.
+    ///
+    /// The file system returns blocks some time after they were freed, and a vault may use space that was
+    /// free earlier: the disk is full once nothing could be written for a while.
+    static func fill(_ disk: String, _ profile: MountedProfile, keepsReserve: Bool = false) throws {
+        let ballast = "\(disk)/ballast"
+        let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        try Files.check(file, ballast)
+        defer { close(file) }
+        let block = [UInt8](repeating: 7, count: 4096)
+        var quiet = 0
+        let isFull = Processes.waitUntil {
+            var isQuiet = true
+            while write(file, block, block.count) > 0 { isQuiet = false }
+            #expect(fsync(file) == 0 || errno == ENOSPC)
+            if !keepsReserve, unlink("\(profile.home)/reserve") == 0 { isQuiet = false }
+            quiet = isQuiet ? quiet + 1 : 0
+            return quiet >= 25
+        }
+        try #require(isFull, "the disk did not get full")
+    }
+
+    /// The bytes that are free on the disk of a directory.
+    static func freeBytes(_ disk: String) -> Int {
+        var space = statvfs()
+        return statvfs(disk, &space) == 0 ? Int(space.f_bavail) * Int(space.f_frsize) : 0
+    }
+}
