@@ -19,6 +19,8 @@ package final class ProblemLog: Sendable {
         case content(VaultID, Int64)
         /// The description of a file's content on a remote, by vault and item number.
         case pages(VaultID, Int64)
+        /// Changes of a vault that are not on this disk yet.
+        case storing(VaultID)
         /// A remote pack.
         case remotePack(PackID)
     }

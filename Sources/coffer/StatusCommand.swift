@@ -14,7 +14,10 @@ struct StatusCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Exit with 74 if a vault cannot be opened, written or synced, and with 65 if something is damaged or doubtful."
+            """
+            Exit with 74 if a vault cannot be opened, written, stored or synced, and with 65 if something is damaged or \
+            doubtful.
+            """
     )
     var exitCode = false
 
@@ -23,7 +26,8 @@ struct StatusCommand: ParsableCommand {
         if json { try Output.json(report) } else { show(report) }
         guard exitCode else { return }
         let hasFailed = report.vaults.contains {
-            !$0.isOpen || $0.stopped != nil || $0.sync?.failure != nil || $0.sync?.isRemoteFull == true
+            !$0.isOpen || $0.stopped != nil || $0.unstored != nil || $0.sync?.failure != nil
+                || $0.sync?.isRemoteFull == true
         }
         if hasFailed { throw ExitCode(74) }
         let isDoubtful = report.vaults.contains { $0.sync?.doubts.isEmpty == false }
@@ -34,8 +38,11 @@ struct StatusCommand: ParsableCommand {
         Output.line("Profile  \(Output.visible("\(report.profile) (\(report.name), \(report.device))"))")
         Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
         if let disk = report.disk {
+            let lack =
+                disk.reserve == 0 ? ", no room for a reserve: once the disk is full, removing may fail" : ""
             Output.line(
-                "Disk     \(Output.bytes(Int64(disk.available))) free of \(Output.bytes(Int64(disk.total)))")
+                "Disk     \(Output.bytes(Int64(disk.available))) free of \(Output.bytes(Int64(disk.total)))\(lack)"
+            )
         }
         Output.line("")
         Reports.table(report.vaults)
@@ -144,6 +151,7 @@ enum Reports {
     private static func state(of vault: VaultReport) -> String {
         if !vault.isOpen { return "cannot be opened" }
         if let stopped = vault.stopped { return "read-only: \(stopped)" }
+        if let unstored = vault.unstored { return "not stored yet: \(unstored)" }
         guard let sync = vault.sync else { return "" }
         if sync.isRemoteFull { return "remote full: \(unsent(sync)) not sent" }
         if let failure = sync.failure { return "not synced: \(failure)" }

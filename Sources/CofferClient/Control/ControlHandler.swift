@@ -50,15 +50,11 @@ package final class ControlHandler: Sendable {
     func status() -> StatusReport {
         let profile = vaults.profile
         let open = vaults.vaults
-        var disk: DiskReport?
-        if let space = try? open.first?.vault.contents.space() {
-            disk = DiskReport(total: space.total, available: space.available)
-        }
         var reports: [VaultReport] = []
         for record in profile.vaults {
             let mounted = open.first { $0.slot == record.slot }
             // Includes data that was just written.
-            if !vaults.isReadOnly { try? mounted?.vault.commit() }
+            let unstored = vaults.isReadOnly ? nil : mounted?.vault.store()
             let size = try? mounted?.vault.size()
             let store = try? Directory.allocatedByteCount(profile.directory(of: record))
             reports.append(
@@ -66,10 +62,17 @@ package final class ControlHandler: Sendable {
                     name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
                     items: max(0, (size?.items ?? 0) - 1), contentBytes: size?.content ?? 0,
-                    storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason,
+                    storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason, unstored: unstored,
                     cacheLimit: profile.use(of: record.id).cacheLimit,
                     pinned: mounted.flatMap { try? pinned($0.vault) },
                     sync: shared[record.slot]?.report))
+        }
+        if !vaults.isReadOnly { profile.reserve.restore() }
+        var disk: DiskReport?
+        if let space = try? open.first?.vault.contents.space() {
+            disk = DiskReport(
+                total: space.total, available: space.available,
+                reserve: vaults.isReadOnly ? nil : profile.reserve.byteCount)
         }
         return StatusReport(
             profile: profile.location.path, name: profile.name, device: profile.device,
@@ -138,6 +141,16 @@ extension MountedVault {
 }
 
 extension Vault {
+    /// Commits; returns why the latest changes cannot be stored, or nil.
+    fileprivate func store() -> String? {
+        do throws(FileSystemError) {
+            try commit()
+            return nil
+        } catch {
+            return stoppedReason == nil ? error.summary : nil
+        }
+    }
+
     /// Compares the items of a vault that has, or had, a remote with its commits.
     ///
     /// - Returns: The differences as text; nil if they cannot be compared.

@@ -38,6 +38,8 @@ package struct VaultReport: Codable, Sendable {
     package let storeBytes: Int64
     /// Why the vault cannot be written to; absent if it can.
     package let stopped: String?
+    /// Why the latest changes cannot be stored on this disk now; absent if they are stored.
+    package var unstored: String?
     /// The number of bytes of content to keep here that are also at the remote; absent for no limit.
     package let cacheLimit: Int64?
     /// The sum of all pins; absent without pins.
@@ -52,6 +54,9 @@ package struct DiskReport: Codable, Sendable {
     package let total: Int
     /// The space available to users other than root.
     package let available: Int
+    /// The space that is set aside for removals on a full disk, 0 if there was no room for it; absent if the
+    /// filesystem cannot do that, and for a read-only mount.
+    package var reserve: Int?
 }
 
 /// A problem in the mount's problem log.

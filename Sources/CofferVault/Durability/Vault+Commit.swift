@@ -23,7 +23,10 @@ extension Vault {
         let timer = LogTimer(.debug)
         try committing.withLock { intents throws(FileSystemError) in
             DebugLog.waited(for: .lock, timer)
-            if try recordChanges(in: intents) { return }
+            if try recordChanges(in: intents) {
+                problems.remove(about: .storing(id))
+                return
+            }
             try commitAlone(intents, usingReserve: usingReserve)
         }
     }
@@ -69,6 +72,7 @@ extension Vault {
                 else { throw error }
             }
         }
+        problems.remove(about: .storing(id))
         reserve.withLock { $0 }?.restore()
     }
 
@@ -146,7 +150,8 @@ extension Vault {
                 if isCommitted { try syncLog(for: intents) }
             }
         } catch {
-            problems.add("Numbers of new files could not be reserved: \(error.summary)")
+            problems.add(
+                "Numbers of new files could not be reserved: \(error.summary)", about: .storing(id))
             if case .noSpace = error { return }
             stop(error.summary)
         }

@@ -99,7 +99,7 @@ extension Vault {
             do throws(FileSystemError) {
                 try commitIndex()
             } catch {
-                problems.add("Changes could not be stored yet: \(error.summary)")
+                problems.add("Changes could not be stored yet: \(error.summary)", about: .storing(id))
                 if state.withLock({ $0.stopped == nil }) { upkeep.work.withLock { $0.hasChanges = true } }
             }
         }

@@ -7,7 +7,13 @@ struct StatusReport: Decodable {
     let device: String
     let mountPoint: String?
     let vaults: [VaultReport]
+    let disk: Disk?
     let problems: [Problem]
+
+    struct Disk: Decodable {
+        let available: Int
+        let reserve: Int?
+    }
 
     struct Problem: Decodable {
         let time: Int64
@@ -26,6 +32,7 @@ struct VaultReport: Decodable {
     let contentBytes: Int64
     let storeBytes: Int64
     let stopped: String?
+    let unstored: String?
     let sync: Sync?
 
     struct Sync: Decodable {
