@@ -8,14 +8,29 @@ package struct FileLock: ~Copyable, Sendable {
     private let path: String
 
     /// Takes the lock, or returns nil if another process holds it.
+    ///
+    /// On a read-only filesystem, which cannot hold a note, the file is opened for reading; if it is missing,
+    /// its directory is locked instead.
     package static func take(_ path: String) throws(SystemError) -> FileLock? {
-        let descriptor = try Descriptor.open(path, [.readWrite, .create, .noFollow])
+        let descriptor = try open(path)
         do throws(SystemError) {
             try retryingInterrupted("flock", on: path) { flock(descriptor.number, LOCK_EX | LOCK_NB) }
         } catch  where error.code == EWOULDBLOCK {
             return nil
         }
         return FileLock(descriptor: descriptor, path: path)
+    }
+
+    private static func open(_ path: String) throws(SystemError) -> Descriptor {
+        do throws(SystemError) {
+            return try Descriptor.open(path, [.readWrite, .create, .noFollow])
+        } catch  where error.code == EROFS {
+            do throws(SystemError) {
+                return try Descriptor.open(path, [.readOnly, .noFollow])
+            } catch  where error.code == ENOENT {
+                return try Descriptor.open(Directory.parent(of: path), [.readOnly, .directory])
+            }
+        }
     }
 
     private init(descriptor: consuming Descriptor, path: String) {
@@ -39,8 +54,14 @@ package struct FileLock: ~Copyable, Sendable {
         return FileIdentity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 
+    /// Whether the file is on a read-only filesystem, and holds no note.
+    package var isReadOnly: Bool { fcntl(descriptor.number, F_GETFL) & O_ACCMODE == O_RDONLY }
+
     /// Writes a note into the file for processes that find it locked: who holds it, how to reach the holder.
+    ///
+    /// Does nothing on a read-only filesystem.
     package func setNote(_ note: String) throws(SystemError) {
+        if isReadOnly { return }
         let bytes = Array(note.utf8)
         // Overwrites first and shortens last: on a full disk, a block that was freed may not be available
         // again.

@@ -5,23 +5,44 @@ internal import Glibc
 package final class POSIXStorageDirectory: StorageDirectory {
     private let path: String
     private let descriptor: Descriptor
+    private let isReadOnly: Bool
 
     /// Opens an existing directory.
     ///
-    /// - Parameter followsLink: Whether `path` may be a symbolic link.
-    package init(path: String, followsLink: Bool = false) throws(SystemError) {
+    /// - Parameters:
+    ///   - followsLink: Whether `path` may be a symbolic link.
+    ///   - isReadOnly: Whether nothing is written; true for a directory on a read-only filesystem. A file
+    ///     that would be created is then a temporary one without a name.
+    package init(path: String, followsLink: Bool = false, isReadOnly: Bool = false) throws(SystemError) {
         self.path = path
+        self.isReadOnly = isReadOnly
         descriptor = try Descriptor.open(
             path, followsLink ? [.readOnly, .directory] : [.readOnly, .directory, .noFollow])
     }
 
     package func open(_ name: String, create: Bool) throws(SystemError) -> any StorageFile {
-        try openFile(name, O_RDWR | O_NOFOLLOW | (create ? O_CREAT : 0))
+        guard isReadOnly else { return try openFile(name, O_RDWR | O_NOFOLLOW | (create ? O_CREAT : 0)) }
+        do throws(SystemError) {
+            return try openFile(name, O_RDONLY | O_NOFOLLOW)
+        } catch  where error.code == ENOENT && create {
+            return POSIXStorageFile(try Self.makeTemporary(), subject: "\(path)/\(name)")
+        }
+    }
+
+    /// Opens an empty file without a name.
+    ///
+    /// The corresponding C function is tmpfile(3).
+    private static func makeTemporary() throws(SystemError) -> Descriptor {
+        guard let file = unsafe tmpfile() else { throw .last("tmpfile") }
+        defer { unsafe fclose(file) }
+        let number = unsafe fcntl(fileno(file), F_DUPFD_CLOEXEC, 0)
+        guard number >= 0 else { throw .last("dup") }
+        return Descriptor(owning: number)
     }
 
     package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {
         do {
-            return try openFile(name, O_RDWR | O_NOFOLLOW | coffer_O_DIRECT)
+            return try openFile(name, (isReadOnly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | coffer_O_DIRECT)
         } catch  where error.code == EINVAL {
             return nil
         }
@@ -61,7 +82,7 @@ package final class POSIXStorageDirectory: StorageDirectory {
         } else if errno != EEXIST {
             throw .last("mkdir", on: "\(path)/\(name)")
         }
-        return try POSIXStorageDirectory(path: "\(path)/\(name)")
+        return try POSIXStorageDirectory(path: "\(path)/\(name)", isReadOnly: isReadOnly)
     }
 
     package func space() throws(SystemError) -> StorageSpace {

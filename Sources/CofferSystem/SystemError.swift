@@ -25,6 +25,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     /// Whether the disk, or the user's quota, is full.
     package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
 
+    /// Whether the filesystem is read-only.
+    package var isReadOnly: Bool { code == EROFS }
+
     /// The error of a call that has just returned -1.
     static func last(_ call: String, on subject: String? = nil) -> SystemError {
         SystemError(call, code: errno, on: subject)

@@ -54,12 +54,18 @@ struct MountCommand: ParsableCommand {
         // The process that serves logs; a mistake in the options is reported at once.
         _ = try log.level(Environment.value)
         try Profile.check(location)
-        guard Directory.exists("/dev/fuse") else {
-            throw ClientError.mount(.noFUSE(SystemError("open", code: ENOENT, on: "/dev/fuse")))
+        do throws(SystemError) {
+            _ = try Descriptor.open("/dev/fuse", .readWrite)
+        } catch {
+            throw ClientError.mount(.noFUSE(error))
+        }
+        if !options.service.isReadOnly, location.isOnReadOnlyDisk {
+            throw ClientError.profile(.readOnlyDisk(path: location.path))
         }
         // First, as it frees a mount point on which a killed process left requests unanswered.
         let lock = try location.takeLock()
         try refusePlaceInProfile(location)
+        try Profile.checkDelay(location)
         let (point, notes) = try MountPoint.prepare(mountPoint)
         for note in notes { Output.error(note) }
         let protection = options.service.protects ? point.protectionNote : nil

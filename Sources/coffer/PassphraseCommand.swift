@@ -14,6 +14,7 @@ struct PassphraseCommand: ParsableCommand {
     func run() throws {
         let location = try profile.location()
         try Profile.check(location)
+        try Profile.checkDelay(location)
         let old = try Passphrase(options: profile).ask("Current passphrase: ")
         let oldBytes = old.withBytes { $0.array }
         let access = try ProfileAccess.open(location) { () throws(ClientError) in

@@ -34,9 +34,15 @@ struct StatusCommand: ParsableCommand {
         if isDoubtful || !report.problems.isEmpty { throw ExitCode(65) }
     }
 
+    private func place(_ report: StatusReport) -> String {
+        if let point = report.mountPoint { return point }
+        return report.detachedFrom.map { "no longer at \($0); it ends when no program uses it any longer" }
+            ?? "no"
+    }
+
     private func show(_ report: StatusReport) {
         Output.line("Profile  \(Output.visible("\(report.profile) (\(report.name), \(report.device))"))")
-        Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
+        Output.line("Mounted  \(Output.visible(place(report)))")
         if let disk = report.disk {
             let lack =
                 disk.reserve == 0 ? ", no room for a reserve: once the disk is full, removing may fail" : ""

@@ -161,5 +161,8 @@ enum ErrorTexts {
         "There are no credentials for s3://b.",
         "These are no credentials for s3://b: the secret key is empty.",
         "“v” cannot be synced to s3://b: sending: the remote is full.",
+        "file:///m/v/r is in the vaults that are mounted at /m: a vault cannot be synced into a vault. Choose a folder outside of the mount.",
+        "The profile was moved away from /p while it is mounted. Move it back, or unmount it and mount it from its new place.",
+        "/p is on a read-only file system. Mount the profile for reading: coffer mount -o ro",
     ]
 }

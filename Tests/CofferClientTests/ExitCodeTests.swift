@@ -105,12 +105,14 @@ import Testing
         (.remoteSetting(.notLoggedIn(place: "s3://b")), 66),
         (.remoteSetting(.badLogin(place: "s3://b", .empty("secret key"))), 65),
         (.remoteSetting(.notSynced(vault: "v", url: "s3://b", .remote(.full, during: .sending))), 74),
+        (.remoteSetting(.inMount(url: "file:///m/v/r", mountPoint: "/m")), 73),
+        (.profile(.moved(path: "/p")), 66), (.profile(.readOnlyDisk(path: "/p")), 74),
     ]
 
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 110)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 113)
     }
 
     @Test func everyText() {

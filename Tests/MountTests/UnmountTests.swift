@@ -71,6 +71,8 @@ extension MountTests {
                 let file = try hold(profile.path("open"))
                 defer { close(file) }
                 try unmount(profile, "--lazy").succeed()
+                let status = try profile.status()
+                #expect(status.mountPoint == nil && status.detachedFrom == profile.point)
                 for words in [[], ["--lazy"]] {
                     var again = try unmount(profile)
                     again.arguments += words

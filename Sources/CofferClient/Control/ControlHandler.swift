@@ -7,6 +7,7 @@ internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
 internal import Glibc
+internal import Synchronization
 
 /// Performs the requests of commands, in a mount or in the command's own process.
 package final class ControlHandler: Sendable {
@@ -16,6 +17,8 @@ package final class ControlHandler: Sendable {
     /// Where a pairing meets the person's answers.
     let desk = PairingDesk()
     private let mountPoint: String?
+    /// The device number of the mounted filesystem, as in mountinfo.
+    let device = Mutex<String?>(nil)
     /// Ends the mount.
     let end: @Sendable () -> Void
     /// Called with each name that changed in the mount's root.
@@ -44,6 +47,9 @@ package final class ControlHandler: Sendable {
         progress: @escaping @Sendable (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
         if vaults.isReadOnly, request.changesVaults { throw .vault(.readOnly) }
+        if request.changesVaults, vaults.profile.isMoved {
+            throw .profile(.moved(path: vaults.profile.location.path))
+        }
         return try request.perform(by: self, for: RequestClient(isHeard: isHeard, progress: progress))
     }
 
@@ -76,7 +82,7 @@ package final class ControlHandler: Sendable {
         }
         return StatusReport(
             profile: profile.location.path, name: profile.name, device: profile.device,
-            mountPoint: mountPoint,
+            mountPoint: isDetached ? nil : mountPoint, detachedFrom: isDetached ? mountPoint : nil,
             vaults: reports,
             joins: profile.joins.map { join in
                 AskedJoin(
@@ -85,7 +91,25 @@ package final class ControlHandler: Sendable {
                     delay: shared.joinDelay(of: join.invite.vault)?.description)
             },
             disk: disk,
-            problems: vaults.problems.all.map { ProblemReport(time: $0.time / 1_000_000_000, text: $0.text) })
+            problems: problems())
+    }
+
+    private func problems() -> [ProblemReport] {
+        var problems = vaults.problems.all.map {
+            ProblemReport(time: $0.time / 1_000_000_000, text: $0.text)
+        }
+        if vaults.profile.isMoved {
+            let error = ClientError.profile(.moved(path: vaults.profile.location.path))
+            problems.append(ProblemReport(time: Clock.realTime / 1_000_000_000, text: "\(error)"))
+        }
+        return problems
+    }
+
+    /// Whether the mount was taken from its place while programs use it.
+    private var isDetached: Bool {
+        guard let mountPoint, let device = device.withLock({ $0 }) else { return false }
+        guard let mounts = (try? MountTable.read())?.mounts else { return false }
+        return !mounts.contains { $0.path == mountPoint && $0.device == device }
     }
 
     func check(

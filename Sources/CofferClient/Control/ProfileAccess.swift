@@ -22,8 +22,9 @@ package final class ProfileAccess: Sendable {
         try Profile.check(location)
         do throws(ClientError) {
             let lock = try location.takeLock()
+            try Profile.checkDelay(location)
             let profile = try Profile.unlock(location, lock, passphrase: try passphrase())
-            let vaults = OpenVaults(profile, problems: ProblemLog(), isReadOnly: false)
+            let vaults = OpenVaults(profile, problems: ProblemLog(), isReadOnly: location.isOnReadOnlyDisk)
             let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: nil) { _ in }
             return ProfileAccess(.alone(handler, vaults))
         } catch {

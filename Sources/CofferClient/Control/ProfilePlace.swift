@@ -22,8 +22,12 @@ struct ProfilePlace: Codable, Equatable, Sendable {
 
     /// Identifies the profile at a location, whether or not this process holds its lock.
     init(of location: ProfileLocation) throws(ClientError) {
-        let lock = try systemCalls { () throws(SystemError) in try FileIdentity(of: location.lock) }
-        self.init(id: try Profile.id(at: location), lock: lock, directory: try Self.directory(of: location))
+        let directory = try Self.directory(of: location)
+        // On a read-only filesystem the directory itself may be locked.
+        let lock =
+            Directory.exists(location.lock)
+            ? try systemCalls { () throws(SystemError) in try FileIdentity(of: location.lock) } : directory
+        self.init(id: try Profile.id(at: location), lock: lock, directory: directory)
     }
 
     /// Identifies the directory of a profile; follows a symbolic link.

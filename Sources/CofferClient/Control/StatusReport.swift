@@ -8,6 +8,8 @@ package struct StatusReport: Codable, Sendable {
     package let device: String
     /// The path where the vaults are mounted; absent if they are not.
     package let mountPoint: String?
+    /// The path from which the mount was detached while programs use it; absent otherwise.
+    package var detachedFrom: String?
     /// Every vault of the profile, including those that could not be opened.
     package let vaults: [VaultReport]
     /// Vaults that the person has asked to join, and is not a member of yet.

@@ -23,6 +23,10 @@ package enum ProfileError: Error {
     case noTerminal
     case noMemory
     case locked(LockNote?)
+    /// The directory is not where it was when the profile was mounted.
+    case moved(path: String)
+    /// The profile is on a read-only filesystem, and was to be mounted for writing.
+    case readOnlyDisk(path: String)
     /// All slots for vaults are used.
     case noMoreVaults
 }
@@ -50,6 +54,13 @@ extension ProfileError: CustomStringConvertible {
             """
         case .wrongPassphrase(let hint):
             "The passphrase is wrong." + (hint.map { " Your hint: “\($0)”." } ?? "")
+        case .moved(let path):
+            """
+            The profile was moved away from \(path) while it is mounted. Move it back, or unmount it and mount \
+            it from its new place.
+            """
+        case .readOnlyDisk(let path):
+            "\(path) is on a read-only file system. Mount the profile for reading: coffer mount -o ro"
         case .tooManyAttempts(let seconds):
             "Too many wrong passphrases. Try again in \(seconds) second\(seconds == 1 ? "" : "s")."
         case .emptyPassphrase: "The passphrase is empty. Enter at least one character."
@@ -87,13 +98,14 @@ extension ProfileError: CustomStringConvertible {
 
     var exitCode: Int32 {
         switch self {
-        case .noProfile: 66  // EX_NOINPUT
+        case .noProfile, .moved: 66  // EX_NOINPUT
         case .profileExists, .notPrivate: 73  // EX_CANTCREAT
         case .damagedProfile, .newerProfile: 65  // EX_DATAERR
         case .wrongPassphrase, .emptyPassphrase: 77  // EX_NOPERM
         case .tooManyAttempts, .locked: 75  // EX_TEMPFAIL
         case .passphrasesDiffer, .hintTellsPassphrase, .invalidName, .noTerminal: 64  // EX_USAGE
         case .noMemory: 71  // EX_OSERR
+        case .readOnlyDisk: 74  // EX_IOERR
         case .strengthOutOfRange, .namesNotShareable, .noMoreVaults: 76  // EX_PROTOCOL
         }
     }

@@ -18,6 +18,8 @@ package enum RemoteSettingError: Error {
     case othersAreMembers(vault: String, count: Int)
     /// Only an owner may delete the vault at its remote.
     case notOwner(vault: String)
+    /// The folder of the remote is in a mount of vaults.
+    case inMount(url: String, mountPoint: String)
     /// Another command is adding, moving or removing the vault's remote.
     case vaultBusy(name: String)
     /// A call to a remote failed.
@@ -65,6 +67,11 @@ extension RemoteSettingError: CustomStringConvertible {
             Only an owner may delete “\(vault)” at its remote. To delete it on this device only, omit \
             --at-remote.
             """
+        case .inMount(let url, let mountPoint):
+            """
+            \(url) is in the vaults that are mounted at \(mountPoint): a vault cannot be synced into a vault. \
+            Choose a folder outside of the mount.
+            """
         case .vaultBusy(let name):
             "Another command is changing the remote of “\(name)”. Try again when it has ended."
         case .failed(let url, let error): "\(url): \(error)."
@@ -86,7 +93,7 @@ extension RemoteSettingError: CustomStringConvertible {
         case .badLogin: 65  // EX_DATAERR
         case .failed, .notSynced: 74  // EX_IOERR
         case .noRemote, .notLoggedIn: 66  // EX_NOINPUT
-        case .hasRemote, .otherRemote, .incompleteRemote, .remoteOnly: 73  // EX_CANTCREAT
+        case .hasRemote, .otherRemote, .incompleteRemote, .remoteOnly, .inMount: 73  // EX_CANTCREAT
         case .othersAreMembers, .notOwner: 77  // EX_NOPERM
         case .vaultBusy: 75  // EX_TEMPFAIL
         }

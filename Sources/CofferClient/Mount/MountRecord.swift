@@ -57,6 +57,18 @@ struct MountRecord: Codable, Equatable, Sendable {
         return records
     }
 
+    /// Reads the record of a profile's mount, wherever its socket is; nil if there is none.
+    static func read(of location: ProfileLocation) -> MountRecord? {
+        guard let place = try? ProfilePlace(of: location) else { return nil }
+        let variables = ProcessVariables.all
+        return RuntimeDirectory.existing { variables[$0] }.lazy.compactMap {
+            read(beside: RuntimeDirectory.socket(of: place, in: $0))
+        }.first
+    }
+
+    /// What the profile's lock would say.
+    var note: LockNote { LockNote(process: process, mountPoint: mountPoint, socket: socket) }
+
     /// The location of the profile.
     var location: ProfileLocation { ProfileLocation(path: profile) }
 

@@ -4,6 +4,7 @@ internal import CofferRemote
 internal import CofferSystem
 internal import CofferVault
 internal import Glibc
+internal import Synchronization
 
 /// A running mount, which serves all vaults of a profile below one directory until it is unmounted.
 package final class MountService: Sendable {
@@ -139,6 +140,7 @@ package final class MountService: Sendable {
             throw .mount(.noFUSE(error))
         }
         device = (try? MountPoint.mount(of: point.path))?.device
+        handler.device.withLock { [device] in $0 = device }
         MountRecord(
             process: getpid(), profile: vaults.profile.location.path, mountPoint: point.path,
             socket: server.path, device: device

@@ -14,10 +14,13 @@ struct MountTable {
         let user: UInt32?
     }
 
+    /// The type of a mount of vaults.
+    static let vaultsType = "fuse.coffer"
+
     let mounts: [Mount]
 
     /// The topmost mount of vaults at exactly this path.
-    func vaults(at path: String) -> Mount? { mounts.last { $0.path == path && $0.type == "fuse.coffer" } }
+    func vaults(at path: String) -> Mount? { mounts.last { $0.path == path && $0.type == Self.vaultsType } }
 
     /// Reads the table of a process, or of one of its threads; nil for this one.
     static func read(of process: Int32? = nil) throws(SystemError) -> MountTable {

@@ -50,7 +50,9 @@ final class OpenVaults: VaultDirectory {
         }
         let timer = LogTimer(.info)
         let path = profile.directory(of: record)
-        let directory = try systemCalls { () throws(SystemError) in try POSIXStorageDirectory(path: path) }
+        let directory = try systemCalls { () throws(SystemError) in
+            try POSIXStorageDirectory(path: path, isReadOnly: isReadOnly && profile.location.isOnReadOnlyDisk)
+        }
         let vault: Vault
         do throws(FileSystemError) {
             vault = try Vault(

@@ -27,10 +27,21 @@ struct AttemptLimiter {
 
     /// Checks that the wait is over, and counts an attempt.
     ///
-    /// If a full disk has no room for the count, sleeps for the delay instead.
+    /// If a full or read-only disk cannot take the count, sleeps for the delay instead.
     ///
     /// - Throws: `.tooManyAttempts` with the seconds left to wait.
     func begin() throws(ClientError) {
+        let record = try check()
+        let boot = try systemCalls { () throws(SystemError) in try self.boot() }
+        let isStored = try store(AttemptRecord(count: record.count + 1, boot: boot, time: now()))
+        if !isStored { pause(max(Self.firstDelay, Self.delay(after: record.count))) }
+    }
+
+    /// Checks that the wait is over.
+    ///
+    /// - Throws: `.tooManyAttempts` with the seconds left to wait.
+    @discardableResult
+    func check() throws(ClientError) -> AttemptRecord {
         let boot = try systemCalls { () throws(SystemError) in try self.boot() }
         let now = now()
         var record = read() ?? AttemptRecord(count: 0, boot: boot, time: now)
@@ -43,8 +54,7 @@ struct AttemptLimiter {
         let since = record.boot == boot ? now - record.time : now
         let rest = Self.delay(after: record.count) * Self.second - since
         if rest > 0 { throw .profile(.tooManyAttempts(seconds: (rest + Self.second - 1) / Self.second)) }
-        let isStored = try store(AttemptRecord(count: record.count + 1, boot: boot, time: now))
-        if !isStored { pause(max(Self.firstDelay, Self.delay(after: record.count))) }
+        return record
     }
 
     /// Overwrites the file in place.
@@ -59,7 +69,7 @@ struct AttemptLimiter {
             try write(path, record.bytes)
             return true
         } catch {
-            guard error.isNoSpace else { throw .system(error) }
+            guard error.isNoSpace || error.isReadOnly else { throw .system(error) }
             return false
         }
     }

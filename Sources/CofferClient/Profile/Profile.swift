@@ -115,6 +115,13 @@ package final class Profile: Sendable {
         _ = try readRecord(location)
     }
 
+    /// Checks that the wait after wrong passphrases is over, before anybody is asked for one.
+    ///
+    /// - Throws: `.tooManyAttempts`.
+    package static func checkDelay(_ location: ProfileLocation) throws(ClientError) {
+        try AttemptLimiter(path: location.attempts).check()
+    }
+
     /// The id of a profile, which is not encrypted in its file.
     static func id(at location: ProfileLocation) throws(ClientError) -> String {
         try readRecord(location).id.description
@@ -200,6 +207,12 @@ package final class Profile: Sendable {
     func place() throws(ClientError) -> ProfilePlace {
         let file = try systemCalls { () throws(SystemError) in try lock.identity() }
         return ProfilePlace(id: id, lock: file, directory: try ProfilePlace.directory(of: location))
+    }
+
+    /// Whether its directory was moved or removed since the profile was opened.
+    var isMoved: Bool {
+        guard !lock.isReadOnly, let own = try? lock.identity() else { return false }
+        return (try? FileIdentity(of: location.lock)) != own
     }
 
     /// Writes the note that processes read when they find the profile locked.

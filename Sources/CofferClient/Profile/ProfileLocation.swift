@@ -63,9 +63,18 @@ package struct ProfileLocation: Sendable {
     }
 
     /// The note of the current or last holder of the lock.
+    ///
+    /// On a read-only filesystem, the record of the mount stands for it.
     package var lockNote: LockNote? {
+        if isOnReadOnlyDisk { return MountRecord.read(of: self)?.note }
         guard let bytes = try? WholeFile.read(lock, limit: 16_384) else { return nil }
         return LockNote(bytes)
+    }
+
+    /// Whether the profile is on a read-only filesystem.
+    package var isOnReadOnlyDisk: Bool {
+        var space = statvfs()
+        return unsafe statvfs(path, &space) == 0 && space.f_flag & UInt(ST_RDONLY) != 0
     }
 
     /// Whether a process holds the lock now.

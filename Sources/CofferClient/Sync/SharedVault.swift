@@ -114,6 +114,15 @@ final class SharedVault: Sendable {
         }
     }
 
+    /// Parses the URL or path of a place where a vault is to be synced, or to be joined.
+    ///
+    /// - Throws: `.remoteSetting(.inMount)`.
+    static func newURL(_ text: String) throws(ClientError) -> RemoteURL {
+        let url = try url(text)
+        try FolderPlace.refuseMount(url)
+        return url
+    }
+
     /// The current name of the vault.
     var name: String { profile.vaults.first { $0.id == share.vault }?.name ?? mounted.name }
 

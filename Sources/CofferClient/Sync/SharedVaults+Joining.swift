@@ -36,6 +36,7 @@ extension SharedVaults {
         if let remote { url = try SharedVault.url(remote).text }
         let join = PendingJoin(
             invite, name: try freeName(name, for: invite.vault, called: invite.name), url: url)
+        _ = try SharedVault.newURL(join.url)
         let joining = try joining(join)
         var pause = Self.pause
         while let delay = try Self.ask(joining) {

@@ -156,7 +156,7 @@ final class SharedVaults: Sendable {
             if let shared = self[mounted.slot] {
                 throw .remoteSetting(.hasRemote(vault: name, url: shared.share.url))
             }
-            let url = try SharedVault.url(url).text
+            let url = try SharedVault.newURL(url).text
             let log = LogID(low: Random.number(), high: Random.number())
             var share = profile.share(of: id) ?? VaultShare(vault: id, url: url, log: log)
             share.url = url
@@ -185,7 +185,7 @@ final class SharedVaults: Sendable {
         let mounted = old.mounted
         try alone(old.share.vault, name) { () throws(ClientError) in
             var share = old.share
-            share.url = try SharedVault.url(url).text
+            share.url = try SharedVault.newURL(url).text
             if share.url == old.share.url { return }
             // Stop sync before the checks: afterwards nothing may be put at the old place, and reads use one
             // place.

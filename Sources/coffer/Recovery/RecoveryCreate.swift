@@ -40,6 +40,7 @@ struct RecoveryCreate: ParsableCommand {
             try BackupFile.checkPlace(svg, at: location)
             if Directory.exists(svg) { throw ClientError.recovery(.fileExists(path: svg)) }
         }
+        try Profile.checkDelay(location)
         let passphrase = try Passphrase(options: profile).ask()
         let access = try ProfileAccess.open(location) { () throws(ClientError) in passphrase.duplicate() }
         defer { access.close() }

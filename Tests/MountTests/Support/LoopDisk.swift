@@ -18,6 +18,11 @@ enum LoopDisk {
         try body(point)
     }
 
+    /// Makes the disk of a directory read-only (“ro”) or writable (“rw”).
+    static func remount(_ point: String, _ mode: String) throws {
+        try program("mount", "-o", "remount,\(mode)", point).succeed()
+    }
+
     private static func program(_ name: String, _ words: String...) throws -> Command {
         let directory = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].first {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(name)")

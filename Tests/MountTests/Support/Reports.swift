@@ -6,6 +6,7 @@ struct StatusReport: Decodable {
     let name: String
     let device: String
     let mountPoint: String?
+    let detachedFrom: String?
     let vaults: [VaultReport]
     let disk: Disk?
     let problems: [Problem]
