@@ -41,7 +41,7 @@ extension WebDAVBackend {
         var request = client.request("PUT", path)
         request.body = bytes
         var answer = try await client.send(request)
-        if [404, 409].contains(answer.status) {
+        if answer.status != 500, try await lacksCollection(above: path, answer) {
             try await makeCollections(Self.parent(of: path), for: name)
             answer = try await client.send(request)
         }
@@ -54,8 +54,7 @@ extension WebDAVBackend {
     ) async throws(RemoteError) {
         let request = client.move(source, to: name.text)
         var answer = try await client.send(request)
-        // Apache answers 500 where RFC 4918 has 409: a collection above the object is missing.
-        if [409, 500].contains(answer.status) {
+        if try await lacksCollection(above: name.text, answer) {
             try await makeCollections(Self.parent(of: name.text), for: name)
             answer = try await client.send(request)
         }
@@ -66,6 +65,24 @@ extension WebDAVBackend {
         // object may have been moved by this very call.
         if answer.status == 404, try await holds(name, bytes) { return }
         throw WebDAVClient.error(ofChange: answer)
+    }
+
+    /// Whether a change has failed, or may have, because a collection above a path is missing.
+    ///
+    /// RFC 4918 has 409 for that. Apache answers MOVE with 500, and other servers with 403 or 404, which they also
+    /// answer for other reasons.
+    private func lacksCollection(
+        above path: String, _ answer: HTTPResponse
+    ) async throws(RemoteError) -> Bool {
+        guard [403, 404, 409, 500].contains(answer.status) else { return false }
+        if answer.status == 409 || answer.status == 500 { return true }
+        do throws(RemoteError) {
+            return try await WebDAVDirectory.read(Self.parent(of: path), client) == nil
+        } catch {
+            if error == .cancelled { throw error }
+            // The answer to the change says more.
+            return false
+        }
     }
 
     private static func parent(of path: String) -> String {
