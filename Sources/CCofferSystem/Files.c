@@ -70,6 +70,12 @@ int coffer_is_immutable(int descriptor) {
 
 int coffer_set_mark(int descriptor, const char *name) { return result(fsetxattr(descriptor, name, "", 0, 0)); }
 int coffer_has_mark(int descriptor, const char *name) { return fgetxattr(descriptor, name, NULL, 0) >= 0; }
+int coffer_path_has_mark(const char *path, const char *name) { return getxattr(path, name, NULL, 0) >= 0; }
+
+ssize_t coffer_get_attribute(int descriptor, const char *name, void *buffer, size_t count) {
+    ssize_t got = fgetxattr(descriptor, name, buffer, count);
+    return got == -1 ? -errno : got;
+}
 
 int coffer_sync_file_system(int descriptor) { return result(syncfs(descriptor)); }
 

@@ -62,9 +62,8 @@ package protocol RemoteBackend: Sendable {
     /// has only objects.
     func tidy(_ prefix: RemotePrefix) async throws(RemoteError)
 
-    /// Whether others may change objects without `changes` reporting that at once, so that a caller has to
-    /// poll.
-    func needsLooks() async -> Bool
+    /// How a caller learns of changes that others make.
+    func visibility() async -> ChangeVisibility
 
     /// Reports when something may have changed below a prefix: once at the start, for earlier changes, and
     /// from then on.
@@ -77,7 +76,7 @@ package protocol RemoteBackend: Sendable {
 
 extension RemoteBackend {
     /// Polling is needed, as nothing is reported.
-    package func needsLooks() async -> Bool { true }
+    package func visibility() async -> ChangeVisibility { .polled }
 
     /// Only trying can tell.
     package func obstacles(below prefix: RemotePrefix) async throws(RemoteError) -> [String] { [] }
@@ -92,6 +91,16 @@ extension RemoteBackend {
     package func getBuffer(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> BufferPart {
         BufferPart(copying: try await get(name, range).bytes)
     }
+}
+
+/// How a caller learns of changes that others make to a remote.
+package enum ChangeVisibility: Sendable {
+    /// `changes` reports them at once.
+    case reported
+    /// A caller has to poll, and sees what is there.
+    case polled
+    /// A caller has to poll, and sees them once the file system does: it may keep old listings for a while.
+    case delayed
 }
 
 /// The prefixes below which something may have changed.

@@ -54,6 +54,12 @@ package enum Directory {
         unsafe faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
+    /// Whether there is a directory at `path`, or a symbolic link to one.
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Removes a directory with everything in it; does not follow symbolic links.
     package static func removeAll(_ path: String) throws(SystemError) {
         for name in try names(in: path) {

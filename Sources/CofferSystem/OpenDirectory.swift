@@ -94,6 +94,16 @@ package final class OpenDirectory: Sendable {
         unsafe coffer_has_mark(descriptor.number, "system.posix_acl_access") != 0
     }
 
+    /// The access control list that new files in the directory get, as Linux encodes it; nil if there is none.
+    ///
+    /// Uses fgetxattr(2).
+    package var defaultAccessList: [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = unsafe coffer_get_attribute(
+            descriptor.number, "system.posix_acl_default", &bytes, bytes.count)
+        return count > 0 ? Array(bytes.prefix(count)) : nil
+    }
+
     /// Whether this process may add and remove names in the directory.
     ///
     /// Uses faccessat(2) with AT_EACCESS.

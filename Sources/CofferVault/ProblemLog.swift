@@ -28,17 +28,39 @@ package final class ProblemLog: Sendable {
     private static let countMax = 100
     private let problems = RankedMutex([Problem](), rank: .leaf)
     private let reporter: @Sendable (String) -> Void
+    /// The log that this one is a part of, and the name of the vault that its problems are about.
+    private let parent: ProblemLog?
+    private let vault: RankedMutex<String>
 
     /// - Parameter reporter: Called at once with each new problem.
     package init(reporter: @escaping @Sendable (String) -> Void = { _ in }) {
         self.reporter = reporter
+        parent = nil
+        vault = RankedMutex("", rank: .leaf)
     }
 
+    /// Makes a log of one vault, whose problems go to another log with the vault's name.
+    package init(ofVault name: String, in log: ProblemLog) {
+        parent = log
+        vault = RankedMutex(name, rank: .leaf)
+        reporter = { _ in }
+    }
+
+    /// Uses another name of the vault for further problems.
+    package func renameVault(_ name: String) { vault.withLock { $0 = name } }
+
+    /// A problem's text with the name of the vault.
+    private func named(_ text: String) -> String { "“\(vault.withLock { $0 })”: \(text)" }
+
     /// Reports a problem that is kept elsewhere, for as long as it exists.
-    package func report(_ text: String) { reporter(text) }
+    package func report(_ text: String) {
+        if let parent { return parent.report(named(text)) }
+        reporter(text)
+    }
 
     /// Adds a problem; repeating the latest one does nothing.
     package func add(_ text: String) {
+        if let parent { return parent.add(named(text)) }
         let isNew = problems.withLock { problems in
             if problems.last?.text == text { return false }
             Self.append(Problem(time: Clock.realTime, text: text), to: &problems)
@@ -49,6 +71,7 @@ package final class ProblemLog: Sendable {
 
     /// Adds a problem that may go away by itself; it replaces an earlier one about the same subject.
     package func add(_ text: String, about subject: Subject) {
+        if let parent { return parent.add(named(text), about: subject) }
         let isNew = problems.withLock { problems in
             let known = problems.firstIndex { $0.subject == subject }
             if let known, problems[known].text == text { return false }
@@ -61,6 +84,7 @@ package final class ProblemLog: Sendable {
 
     /// Removes a problem that no longer exists.
     package func remove(about subject: Subject) {
+        if let parent { return parent.remove(about: subject) }
         problems.withLock { $0.removeAll { $0.subject == subject } }
     }
 
@@ -70,5 +94,5 @@ package final class ProblemLog: Sendable {
     }
 
     /// The latest problems, oldest first.
-    package var all: [Problem] { problems.withLock { $0 } }
+    package var all: [Problem] { parent?.all ?? problems.withLock { $0 } }
 }

@@ -54,7 +54,8 @@ package final class Vault: Sendable {
     let evicting = RankedMutex((), rank: .eviction)
     /// The place where re-encryption under the newest epoch continues.
     let resealing = RankedMutex(Reencryption.Place(), rank: .leaf)
-    let problems: ProblemLog
+    /// Where the vault reports damage.
+    package let problems: ProblemLog
     /// Shows changes to programs; may be taken under `state`.
     let sink = RankedMutex<(any ChangeSink)?>(nil, rank: .leaf)
     /// Gives space back when the disk is full; may be taken and used under `committing`.

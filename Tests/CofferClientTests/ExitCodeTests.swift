@@ -38,10 +38,17 @@ import Testing
         (.remoteSetting(.otherRemote(vault: "v", url: "file:///r")), 73),
         (.profile(.invalidName("n")), 64), (.profile(.hintTellsPassphrase), 64), (.profile(.noTerminal), 64),
         (.profile(.passphrasesDiffer), 64),
-        (.member(.noSuchInvite(id: "0")), 66), (.remoteSetting(.othersAreMembers(vault: "v", count: 1)), 77),
+        (.member(.noSuchInvite(id: "0", vault: "v")), 66),
+        (.member(.ambiguousInvite(id: "0", vault: "my v")), 64),
+        (.remoteSetting(.othersAreMembers(vault: "v", count: 1)), 77),
         (.remoteSetting(.notOwner(vault: "v")), 77),
         (.sync(vault: "v", .membership(.refused(.lastOwner))), 77), (.sync(vault: "v", .notMember), 77),
-        (.sync(vault: "v", .membership(.contended)), 74), (.mount(.mountPoint(path: "/m", .inProfile)), 72),
+        (.sync(vault: "v", .membership(.contended)), 74),
+        (.sync(vault: "v", .membership(.nothingPending)), 66),
+        (.sync(vault: "my v", .membership(.postponed("removing M", member: "M", because: "full"))), 75),
+        (.remoteSetting(.membersNotChanged(vault: "v", url: "file:///r", .noMembers)), 74),
+        (.profile(.profileExists(path: "/my p", home: "my p")), 73),
+        (.mount(.mountPoint(path: "/m", .inProfile)), 72),
         (.remoteSetting(.incompleteRemote(vault: "v", url: "file:///r")), 73),
         (.remoteSetting(.vaultBusy(name: "v")), 75), (.control(.olderMount), 76),
         (.content(.noSuchPath(path: "p", vault: "v")), 66),
@@ -51,6 +58,7 @@ import Testing
         (.joining(.hasVault(name: "v")), 73),
         (.joining(.notJoined(.expired)), 77), (.joining(.notJoined(.noVault)), 66),
         (.joining(.notJoined(.remote(.absent))), 74),
+        (.joining(.notJoined(.remote(.unreachable("no folder")))), 74),
         (.joining(.notJoined(.linkMissing(1))), 75), (.joining(.notJoined(.refused(.withdrawn))), 77),
         (.joining(.notJoined(.cancelled)), 77), (.joining(.noSuchJoin(name: "v")), 66),
         (.joining(.noSuchJoin(name: nil)), 66), (.joining(.requestStays(name: "v", .remote(.absent))), 74),
@@ -112,7 +120,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 113)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 115)
     }
 
     @Test func everyText() {

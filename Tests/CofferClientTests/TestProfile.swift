@@ -215,6 +215,8 @@ extension ClientError {
         case .member(.otherWords): "otherWords"
         case .content(.noSuchConflict): "noSuchConflict"
         case .member(.noSuchInvite): "noSuchInvite"
+        case .member(.ambiguousInvite): "ambiguousInvite"
+        case .remoteSetting(.membersNotChanged): "membersNotChanged"
         case .remoteSetting(.othersAreMembers): "othersAreMembers"
         case .remoteSetting(.notOwner): "notOwner"
         case .control(.olderMount): "olderMount"

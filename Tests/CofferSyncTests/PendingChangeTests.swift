@@ -21,9 +21,11 @@ struct PendingChangeTests {
             try await olga.engine.remove(mallory.person.id)
             Issue.record("it was done")
         } catch {
-            guard case .membership(.postponed("removing Mallory", _)) = error else { throw error }
+            guard case .membership(.postponed("removing Mallory", member: "Mallory", _)) = error else {
+                throw error
+            }
         }
-        let finding = SyncFinding.membership(.postponed("removing Mallory"))
+        let finding = SyncFinding.membership(.postponed("removing Mallory", member: "Mallory"))
         #expect(await olga.findings().contains(finding))
         // The process may end in the meantime.
         olga.restart()

@@ -37,6 +37,10 @@ int coffer_is_immutable(int descriptor);
 int coffer_set_mark(int descriptor, const char *name);
 /// fgetxattr(2): whether an attribute is set.
 int coffer_has_mark(int descriptor, const char *name);
+/// getxattr(2): whether the file at a path has an attribute.
+int coffer_path_has_mark(const char *path, const char *name);
+/// fgetxattr(2): the number of bytes of an attribute that it has stored in `buffer`, or -errno.
+ssize_t coffer_get_attribute(int descriptor, const char *name, void *buffer, size_t count);
 /// syncfs(2).
 int coffer_sync_file_system(int descriptor);
 /// syncfs(2) of the file system with this device number that is mounted at `path`, as seen by a process whose

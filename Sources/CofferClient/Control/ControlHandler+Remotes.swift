@@ -17,7 +17,7 @@ extension ControlHandler {
                 // mount is ending, the other vaults are not tried.
                 if name != nil || shared.isEnding { throw error }
             }
-            reports.append(one.report)
+            reports.append(one.report(isMounted: mountPoint != nil))
         }
         if name == nil {
             reports += unopened()

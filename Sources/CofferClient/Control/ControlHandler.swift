@@ -16,7 +16,7 @@ package final class ControlHandler: Sendable {
     let shared: SharedVaults
     /// Where a pairing meets the person's answers.
     let desk = PairingDesk()
-    private let mountPoint: String?
+    let mountPoint: String?
     /// The device number of the mounted filesystem, as in mountinfo.
     let device = Mutex<String?>(nil)
     /// Ends the mount.
@@ -71,7 +71,7 @@ package final class ControlHandler: Sendable {
                     storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason, unstored: unstored,
                     cacheLimit: profile.use(of: record.id).cacheLimit,
                     pinned: mounted.flatMap { try? pinned($0.vault) },
-                    sync: shared[record.slot]?.report))
+                    sync: shared[record.slot]?.report(isMounted: mountPoint != nil)))
         }
         if !vaults.isReadOnly { profile.reserve.restore() }
         var disk: DiskReport?

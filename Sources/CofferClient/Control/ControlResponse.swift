@@ -45,9 +45,14 @@ package struct Progress: Codable, Sendable {
         package let commits: Int
         /// Bytes of content still to send, as far as known.
         package let left: Int64
+        /// A text about what goes on, for when nothing is left to send or apply; absent if unknown.
+        package let activity: String?
 
         /// Makes a report of traffic.
-        package init(sent: Int64, received: Int64, items: Int, commits: Int, left: Int64 = 0) {
+        package init(
+            sent: Int64, received: Int64, items: Int, commits: Int, left: Int64 = 0, activity: String? = nil
+        ) {
+            self.activity = activity
             self.left = left
             self.sent = sent
             self.received = received

@@ -125,6 +125,8 @@ package struct MembersReport: Codable, Sendable {
     package let invites: [OpenInvite]
     /// Why the device of an owner or admin must rotate the keys; absent if it need not.
     package let rotationOwed: String?
+    /// A change of the members that waits until the remote accepts it; absent if none does.
+    package var waiting: String?
 
     /// A member of the vault.
     package struct Member: Codable, Sendable {

@@ -46,12 +46,22 @@ extension ClientError: CustomStringConvertible {
         case .system(let error): "\(error)."
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
+        case .sync(let vault, .membership(.postponed(let what, let member, let reason))):
+            """
+            “\(vault)”: \(what) is saved, and will be done once the remote accepts it (\(reason)). To cancel it, use: \
+            \(Self.cancelling(member, in: vault))
+            """
         case .sync(let vault, .membership(let error)): "“\(vault)”: \(error)."
         case .sync(let vault, let error): "“\(vault)” cannot be synced: \(error)."
         case .remote(let error): "Remote error: \(error)."
         case .cipherFailed:
             "The cipher failed to open data that it had sealed. The memory or processor may be defective."
         }
+    }
+
+    /// The command that cancels a change of the members which waits for the remote.
+    static func cancelling(_ member: String, in vault: String) -> String {
+        "coffer member cancel \(ShellWord.quoted(vault)) \(ShellWord.quoted(member))"
     }
 
     /// The exit code of `coffer` for this error, from sysexits.h; documented in the manual.
@@ -72,6 +82,7 @@ extension ClientError: CustomStringConvertible {
         case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
         case .trust: 77  // EX_NOPERM
         case .sync(_, .membership(.postponed)): 75  // EX_TEMPFAIL
+        case .sync(_, .membership(.nothingPending)): 66  // EX_NOINPUT
         case .sync(_, .membership(.refused)), .sync(_, .membership(.removed)), .sync(_, .membership(.left)),
             .sync(_, .membership(.revoked)), .sync(_, .membership(.keysReplaced)), .sync(_, .notMember):
             77  // EX_NOPERM

@@ -1,3 +1,4 @@
+internal import CofferRemote
 package import CofferSync
 
 /// A failure to join a vault, or to give that up.
@@ -18,6 +19,11 @@ extension JoiningError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .hasVault(let name): "You already have this vault: on this device, its name is “\(name)”."
+        case .notJoined(.remote(.unreachable(let reason))):
+            """
+            You cannot join: \(RemoteError.unreachable(reason)). The invite names the remote as the person who \
+            invited you reaches it; if its path or URL is another one here, give that with --remote.
+            """
         case .notJoined(let error): "You cannot join: \(error)."
         case .noSuchJoin(let name?):
             "You have not asked to join a vault named “\(name)”. List your requests with: coffer status"

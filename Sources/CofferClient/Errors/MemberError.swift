@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// A failure that concerns a member of a vault, or an invite to one.
 package enum MemberError: Error {
     /// No member has this name.
@@ -10,8 +12,10 @@ package enum MemberError: Error {
     /// `first` is the position of the first word that differs, counted from 1; nil if the number of words is
     /// wrong.
     case otherWords(first: Int?)
-    /// No open invite of this person begins with the id, or several do.
-    case noSuchInvite(id: String)
+    /// No open invite of this person begins with the id.
+    case noSuchInvite(id: String, vault: String)
+    /// Several open invites of this person begin with the id.
+    case ambiguousInvite(id: String, vault: String)
 }
 
 extension MemberError: CustomStringConvertible {
@@ -27,15 +31,23 @@ extension MemberError: CustomStringConvertible {
         case .noSuchRole(let text): "“\(text)” is not a role. Use owner, admin, writer or reader."
         case .otherWords(let first?): "The words do not match: word \(first) is the first that differs."
         case .otherWords(nil): "The words do not match: an identity has eight words."
-        case .noSuchInvite(let id):
-            "No open invite begins with “\(id)”, or several do. List them with: coffer member list"
+        case .noSuchInvite(let id, let vault):
+            """
+            No open invite of yours to “\(vault)” begins with “\(id)”. List them with: coffer member list \
+            \(ShellWord.quoted(vault))
+            """
+        case .ambiguousInvite(let id, let vault):
+            """
+            Several open invites to “\(vault)” begin with “\(id)”: give more of the id. List them with: coffer member \
+            list \(ShellWord.quoted(vault))
+            """
         }
     }
 
     var exitCode: Int32 {
         switch self {
         case .noSuchMember, .noSuchInvite: 66  // EX_NOINPUT
-        case .ambiguousMember: 64  // EX_USAGE
+        case .ambiguousMember, .ambiguousInvite: 64  // EX_USAGE
         case .noSuchRole: 76  // EX_PROTOCOL
         case .otherWords: 77  // EX_NOPERM
         }

@@ -1,7 +1,10 @@
+internal import CofferSystem
+
 /// A failure that concerns a profile: its file, its passphrase, or its lock.
 package enum ProfileError: Error {
     case noProfile(path: String)
-    case profileExists(path: String)
+    /// `home` is the option with which the user has chosen the directory; nil for the default one.
+    case profileExists(path: String, home: String? = nil)
     /// Other users may enter the directory that was chosen for a new profile, and it is not empty.
     case notPrivate(path: String)
     case damagedProfile(path: String)
@@ -35,10 +38,10 @@ extension ProfileError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noProfile(let path): "There is no profile in \(path). Make one with: coffer init"
-        case .profileExists(let path):
+        case .profileExists(let path, let home):
             """
             There is already a profile in \(path). Choose another directory with --home, or use this profile \
-            with: coffer mount
+            with: coffer mount \(home.map { "--home \(ShellWord.quoted($0)) " } ?? "")~/Coffer
             """
         case .notPrivate(let path):
             """

@@ -26,6 +26,8 @@ package enum RemoteSettingError: Error {
     case failed(url: String, RemoteError)
     /// A vault cannot be synced, because of its remote.
     case notSynced(vault: String, url: String, SyncError)
+    /// The members of a vault were not changed, because of its remote.
+    case membersNotChanged(vault: String, url: String, SyncError)
     /// The remote takes no credentials from Coffer.
     case noLogin(url: String)
     /// The profile has no credentials for the place.
@@ -76,6 +78,8 @@ extension RemoteSettingError: CustomStringConvertible {
             "Another command is changing the remote of “\(name)”. Try again when it has ended."
         case .failed(let url, let error): "\(url): \(error)."
         case .notSynced(let vault, let url, let error): "“\(vault)” cannot be synced to \(url): \(error)."
+        case .membersNotChanged(let vault, let url, let error):
+            "The members of “\(vault)” were not changed, because \(url) failed: \(error)."
         case .noLogin(let url):
             """
             \(url) takes no credentials from Coffer: a folder needs none, SFTP uses your ssh, and “rclone:” your \
@@ -91,7 +95,7 @@ extension RemoteSettingError: CustomStringConvertible {
         switch self {
         case .remoteURL, .noLogin: 64  // EX_USAGE
         case .badLogin: 65  // EX_DATAERR
-        case .failed, .notSynced: 74  // EX_IOERR
+        case .failed, .notSynced, .membersNotChanged: 74  // EX_IOERR
         case .noRemote, .notLoggedIn: 66  // EX_NOINPUT
         case .hasRemote, .otherRemote, .incompleteRemote, .remoteOnly, .inMount: 73  // EX_CANTCREAT
         case .othersAreMembers, .notOwner: 77  // EX_NOPERM

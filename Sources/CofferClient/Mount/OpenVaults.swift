@@ -56,7 +56,8 @@ final class OpenVaults: VaultDirectory {
         let vault: Vault
         do throws(FileSystemError) {
             vault = try Vault(
-                in: directory, id: record.id, store: record.store, keys: keys, problems: problems,
+                in: directory, id: record.id, store: record.store, keys: keys,
+                problems: ProblemLog(ofVault: record.name, in: problems),
                 isReadOnly: isReadOnly)
         } catch {
             throw .vault(error)
@@ -215,6 +216,7 @@ final class OpenVaults: VaultDirectory {
             try profile.renameVault(name, to: newName)
             changeList { state in
                 for (slot, mounted) in state.open where mounted.name.hasSameBytes(as: name) {
+                    mounted.vault.problems.renameVault(newName)
                     state.open[slot] = MountedVault(slot: slot, name: newName, vault: mounted.vault)
                 }
             }

@@ -79,7 +79,7 @@ struct RemoteTest {
             if steps.last?.failure != nil { break }
         }
         let hasFailed = steps.contains { $0.failure != nil }
-        steps.append(
+        let deletion =
             await time("delete", whereReadOnly: hasFailed ? nil : Self.keepsAll) {
                 () async throws(RemoteError) in
                 // If the first step failed, nothing was put into the vault.
@@ -88,7 +88,10 @@ struct RemoteTest {
                 try await remote.delete(layout.format)
                 try await remote.tidy(layout.prefix)
                 return true
-            })
+            }
+        // What has kept the test from beginning is said once.
+        let isSaid = deletion.failure != nil && deletion.failure == steps.first?.failure
+        if !isSaid { steps.append(deletion) }
         // Where a step has failed, there is more to mend first.
         let isUsable = steps.allSatisfy { $0.failure == nil }
         let shortcomings = isUsable ? try? await remote.shortcomings() : nil

@@ -19,6 +19,17 @@ extension SharedVault {
         }
     }
 
+    /// Like `asking`, for a call that changes the members: if the remote fails, the user is told that nothing
+    /// has changed, unless the change waits.
+    private func changing<Value: Sendable>(
+        _ body: @escaping @Sendable (SyncEngine) async throws(SyncError) -> Value
+    ) throws(ClientError) -> Value {
+        do throws(ClientError) { return try asking(body) } catch {
+            guard case .remoteSetting(.notSynced(let vault, let url, let cause)) = error else { throw error }
+            throw .remoteSetting(.membersNotChanged(vault: vault, url: url, cause))
+        }
+    }
+
     private func roster() throws(ClientError) -> Roster {
         let verified = profile.verified
         return try asking { engine async throws(SyncError) in try await engine.roster(verified: verified) }
@@ -70,6 +81,7 @@ extension SharedVault {
     /// Reports all members and open invites.
     func membersReport() throws(ClientError) -> MembersReport {
         let roster = try roster()
+        let change = try asking { engine async throws(SyncError) in try await engine.pendingChange() }
         return MembersReport(
             members: roster.members.map { member in
                 let keys = Self.standing(member.keys)
@@ -89,7 +101,8 @@ extension SharedVault {
                 MembersReport.OpenInvite(
                     id: $0.invite.description, role: "\($0.role)", expires: $0.expires / Self.second)
             },
-            rotationOwed: Self.text(roster.owed))
+            rotationOwed: Self.text(roster.owed),
+            waiting: change.map { Self.waiting($0.text, $0.argument, in: name) })
     }
 
     /// The state of a member's keys in one word, and the time in seconds until which they are or were valid.
@@ -130,14 +143,13 @@ extension SharedVault {
 
     /// Withdraws the open invite whose id begins with the text.
     ///
-    /// - Throws: `.noSuchInvite` if none or several do.
+    /// - Throws: `.noSuchInvite`, `.ambiguousInvite`.
     func withdrawInvite(_ text: String) throws(ClientError) {
         let found = try roster().pending.filter {
             !text.isEmpty && $0.invite.description.hasPrefix(text.lowercased())
         }
-        guard let invite = found.first?.invite, found.count == 1 else {
-            throw .member(.noSuchInvite(id: text))
-        }
+        guard let invite = found.first?.invite else { throw .member(.noSuchInvite(id: text, vault: name)) }
+        if found.count > 1 { throw .member(.ambiguousInvite(id: text, vault: name)) }
         try asking { engine async throws(SyncError) in try await engine.withdraw(invite) }
     }
 
@@ -148,7 +160,7 @@ extension SharedVault {
         let card: IdentityCard
         do throws(TrustError) { card = try IdentityCard(text: text) } catch { throw .trust(error) }
         let (vault, url, expires) = (share.vault, share.url, Clock.realTime + 365 * 86_400 * Self.second)
-        let root = try asking { engine async throws(SyncError) in
+        let root = try changing { engine async throws(SyncError) in
             try await engine.add(card, role: role)
             return await engine.chain.links.first?.hash
         }
@@ -164,12 +176,12 @@ extension SharedVault {
 
     func setRole(of member: String, to role: Role) throws(ClientError) {
         let identity = try self.member(member).identity
-        try asking { engine async throws(SyncError) in try await engine.setRole(of: identity, to: role) }
+        try changing { engine async throws(SyncError) in try await engine.setRole(of: identity, to: role) }
     }
 
     func remove(_ member: String) throws(ClientError) {
         let identity = try self.member(member).identity
-        try asking { engine async throws(SyncError) in try await engine.remove(identity) }
+        try changing { engine async throws(SyncError) in try await engine.remove(identity) }
     }
 
     /// Cancels a change of members that waits for the remote.
@@ -191,7 +203,7 @@ extension SharedVault {
         var identity: IdentityID?
         if let successor { identity = try member(successor).identity }
         let chosen = identity
-        try asking { engine async throws(SyncError) in try await engine.leave(successor: chosen) }
+        try changing { engine async throws(SyncError) in try await engine.leave(successor: chosen) }
     }
 
     /// Reports what removed members can still read.

@@ -9,7 +9,9 @@ internal import Synchronization
 
 extension SharedVault {
     /// The state of the vault's sync, for `coffer status` and `coffer sync`.
-    var report: SyncReport {
+    ///
+    /// - Parameter isMounted: Whether a mount keeps the vault synced.
+    func report(isMounted: Bool) -> SyncReport {
         let snapshot = engine.snapshot
         let status = snapshot?.status ?? SyncStatus()
         let chain = snapshot?.chain ?? MemberChain(id: ChainID(share.vault))
@@ -25,7 +27,7 @@ extension SharedVault {
             isRemoteFull: status.isRemoteFull && unsentItems > 0,
             hasLogin: (try? Self.url(share.url))?.loginPlace.map { profile.login(at: $0) != nil } ?? false,
             offlineSince: status.offlineSince.map { Int64($0 / 1000) },
-            findings: status.findings.map(\.description) + renamed(status.devices),
+            findings: status.findings.map(text) + waiting(snapshot) + renamed(status.devices),
             doubts: status.findings.filter(\.isDoubt).map(\.description),
             repairs: status.findings.filter(\.isRepair).map(\.description),
             unsentItems: unsentItems,
@@ -34,7 +36,7 @@ extension SharedVault {
             sentBytes: sentBytes, receivedBytes: Int64(traffic.counts.bytesReceived),
             bytesPerSecond: Int64(traffic.bytesPerSecond),
             asideVault: asideVault.withLock { $0 },
-            arrival: status.offlineSince == nil ? arrival : nil,
+            arrival: arrival(isMounted: isMounted, isOffline: status.offlineSince != nil),
             lastRound: status.succeededAt.map { Int64($0 / 1000) },
             rotationOwed: Self.text(chain.state.owed), oldEpochBytes: epoch == nil ? 0 : old,
             devices: status.devices.map { device in
@@ -46,6 +48,28 @@ extension SharedVault {
                     isMembers: device.isMembers, hasOurs: device.hasAllOfThisDevice,
                     isThis: device.isThisDevice)
             })
+    }
+
+    /// A finding as text, with the command that ends it, if there is one.
+    private func text(_ finding: SyncFinding) -> String {
+        guard case .membership(.postponed(let what, let member)) = finding else { return finding.description }
+        return Self.waiting(what, member, in: name)
+    }
+
+    static func waiting(_ change: String, _ member: String, in vault: String) -> String {
+        """
+        \(change) waits until the remote accepts it; to cancel it, use: \
+        \(ClientError.cancelling(member, in: vault))
+        """
+    }
+
+    /// The change of the members that waits for the remote, before the first round has reported it.
+    private func waiting(_ snapshot: SyncSnapshot?) -> [String] {
+        guard snapshot == nil else { return [] }
+        let engine = engine
+        let change = try? AwaitedTask { () async throws(SyncError) in try await engine.pendingChange() }
+            .wait()
+        return change.map { [Self.waiting($0.text, $0.argument, in: name)] } ?? []
     }
 
     /// The name to show for an identity: the one it had when its words were compared, otherwise the claimed
@@ -70,15 +94,21 @@ extension SharedVault {
     /// How long to wait for a remote to tell whether it needs polling, in nanoseconds.
     private static let kindTime: Int64 = 200_000_000
 
-    /// A text about how soon others' changes appear; nil if the remote does not answer in time.
-    private var arrival: String? {
+    /// A text about how soon others' changes appear; nil if the remote does not answer.
+    private func arrival(isMounted: Bool, isOffline: Bool) -> String? {
+        guard isMounted else { return "not mounted: only “coffer sync” sends and fetches changes" }
+        if isOffline { return nil }
         let remote = remote
-        guard let isShared = AwaitedTask({ await remote.needsLooks() }).wait(nanoseconds: Self.kindTime)
-        else {
-            return nil
+        switch AwaitedTask({ await remote.visibility() }).wait(nanoseconds: Self.kindTime) {
+        case .reported: return "others' changes appear at once"
+        case .polled:
+            return "others' changes appear within 3 s while the vault is in use, otherwise within 30 s"
+        case .delayed:
+            return """
+                others' changes appear as soon as the folder shows them: Coffer looks every 3 s while the vault is in use, \
+                otherwise every 30 s
+                """
+        case nil: return nil
         }
-        return isShared
-            ? "others' changes appear within 3 s while the vault is in use, otherwise within 30 s"
-            : "others' changes appear at once"
     }
 }

@@ -275,7 +275,10 @@ final class SharedVault: Sendable {
                 let all = status.progress.commitsApplied + status.progress.commitsSent
                 let done = all - (start ?? all)
                 start = start ?? all
-                news.update { $0.progress = Progress(done: done, total: done + status.progress.commitsLeft) }
+                news.update {
+                    $0.progress = Progress(done: done, total: done + status.progress.commitsLeft)
+                    $0.phase = status.phase
+                }
             }
         }
         defer { watcher.cancel() }
@@ -294,11 +297,13 @@ final class SharedVault: Sendable {
         defer { rounds.withLock { _ = $0.removeValue(forKey: number) } }
         let before = traffic.counts
         var (left, looked) = (Int64(0), Int64?.none)
+        var phase = SyncPhase.idle
         var commits = Progress(done: 0, total: 0)
         while true {
             let next = news.wait(nanoseconds: Self.tellingPause) { news -> SyncNews.Step? in
                 guard news.progress != nil || news.result != nil else { return nil }
                 defer { news.progress = nil }
+                phase = news.phase
                 return (news.progress, news.result)
             }
             if let known = next?.0 { commits = known }
@@ -310,7 +315,7 @@ final class SharedVault: Sendable {
                 looked = Clock.monotonic
             }
             let bytes = unsentEstimate.left(of: left, sent: Int64(traffic.counts.bytesSent))
-            progress(telling(commits, items: items, bytes: bytes, since: before))
+            progress(telling(commits, items: items, bytes: bytes, since: before, phase))
             if next?.1 == nil, Clock.monotonic - began > limit {
                 round.cancel()
                 return false
@@ -332,7 +337,7 @@ final class SharedVault: Sendable {
 
     /// Returns progress in commits, with the traffic of the remote since `before`.
     private func telling(
-        _ commits: Progress, items: Int, bytes: Int64, since before: RemoteCounts
+        _ commits: Progress, items: Int, bytes: Int64, since before: RemoteCounts, _ phase: SyncPhase
     ) -> Progress {
         let now = traffic.counts
         return Progress(
@@ -340,7 +345,20 @@ final class SharedVault: Sendable {
             transfer: Progress.Transfer(
                 sent: Int64(now.bytesSent - before.bytesSent),
                 received: Int64(now.bytesReceived - before.bytesReceived),
-                items: items, commits: commits.total - commits.done, left: bytes))
+                items: items, commits: commits.total - commits.done, left: bytes,
+                activity: Self.activity(phase)))
+    }
+
+    /// What a round does in a phase.
+    private static func activity(_ phase: SyncPhase) -> String? {
+        switch phase {
+        case .idle: nil
+        case .members: "checking the members"
+        case .looking, .fetching: "looking for changes of others"
+        case .sending: "waiting for the remote to store the last objects"
+        case .checkpoint: "waiting for the checkpoint, a summary of all changes"
+        case .rebuilding: "rebuilding the vault from its commits"
+        }
     }
 }
 
@@ -349,5 +367,6 @@ private struct SyncNews: Sendable {
     typealias Step = (Progress?, Result<Void, SyncError>?)
 
     var progress: Progress?
+    var phase = SyncPhase.idle
     var result: Result<Void, SyncError>?
 }

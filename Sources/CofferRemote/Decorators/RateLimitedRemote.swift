@@ -77,7 +77,7 @@ package struct RateLimitedRemote: RemoteBackend {
 
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) { try await base.tidy(prefix) }
 
-    package func needsLooks() async -> Bool { await base.needsLooks() }
+    package func visibility() async -> ChangeVisibility { await base.visibility() }
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 

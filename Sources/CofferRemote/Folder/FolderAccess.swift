@@ -10,7 +10,9 @@ struct FolderAccess {
     private let folder: FileStatus
     /// The folder's permissions, without the bits that an access control list makes unreliable.
     private let permissions: UInt32
-    private static let setGroup: UInt32 = 0o2000, sticky: UInt32 = 0o1000, groupMayWrite: UInt32 = 0o020
+    private static let setGroup: UInt32 = 0o2000, groupMayWrite: UInt32 = 0o020
+    /// Only the owner of a file, or of the directory, removes it from a directory with this bit.
+    static let sticky: UInt32 = 0o1000
 
     init(of folder: FileStatus, hasAccessList: Bool) {
         self.folder = folder
@@ -53,24 +55,5 @@ struct FolderAccess {
             return nil
         }
         return (group, status.permissions | bits)
-    }
-}
-
-extension SystemError {
-    /// The error with the owner of the directory that cannot be written, so that the reader knows who can fix
-    /// it.
-    var withOwner: String {
-        guard isForbidden, let subject else { return description }
-        let parent = Directory.parent(of: subject)
-        guard
-            let place = [parent, subject].first(where: { (try? OpenDirectory.open($0))?.isWritable == false }
-            ),
-            let status = try? OpenDirectory.open(place).status()
-        else { return description }
-        return """
-            \(UserName.current) may not write in \(place), which belongs to \(UserName.user(status.owner)), group \
-            \(UserName.group(status.group)), mode \(String(status.permissions, radix: 8)). Let its owner, or root, \
-            allow it: chmod g+rwxs
-            """
     }
 }

@@ -68,16 +68,22 @@ package struct FolderBackend: RemoteBackend {
         }
     }
 
+    package func shortcomings() async throws(RemoteError) -> [String] {
+        try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
+            try tree.shortcomings()
+        }
+    }
+
     package func tidy(_ prefix: RemotePrefix) async throws(RemoteError) {
         try await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in try tree.tidy(prefix)
         }
     }
 
-    package func needsLooks() async -> Bool {
+    package func visibility() async -> ChangeVisibility {
         let answer = try? await calls.run(ifCancelled: .cancelled) { [tree] () throws(RemoteError) in
-            tree.needsLooks
+            tree.visibility
         }
-        return answer ?? true
+        return answer ?? .polled
     }
 
     package func changes(below prefix: RemotePrefix) -> RemoteChanges {

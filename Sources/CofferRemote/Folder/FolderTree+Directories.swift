@@ -1,10 +1,10 @@
 internal import CofferSystem
 
 extension FolderTree {
-    /// Whether other machines may change the folder's file system without this machine's kernel.
-    var needsLooks: Bool {
-        guard let type = try? OpenDirectory.open(path).fileSystemType() else { return true }
-        return WatchedDirectories.isShared(type)
+    /// How this machine's kernel learns of changes that others make in the folder.
+    var visibility: ChangeVisibility {
+        guard let type = try? OpenDirectory.open(path).fileSystemType() else { return .polled }
+        return WatchedDirectories.visibility(ofFileSystem: type)
     }
 
     /// The number of directories that are examined; more would show nothing new.
@@ -25,7 +25,9 @@ extension FolderTree {
     ) throws(SystemError) {
         count += 1
         guard count <= directoryCountMax else { return }
-        if !directory.isWritable { found.append(SystemError.forbidden(in: directory).withOwner) }
+        if !directory.isWritable {
+            found.append(FolderRefusal(.forbidden(in: directory), isChange: true).text)
+        }
         var inner: [String] = []
         try directory.forEach { entry throws(SystemError) in
             if entry.kind == .directory || entry.kind == nil { inner.append(entry.name) }
@@ -36,7 +38,7 @@ extension FolderTree {
                 try collect(try directory.subdirectory(name), &count, &found)
             } catch {
                 if error.isMissing || error.isNotDirectory { continue }
-                found.append(error.withOwner)
+                found.append(FolderRefusal(error, isChange: false).text)
             }
         }
     }

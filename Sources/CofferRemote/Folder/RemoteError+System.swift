@@ -12,7 +12,8 @@ extension RemoteError {
             case EEXIST: .exists
             case EROFS: .readOnly
             case ENOSPC, EDQUOT: .full
-            case EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EFBIG, EXDEV, ENOTEMPTY:
+            case EACCES, EPERM: .refused(FolderRefusal(error, isChange: false).text)
+            case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EFBIG, EXDEV, ENOTEMPTY:
                 .refused(error.description)
             case EOPNOTSUPP, ENOSYS, EINVAL: .unsupported(error.description)
             case EIO, EREMOTEIO, ENOMEM, EMFILE, ENFILE, EBUSY, EAGAIN: .failed(error.description)
@@ -21,9 +22,9 @@ extension RemoteError {
             }
     }
 
-    /// The meaning for a caller that changes something; a forbidden change names the owner of the place.
+    /// The meaning for a caller that changes something.
     init(changing error: SystemError) {
-        self = error.isForbidden ? .refused(error.withOwner) : RemoteError(error)
+        self = error.isForbidden ? .refused(FolderRefusal(error, isChange: true).text) : RemoteError(error)
     }
 }
 

@@ -59,7 +59,7 @@ struct WatchedDirectories {
             return try watchAbove(tree.path, watch)
         }
         root = try directory.status().identity
-        needsPolling = Self.isShared(try directory.fileSystemType())
+        needsPolling = Self.visibility(ofFileSystem: try directory.fileSystemType()) != .reported
         for segment in prefix.segments {
             places[try watch.add(directory)] = .above(next: String(segment))
             do throws(SystemError) {
@@ -132,13 +132,22 @@ struct WatchedDirectories {
         return needsScan
     }
 
+    /// How this machine's kernel learns of changes by others in a file system of this type.
+    static func visibility(ofFileSystem type: Int64) -> ChangeVisibility {
+        // Programs that mount network storages, such as rclone, sshfs and davfs2, keep listings as long as they
+        // are told to.
+        type == fuse ? .delayed : isShared(type) ? .polled : .reported
+    }
+
+    private static let fuse: Int64 = 0x6573_5546
+
     /// Whether other machines may change a file system of this type without this machine's kernel.
     ///
     /// From statfs(2) and linux/magic.h.
-    static func isShared(_ type: Int64) -> Bool {
+    private static func isShared(_ type: Int64) -> Bool {
         let shared: [Int64] = [
             0x6969 /* NFS */, 0x517B /* SMB */, 0xFF53_4D42 /* CIFS */, 0xFE53_4D42 /* SMB2 */,
-            0x6573_5546 /* FUSE */, 0x00C3_6400 /* Ceph */, 0x0102_1997 /* 9P */, 0x5346_414F /* AFS */,
+            fuse, 0x00C3_6400 /* Ceph */, 0x0102_1997 /* 9P */, 0x5346_414F /* AFS */,
             0x6B41_4653 /* kAFS */, 0x7375_7245 /* Coda */, 0x564C /* NCP */, 0x7461_636F /* OCFS2 */,
             0x0116_1970 /* GFS2 */, 0x0BD0_0BD0 /* Lustre */, 0x786F_4256 /* VirtualBox */,
         ]

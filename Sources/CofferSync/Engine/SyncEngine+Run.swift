@@ -106,7 +106,7 @@ extension SyncEngine {
         var (found, foundLink): (RoundScope?, UInt64) = (nil, 0)
         var extraPause = Duration.zero
         while (try? await clock.sleep(for: pause)) != nil {
-            guard await remote.needsLooks() else {
+            guard await remote.visibility() != .reported else {
                 pause = Self.longPause
                 continue
             }

@@ -41,7 +41,8 @@ extension SyncEngine {
         var all = findings.all
         // During a round, the change may be about to be put.
         if status.phase == .idle, let pending = duties.pending {
-            all.append(.membership(.postponed(PendingChange(pending, by: ownIdentity, names).text)))
+            let change = PendingChange(pending, by: ownIdentity, names)
+            all.append(.membership(.postponed(change.text, member: change.argument)))
         }
         for (identity, count) in chain.state.epochCounts.sorted(by: { $0.key < $1.key })
         where count >= Self.epochCountNamed && chain.state.members[identity] != nil {

@@ -61,4 +61,10 @@ package struct PendingChange: Equatable, Sendable {
     package let name: String?
     /// A description for the user.
     package let text: String
+
+    /// What names the change for “coffer member cancel”: the name, or the beginning of the identity's id; any
+    /// word for a change of the key alone.
+    package var argument: String {
+        name ?? identity.map { String($0.description.prefix(16)) } ?? "key"
+    }
 }

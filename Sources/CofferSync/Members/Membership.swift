@@ -40,7 +40,7 @@ package enum MembershipError: Error, Equatable {
     /// The profile could not read or keep the invites.
     case profile(String)
     /// The remote cannot accept the change now; it is saved, and made once the remote can.
-    case postponed(String, because: String)
+    case postponed(String, member: String, because: String)
     /// No change of the members waits for the remote.
     case nothingPending
     /// The change that was to be cancelled has already been made.
@@ -51,6 +51,8 @@ package enum MembershipError: Error, Equatable {
 package enum MembershipFinding: Equatable, Sendable {
     /// A request to join is refused: the request's name at the remote, the user's name if known, and why.
     case request(String, name: String?, TrustError)
+    /// A request to join was answered, but stays at the remote: its name there, and why.
+    case requestStays(String, String)
     /// The wraps do not match the members.
     case wraps(WrapAudit.Finding)
     /// Two links claim one place; this device uses the first one.
@@ -62,7 +64,7 @@ package enum MembershipFinding: Equatable, Sendable {
     /// A member has begun very many epochs. Each costs little, but all of them are kept forever.
     case manyEpochs(String, count: Int)
     /// A requested change is not at the remote yet.
-    case postponed(String)
+    case postponed(String, member: String)
     /// The remote had lost an object that this device has; this device has put it back.
     case putAgain(String)
 }
@@ -89,11 +91,8 @@ extension MembershipError: CustomStringConvertible {
             "the remote has an object other than a link in place of link \(link) of the members: delete it"
         case .contended: "other devices are changing the members at the same time: try again"
         case .profile(let reason): "the profile could not read or save its invites: \(reason)"
-        case .postponed(let what, let reason):
-            """
-            \(what) is saved, and will be done once the remote accepts it (\(reason)); “coffer member \
-            cancel” cancels it
-            """
+        case .postponed(let what, _, let reason):
+            "\(what) is saved, and will be done once the remote accepts it (\(reason))"
         case .nothingPending: "no change of the members waits for the remote"
         case .tookPlace: "the change has already been made, and cannot be cancelled"
         }
@@ -134,6 +133,8 @@ extension MembershipFinding: CustomStringConvertible {
         case .request(let request, let name, let error):
             "the request to join \(name.map { "of \($0) " } ?? "")(\(request)) is refused: "
                 + MembershipError.sentence(error)
+        case .requestStays(let request, let reason):
+            "the request to join \(request) has been answered, but cannot be removed from the remote: \(reason)"
         case .wraps(let finding): Self.sentence(finding)
         case .fork(let fork, _):
             "two links claim place \(fork.sequence) of the members: \(fork.known.hash), which this device "
@@ -141,8 +142,7 @@ extension MembershipFinding: CustomStringConvertible {
         case .undone(let error): error.description
         case .manyEpochs(let name, let count):
             "\(name) has changed the vault's key \(count) times: remove a member that does so needlessly"
-        case .postponed(let what):
-            "\(what) waits until the remote accepts it; “coffer member cancel” cancels it"
+        case .postponed(let what, _): "\(what) waits until the remote accepts it"
         case .linkMissing(let sequence):
             """
             link \(sequence) of the members is not at the remote, and later ones are: a device that has it \

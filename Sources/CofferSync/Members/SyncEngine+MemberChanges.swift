@@ -27,7 +27,8 @@ extension SyncEngine {
                     throw error
                 }
                 let change = PendingChange(pending, by: ownIdentity, names)
-                throw .membership(.postponed(change.text, because: "\(error)"))
+                throw .membership(
+                    .postponed(change.text, member: change.argument, because: "\(error)"))
             }
         }
         // Whatever has changed, there may be something to send or to report.
@@ -274,8 +275,11 @@ extension SyncEngine {
         guard !invites.isEmpty || !used.isEmpty || isDue else { return }
         let requests = duties.requests
         findings.resolve { finding in
-            guard case .membership(.request(let name, _, _)) = finding else { return false }
-            return !requests.isRefused(name)
+            switch finding {
+            case .membership(.request(let name, _, _)), .membership(.requestStays(let name, _)):
+                !requests.isRefused(name)
+            default: false
+            }
         }
         let entries = try await newRequests()
         let fetched = try await objects.fetchAll(
@@ -335,7 +339,31 @@ extension SyncEngine {
             }
         }
         try await forget([admission.invite])
-        try await objects.delete(entry.name)
+        // The new member's device deletes it, too.
+        _ = try await allowing { () async throws(SyncError) in try await objects.delete(entry.name) }
+    }
+
+    /// Deletes or replaces a request that has been answered, and goes on if the remote does not allow that.
+    ///
+    /// In a folder with the sticky bit, users cannot remove what others have put.
+    ///
+    /// - Returns: Why the request stays; nil if it does not.
+    private func allowing(
+        _ body: () async throws(SyncError) -> Void
+    ) async throws(SyncError) -> String? {
+        do throws(SyncError) { try await body() } catch {
+            switch error {
+            case .remote(.refused(let reason), _): return reason
+            case .remote(.readOnly, _): return "\(RemoteError.readOnly)"
+            default: throw error
+            }
+        }
+        return nil
+    }
+
+    /// Reports that a request stays at the remote, if it does.
+    private func note(_ reason: String?, _ entry: RemotePage.Entry) {
+        if let reason { findings.report(.membership(.requestStays(entry.name.last, reason))) }
     }
 
     /// Replaces a request by the reason why its invite admits nobody.
@@ -343,8 +371,12 @@ extension SyncEngine {
         _ reason: JoinRefusal, _ invite: Invite?, _ entry: RemotePage.Entry
     ) async throws(SyncError) {
         guard let bytes = invite?.refusal(reason) else { return }
-        try await objects.put(entry.name, bytes)
-        duties.requests.refuse(entry.name, byteCount: JoinRefusalRecord.byteCount)
+        let reason = try await allowing { () async throws(SyncError) in
+            try await objects.put(entry.name, bytes)
+        }
+        let byteCount = reason == nil ? JoinRefusalRecord.byteCount : entry.byteCount
+        duties.requests.refuse(entry.name, byteCount: byteCount)
+        note(reason, entry)
     }
 
     /// Names what is wrong with a request, unless it uses another member's invite.
@@ -359,7 +391,10 @@ extension SyncEngine {
         // A crash between the link and the deletion has left the request of a user that was admitted.
         let members = chain.state.members.keys.map { layout.request(JoinRequestName.of($0)) }
         guard !members.contains(entry.name) else {
-            return try await objects.delete(entry.name)
+            let reason = try await allowing { () async throws(SyncError) in
+                try await objects.delete(entry.name)
+            }
+            return note(reason, entry)
         }
         refuse(entry, nil, .inviteUsed)
     }

@@ -151,7 +151,8 @@ extension Vault {
             }
         } catch {
             problems.add(
-                "Numbers of new files could not be reserved: \(error.summary)", about: .storing(id))
+                "No new files can be created until the profile's disk can be written: \(error.summary)",
+                about: .storing(id))
             if case .noSpace = error { return }
             stop(error.summary)
         }

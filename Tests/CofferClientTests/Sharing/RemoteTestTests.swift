@@ -73,6 +73,6 @@ import Testing
         let report = AwaitedTask { await RemoteTest(FolderBackend(path: "/does/not/exist"), of: nil).run() }
             .wait()
         #expect(!report.isUsable && report.steps.first?.failure != nil)
-        #expect(report.steps.map(\.name) == ["begin", "delete"])
+        #expect(report.steps.map(\.name) == ["begin"])
     }
 }
