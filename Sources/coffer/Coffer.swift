@@ -55,15 +55,36 @@ struct Coffer: ParsableCommand {
             Output.error("coffer: Dumps of this process's memory cannot be prevented: \(error)")
             Glibc.exit(71)
         }
+        if let script = CompletionScript.requested(Array(CommandLine.arguments.dropFirst())) {
+            return Output.line(script)
+        }
         do {
             var command = try parseAsRoot()
-            try command.run()
+            do { try command.run() } catch let error as ValidationError {
+                // The usage would be that of “coffer” itself.
+                Output.error("coffer: \(error)")
+                Glibc.exit(ExitCode.validationFailure.rawValue)
+            }
         } catch let error as ClientError {
             Output.error("coffer: \(error)")
             Glibc.exit(error.exitCode)
         } catch {
-            exit(withError: error)
+            end(error)
         }
+    }
+
+    /// Prints what ArgumentParser says: a help text, or an error with the usage of its command; then exits.
+    private static func end(_ error: any Error) -> Never {
+        let (code, text) = (exitCode(for: error), fullMessage(for: error))
+        if code.isSuccess {
+            if !text.isEmpty { Output.line(text) }
+        } else if !text.isEmpty {
+            let mistake = "Error: "
+            let isMistake = text.hasPrefix(mistake)
+            Output.write(
+                (isMistake ? "coffer: \(text.dropFirst(mistake.count))" : text) + "\n", to: STDERR_FILENO)
+        }
+        Glibc.exit(code.rawValue)
     }
 }
 
@@ -77,7 +98,10 @@ struct HomeOption: ParsableArguments {
     var home: String?
 
     func location() throws -> ProfileLocation {
-        if let home { return ProfileLocation(path: home) }
+        if let home {
+            if home.isEmpty { throw ValidationError("--home is empty: give the profile's directory.") }
+            return ProfileLocation(path: home)
+        }
         guard let location = ProfileLocation.standard(Environment.value) else {
             throw ValidationError("HOME is not set. Give the profile's directory with --home.")
         }

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import CofferClient
+internal import CofferSystem
 
-/// Shell completions of names of vaults and members.
+/// Shell completions of names of vaults and members, and of paths in vaults.
 ///
 /// They need a running mount: without one, the profile cannot be opened without the passphrase.
 enum Completions {
@@ -12,13 +13,43 @@ enum Completions {
     static let members = CompletionKind.custom { words, _, _ in
         let typed = words.map(unquoted)
         guard let vault = vaultNames(words).first(where: typed.contains),
-            let names = names(of: vault, words)
+            let names = location(words).flatMap({ names(of: vault, $0) })
         else { return [] }
         return names.members.filter(isPlain)
     }
 
+    /// Completes VAULT/PATH by the files in the mount; shells complete paths of files themselves.
+    static let paths = CompletionKind.custom { words, _, typed in vaultPaths(unquoted(typed), words) }
+
+    /// The most paths that are offered.
+    private static let pathCountMax = 1000
+
+    private static func vaultPaths(_ typed: String, _ words: [String]) -> [String] {
+        guard let location = location(words), location.isLocked, let point = location.lockNote?.mountPoint,
+            !point.isEmpty, !isHere(point)
+        else { return [] }
+        let end = typed.lastIndex(of: "/").map { typed.index(after: $0) } ?? typed.startIndex
+        let (directory, beginning) = (String(typed[..<end]), String(typed[end...]))
+        let parts = directory.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        guard parts.allSatisfy({ !["", ".", ".."].contains($0) && isPlain(String($0)) }) else { return [] }
+        let names = (try? Directory.names(in: "\(point)/\(directory)")) ?? []
+        return names.filter { name in
+            name.hasPrefix(beginning) && isPlain(name) && name.hasPrefix(".") == beginning.hasPrefix(".")
+        }
+        .sorted().prefix(pathCountMax).map { name in
+            let path = directory + name
+            return Directory.isDirectory("\(point)/\(path)") ? path + "/" : path
+        }
+    }
+
+    /// Whether the working directory is in the mount, so that a relative path is that of a file.
+    private static func isHere(_ point: String) -> Bool {
+        guard let here = try? Directory.resolve(".") else { return false }
+        return here == point || here.hasPrefix(point + "/")
+    }
+
     private static func vaultNames(_ words: [String]) -> [String] {
-        names(of: nil, words)?.vaults.filter(isPlain) ?? []
+        location(words).flatMap { names(of: nil, $0) }?.vaults.filter(isPlain) ?? []
     }
 
     /// Removes the quoting from a word, which shells pass to completions as it was typed.
@@ -72,17 +103,23 @@ enum Completions {
             }
     }
 
-    /// Returns the names of all vaults, and of the members of one; nil without a mount.
-    private static func names(of vault: String?, _ words: [String]) -> KnownNames? {
-        var location = ProfileLocation.standard(Environment.value)
+    /// The profile of a command line.
+    private static func location(_ words: [String]) -> ProfileLocation? {
         if let option = words.firstIndex(of: "--home"), option + 1 < words.count {
-            location = ProfileLocation(path: path(words[option + 1]))
-        } else if let option = words.first(where: { $0.hasPrefix("--home=") }) {
-            location = ProfileLocation(path: unquoted(String(option.dropFirst("--home=".count))))
+            return ProfileLocation(path: path(words[option + 1]))
         }
-        guard let location, location.isLocked else { return nil }
+        if let option = words.first(where: { $0.hasPrefix("--home=") }) {
+            return ProfileLocation(path: unquoted(String(option.dropFirst("--home=".count))))
+        }
+        return ProfileLocation.standard(Environment.value)
+    }
+
+    /// Returns the names of all vaults, and of the members of one; nil without a mount.
+    static func names(of vault: String?, _ location: ProfileLocation) -> KnownNames? {
+        guard location.isLocked else { return nil }
         let access = try? ProfileAccess.open(location) { () throws(ClientError) in throw .profile(.noTerminal)
         }
+        defer { access?.close() }
         return try? access?.perform(NamesRequest(vault: vault))
     }
 }

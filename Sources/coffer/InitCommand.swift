@@ -60,9 +60,11 @@ struct InitCommand: ParsableCommand {
 
     func run() throws {
         let location = try profile.location()
-        if location.exists { throw ClientError.profile(.profileExists(path: location.path)) }
+        if location.exists {
+            throw ClientError.profile(.profileExists(path: location.path, home: profile.home.home))
+        }
         if let pair { return try run(location, pairingWith: pair) }
-        let person = name ?? Environment.value("USER") ?? "me"
+        let person = name ?? Self.loginName
         let settings = Profile.Settings(
             name: person, device: Self.label(of: device, ownedBy: person), hint: settings.hint,
             strength: settings.strength.hash, firstVault: vault ?? Self.firstVault)
@@ -100,7 +102,7 @@ struct InitCommand: ParsableCommand {
     }
 
     private func showNext() {
-        let home = profile.home.home.map { "--home \(Output.quoted($0)) " } ?? ""
+        let home = profile.home.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
         Output.error("Show it as a folder with: coffer mount \(home)~/Coffer")
     }
 
@@ -108,6 +110,12 @@ struct InitCommand: ParsableCommand {
     static func label(of device: String?, ownedBy person: String) -> String {
         guard let machine = device ?? hostName else { return "this device" }
         return DeviceLabel.of(machine, ownedBy: person)
+    }
+
+    /// The name of the user who runs this program.
+    private static var loginName: String {
+        let variables = ["USER", "LOGNAME"].compactMap(Environment.value)
+        return variables.first { !$0.isEmpty } ?? UserName.current
     }
 
     private static var hostName: String? {

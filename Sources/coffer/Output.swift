@@ -21,6 +21,9 @@ enum Output {
         write(visible(text) + "\n", to: STDERR_FILENO)
     }
 
+    /// Asks at the terminal, as `error` prints; the answer follows on the same line.
+    static func ask(_ question: String) { write(visible(question) + " ", to: STDERR_FILENO) }
+
     /// Prints a value as JSON; on one line if more values follow.
     static func json(_ value: some Encodable, onOneLine: Bool = false) throws {
         let encoder = JSONEncoder()
@@ -42,21 +45,6 @@ enum Output {
             rest = rest.dropFirst(count)
         }
         return true
-    }
-
-    /// Quotes a word for a shell, if needed.
-    static func quoted(_ word: String) -> String {
-        let plain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
-                true
-            default: "_@%+=:,./-".utf8.contains(byte)
-            }
-        }
-        if plain, !word.isEmpty { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
-            + "'"
     }
 
     /// Formats a number of bytes: “12.3 MB”.

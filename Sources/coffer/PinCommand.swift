@@ -27,7 +27,7 @@ struct PinCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: VaultPath.help, completion: .file())
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var paths: [String] = []
 
     func validate() throws {
@@ -99,7 +99,7 @@ struct UnpinCommand: ParsableCommand {
 
     @OptionGroup var profile: ProfileOptions
 
-    @Argument(help: VaultPath.help, completion: .file())
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var paths: [String]
 
     func run() throws {
@@ -129,7 +129,7 @@ struct EvictCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: VaultPath.help, completion: .file())
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var paths: [String]
 
     func run() throws {

@@ -18,15 +18,20 @@ final class ProgressBar: Sendable {
         var drawn: Int64 = 0
         /// Recent byte counts, for the speed.
         var samples: [(time: Int64, bytes: Int64)] = []
+        /// The time when the first bytes moved.
+        var began: Int64 = 0
         /// The last note that was printed.
         var note: String?
 
-        /// The bytes per second over the last three seconds.
+        /// The bytes per second over the last three seconds; 0 until bytes have moved for that long, as the first
+        /// ones say little.
         mutating func speed(at now: Int64, _ bytes: Int64) -> Int64 {
+            if bytes == 0 || samples.isEmpty { began = now }
             samples.append((now, bytes))
             while samples.count > 2, now - samples[1].time > 3 * second { samples.removeFirst() }
             let time = now - samples[0].time
-            return time < second / 2 ? 0 : (bytes - samples[0].bytes) * 1000 / max(time / 1_000_000, 1)
+            return now - began < 3 * second || time < second / 2
+                ? 0 : (bytes - samples[0].bytes) * 1000 / max(time / 1_000_000, 1)
         }
     }
 
@@ -79,6 +84,7 @@ final class ProgressBar: Sendable {
                 transfer.items > 0 ? "\(transfer.items) item\(transfer.items == 1 ? "" : "s") to send" : nil,
                 transfer.commits > 0
                     ? "\(transfer.commits) commit\(transfer.commits == 1 ? "" : "s") to apply" : nil,
+                transfer.left == 0 && transfer.items == 0 && transfer.commits == 0 ? transfer.activity : nil,
             ].compactMap { $0 }
             return parts.isEmpty ? "\(label) …" : "\(label): \(parts.joined(separator: ", "))"
         }

@@ -137,7 +137,7 @@ struct VaultCommand: ParsableCommand {
                     ? ", also at \(remote)"
                     : " from this device. \(remote) keeps the encrypted copy (--at-remote deletes that, too)"
             }
-            Output.error("\(scope). Type the vault's name to continue:")
+            Output.ask("\(scope). Type the vault's name to continue:")
             guard readLine()?.hasSameBytes(as: vault) == true else {
                 Output.error("Nothing was done.")
                 throw ExitCode(1)

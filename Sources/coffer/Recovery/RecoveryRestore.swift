@@ -39,7 +39,9 @@ struct RecoveryRestore: ParsableCommand {
 
     func run() throws {
         let location = try profile.location()
-        if location.exists { throw ClientError.profile(.profileExists(path: location.path)) }
+        if location.exists {
+            throw ClientError.profile(.profileExists(path: location.path, home: profile.home.home))
+        }
         let backup = try ProfileBackup(file: backup)
         if withPassphrase {
             let passphrase = try Passphrase(options: profile).ask("Passphrase of the backup: ")
@@ -82,7 +84,7 @@ struct RecoveryRestore: ParsableCommand {
             Output.error(
                 "“\(name)” had no remote: its files were only on the old device, and do not come back.")
         }
-        let home = profile.home.home.map { " --home \(Output.quoted($0))" } ?? ""
+        let home = profile.home.home.map { " --home \(ShellWord.quoted($0))" } ?? ""
         Output.error("Show your vaults as a folder with: coffer mount\(home) ~/Coffer")
         if !report.vaults.isEmpty {
             Output.error(

@@ -224,7 +224,7 @@ final class PairingDialogue: Sendable {
     /// Asks whether the other device has accepted the code.
     static func confirm(_ name: String, _ yes: Bool) throws -> Bool {
         if yes { return true }
-        Output.error(
+        Output.ask(
             "You will be “\(name)” here. Does the other device say that the codes are the same? [y/N]")
         let answer = readLine()?.lowercased()
         return answer == "y" || answer == "yes"
@@ -236,10 +236,10 @@ final class PairingDialogue: Sendable {
             let line = text?.split(separator: "\n").first.map(String.init)
             if let line, answer(.code(line)) != nil { return }
         } else {
-            Output.error("Enter the code that the other device shows:")
+            Output.ask("Enter the code that the other device shows:")
             while let line = readLine() {
                 if answer(.code(line)) != nil { return }
-                Output.error("That is not the code. Enter it again:")
+                Output.ask("That is not the code. Enter it again:")
             }
         }
         answer(.isSame(false))

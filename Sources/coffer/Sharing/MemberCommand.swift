@@ -114,6 +114,7 @@ struct MemberCommand: ParsableCommand {
             if let reason = report.rotationOwed {
                 Output.line("\nThe device of an owner or admin will rotate the keys: \(reason)")
             }
+            if let waiting = report.waiting { Output.line("\n\(Output.visible(waiting))") }
             if report.invites.isEmpty { return }
             Output.line("\nOpen invites")
             Output.table(
@@ -209,8 +210,9 @@ struct MemberCommand: ParsableCommand {
                 been made already, and then it stands.
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Argument(help: "The vault.") var vault: String
-        @Argument(help: "The member that the change concerns.") var member: String
+        @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
+        @Argument(help: "The member that the change concerns.", completion: Completions.members)
+        var member: String
 
         func run() throws {
             try Requests.perform(
@@ -291,7 +293,7 @@ enum Question {
         guard isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("There is no terminal to ask for confirmation. Use --yes.")
         }
-        Output.error("\(question) [y/N]")
+        Output.ask("\(question) [y/N]")
         guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
             Output.error("Nothing was done.")
             throw ExitCode(1)

@@ -99,7 +99,12 @@ struct RemoteCommand: ParsableCommand {
 
     struct Test: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Test whether a remote works. Leaves nothing there.")
+            abstract: "Test whether a remote works. Leaves nothing there.",
+            discussion: """
+                A test of a path or a URL needs no passphrase. A name without a slash is that of a vault if the mounted \
+                profile has one of that name; otherwise that of a directory here, if there is one; otherwise that of a \
+                vault. “./NAME” is always the directory.
+                """)
         @OptionGroup var profile: ProfileOptions
         @Flag(help: "Print JSON.") var json = false
         @Flag(help: "Use the credentials of “coffer remote login” for a place; this opens the profile.")
@@ -117,13 +122,23 @@ struct RemoteCommand: ParsableCommand {
         }
 
         private func report() throws -> RemoteTestReport {
-            // The name of a vault has no slash. A test of a place needs no profile, and so no passphrase.
-            if target.contains("/") || (try? RemoteURL(target)) != nil {
+            // A test of a place needs no profile, and so no passphrase.
+            if try isPlace {
                 let url = RemoteArgument(target).url
                 if withLogin { return try Requests.perform(RemoteTestRequest.url(url), profile) }
                 return try RemoteTrial.run(url)
             }
             return try Requests.perform(RemoteTestRequest.vault(target), profile)
+        }
+
+        /// Whether the target is a path or a URL; the name of a vault has no slash.
+        private var isPlace: Bool {
+            get throws {
+                if target.contains("/") || (try? RemoteURL(target)) != nil { return true }
+                let known = Completions.names(of: nil, try profile.location())?.vaults ?? []
+                if known.contains(where: { $0.hasSameBytes(as: target) }) { return false }
+                return Directory.isDirectory(target)
+            }
         }
 
         private static func show(_ report: RemoteTestReport) {
@@ -156,7 +171,16 @@ struct RemoteArgument: ExpressibleByArgument {
     let url: String
 
     init(_ text: String) {
-        url = RemoteURL.hasScheme(text) ? text : Directory.absolute(text)
+        url = RemoteURL.hasScheme(text) ? text : Self.path(text)
+    }
+
+    /// An absolute path without “.”, and without “..” if it leads to something.
+    private static func path(_ text: String) -> String {
+        let parts = Directory.absolute(text).split(separator: "/").filter { $0 != "." }
+        let path = "/" + parts.joined(separator: "/")
+        // What is above a symbolic link is above its target.
+        guard parts.contains(".."), let resolved = try? Directory.resolve(path) else { return path }
+        return resolved
     }
 
     init?(argument: String) {

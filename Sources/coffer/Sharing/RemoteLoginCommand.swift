@@ -70,9 +70,9 @@ extension RemoteCommand {
 
         private static func trial(_ report: RemoteLoginReport, _ remote: String) -> String {
             guard let vault = report.vaults.first else {
-                return "coffer remote test --with-login \(Output.quoted(remote))"
+                return "coffer remote test --with-login \(ShellWord.quoted(remote))"
             }
-            return "coffer remote test \(Output.quoted(vault))"
+            return "coffer remote test \(ShellWord.quoted(vault))"
         }
 
         /// The lines of the file or descriptor; nil if neither is given.

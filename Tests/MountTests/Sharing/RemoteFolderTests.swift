@@ -115,13 +115,15 @@ extension MountTests {
     @Suite(.enabled(if: Machine.isRoot && Machine.has("setpriv"), "acting as another user takes root"))
     struct OtherUsersFolderTests {
         /// Another user's `coffer remote test`, which needs no profile.
-        private func test(_ folder: String, _ base: String) throws -> Command.Result {
+        ///
+        /// The system's database has group 65534 for the user.
+        private func test(_ folder: String, _ base: String, group: Int = 65534) throws -> Command.Result {
             let setpriv = try #require(Machine.path("setpriv"))
             let program = "\(base)/coffer"
             if !Files.exists(program) { try Command("/bin/cp", [try Programs.coffer(), program]).succeed() }
             return try Command(
                 setpriv,
-                ["--reuid=65534", "--regid=65534", "--clear-groups", program, "remote", "test", folder]
+                ["--reuid=65534", "--regid=\(group)", "--clear-groups", program, "remote", "test", folder]
             ).run()
         }
 
@@ -136,6 +138,67 @@ extension MountTests {
                 let taken = try test(folder, profile.base)
                 #expect(taken.status == 0, "\(taken.output)\(taken.error)")
                 #expect(try Files.names(folder).isEmpty)
+            }
+        }
+
+        /// A process keeps the groups of its login; what helps depends on who is in the group.
+        @Test func groupsOfAnEarlierLogin() throws {
+            try withProfile(mounted: nil) { profile in
+                let folder = "\(profile.base)/team"
+                try Files.makeDirectory(folder)
+                for (group, advice) in [
+                    (65534 as gid_t, "this program began before that: log in again"),
+                    (4711, "Members of the group 4711 may: let root add"),
+                ] {
+                    #expect(chown(folder, 4712, group) == 0 && chmod(folder, 0o2770) == 0)
+                    let refused = try test(folder, profile.base, group: 65533)
+                    #expect(refused.status == 74)
+                    #expect(
+                        refused.output.contains("\(folder), which belongs to 4712, group ")
+                            && refused.output.contains("mode 2770. ") && refused.output.contains(advice),
+                        "\(refused.output)")
+                    // The reason is given once.
+                    #expect(refused.lines.count { $0.contains("which belongs to") } == 1, "\(refused.output)")
+                }
+                #expect(chown(folder, 4712, 65534) == 0 && chmod(folder, 0o2770) == 0)
+                #expect(try test(folder, profile.base).status == 0)
+            }
+        }
+
+        /// A directory above the folder is named if it is the one that is in the way.
+        @Test func aPrivateDirectoryAboveIsNamed() throws {
+            try withProfile(mounted: nil) { profile in
+                let home = "\(profile.base)/home of another"
+                try Files.makeDirectory(home)
+                try Files.makeDirectory("\(home)/folder")
+                #expect(chown(home, 4712, 4712) == 0 && chmod(home, 0o700) == 0)
+                let refused = try test("\(home)/folder", profile.base)
+                #expect(refused.status == 74)
+                #expect(
+                    refused.output.contains("may not enter \(home), which belongs to 4712"),
+                    "\(refused.output)")
+            }
+        }
+
+        @Test func whatKeepsUsersFromEachOthersFilesIsNoted() throws {
+            try withProfile(mounted: nil) { profile in
+                let folder = "\(profile.base)/drop"
+                try Files.makeDirectory(folder)
+                #expect(chown(folder, 4712, 4712) == 0 && chmod(folder, 0o1777) == 0)
+                let sticky = try test(folder, profile.base)
+                #expect(sticky.status == 0 && sticky.output.contains("Note: \(folder) belongs to 4712"))
+                #expect(chmod(folder, 0o777) == 0)
+                let plain = try test(folder, profile.base)
+                #expect(!plain.output.contains("Note"), "\(plain.output)")
+                guard let setfacl = Machine.path("setfacl") else { return }
+                #expect(chmod(folder, 0o700) == 0)
+                let isSet =
+                    try Command(setfacl, ["-m", "u:65534:rwx,d:u:65534:rwx", folder]).run().status == 0
+                guard isSet else { return }
+                let excluded = try test(folder, profile.base)
+                #expect(
+                    excluded.status == 0 && excluded.output.contains("Note: 4712 cannot use what others put"),
+                    "\(excluded.output)")
             }
         }
     }
@@ -177,6 +240,37 @@ extension MountTests {
                     try Command(mount, ["--move", other, disk]).succeed()
                     try members.sync()
                     members.expect("away", in: "file")
+                }
+            }
+        }
+
+        /// A change of members that waits is shown with the command that cancels it; one that failed is named so.
+        @Test func aChangeOfMembersThatWaits() throws {
+            try LoopDisk.with(megabytes: 40) { disk in
+                try withMembers(folder: disk) { members in
+                    let alice = members.alice
+                    for member in members.all { member.profile.expectsProblems = true }
+                    try members.sync()
+                    let mount = try #require(Machine.path("mount"))
+                    try Command(mount, ["-o", "remount,ro", disk]).succeed()
+                    let command = "coffer member cancel Plans Bob"
+                    let removal = try alice.coffer("member", "remove", "--yes", "Plans", "Bob").fail(with: 75)
+                    #expect(removal.error.contains(command), "\(removal.error)")
+                    let list = try alice.coffer("member", "list", "Plans").succeed().output
+                    #expect(list.contains("removing Bob waits") && list.contains(command), "\(list)")
+                    try alice.profile.unmount()
+                    let status = try alice.profile.command("status", "--json").succeed().output
+                    #expect(status.contains("removing Bob waits") && status.contains(command), "\(status)")
+                    try alice.profile.command("member", "cancel", "Plans", "Bob").succeed()
+                    try alice.profile.command("member", "cancel", "Plans", "Bob").fail(with: 66)
+                    try Command(mount, ["-o", "remount,rw", disk]).succeed()
+                    try alice.lead(to: "\(disk)/missing")
+                    let failed = try alice.profile.command("member", "role", "Plans", "Bob", "reader")
+                        .fail(with: 74)
+                    #expect(failed.error.contains("members of “Plans” were not changed"), "\(failed.error)")
+                    try alice.lead(to: disk)
+                    try alice.mount()
+                    try members.sync()
                 }
             }
         }
