@@ -165,7 +165,7 @@ extension MountTests {
                     expect("New passphrase: ")
                     type("a\\n")
                     expect("short")
-                    expect("[y/N]")
+                    expect("[y/N] ")
                     type("n\\n")
                     ended("code 1")
                     """)
