@@ -671,7 +671,9 @@ class Agent:
                     time.sleep(rng.random() * 3)
                     now = read_all(fd)
                     if now != data and now[:len(data)] == data and not self.o["blind"]:
-                        note["over"].append(sha(now))
+                        # It has read what others added, whatever it changed before that.
+                        before += now[len(data):]
+                        note["over"] += [sha(now), sha(before)]
                         data = bytearray(now)
             t = None
             if slow or rng.random() < 0.7:
