@@ -125,19 +125,6 @@ import CofferStore
         #expect(test.directory.bytes(of: TestIndex.database).count % IndexPageLayout.pageByteCount == 0)
     }
 
-    /// A process that ends soon closes its other connections never.
-    @Test func closingLeavesNoLogBesideAnotherConnection() throws {
-        let test = try TestIndex.create()
-        let index = try test.open()
-        let log = try index.makeLog()
-        var rows = try RandomRows(continuing: index, seed: 7)
-        try rows.change(index, count: 100)
-        try index.commit()
-        try index.close()
-        #expect(test.directory.paths == [TestIndex.database])
-        withExtendedLifetime((index, log)) {}
-    }
-
     @Test func aNewerFormatHasItsOwnError() throws {
         let test = try TestIndex.create()
         try {
