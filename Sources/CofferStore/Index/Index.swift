@@ -224,20 +224,9 @@ package final class Index {
             try database.leaveLogOnClose(false)
             // The last connection removes the log. If another one is still open, that happens too late, or
             // never; then each mount would read the moved frames again, and add to them.
-            let left = try database.checkpoint(emptying: true).frames
-            if left == 0 { try removeEmptyLog() }
+            _ = try database.checkpoint(emptying: true)
         } catch {
             guard case .noSpace = error else { throw error }
-        }
-    }
-
-    /// Removes the log, which other connections may have open, and read no more.
-    private func removeEmptyLog() throws(FileSystemError) {
-        do throws(SystemError) {
-            guard try logFile.size() == 0 else { return }
-            try fileSystem.files.directory.remove(IndexFiles.logName)
-        } catch {
-            throw FileSystemError(error)
         }
     }
 
