@@ -1,7 +1,7 @@
 /// Where listings of directories end.
 ///
-/// New entries come last, so a listing would never end while entries are made faster than it reads. It ends before those
-/// that were made after it began.
+/// New entries come last, so a listing would never end while entries are made faster than it reads. It ends before
+/// those that were made after it began.
 struct ListingEnds {
     /// The maximum number of directories that are remembered; a listing of a forgotten one goes on to new entries.
     static let countMax = 4096

@@ -10,11 +10,11 @@ internal import Glibc
 /// before it sleeps, since waking a thread is the largest cost of a small request. While the disk works on
 /// scattered reads, it goes on receiving, and answers them as they end. An idle mount uses no CPU.
 @safe
-// SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`,
-// `channel`'s reads, `reads`, and all that requests use belong to the serving thread. Other threads (those of
-// `syncs`, `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and those of `deferred`) answer
-// held requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that.
-// Work for a held request uses `lookups`, `notifier`, and vaults, which have locks of their own.
+// SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
+// reads, `reads`, `buffer`, and all that requests use belong to the serving thread. Other threads (those of `syncs`,
+// `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and those of `deferred`) answer held
+// requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that. Work for a
+// held request uses `lookups`, `listingEnds`, `notifier`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000

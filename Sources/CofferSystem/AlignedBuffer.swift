@@ -9,8 +9,8 @@ internal import Glibc
 // cannot see is that no thread writes bytes that another thread is using: a pool (`BufferPool`, `PackWriter`,
 // the slots of `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock;
 // threads that fill one pack (`PackFilling`) have places in it that do not overlap, and the thread that sends
-// it waits for all of them; bytes that a `BufferPart` shares, as extents and leaves from a remote, are written before it
-// is made, and only read from then on.
+// it waits for all of them; bytes that a `BufferPart` shares, as extents and leaves from a remote, are written
+// before it is made, and only read from then on.
 package final class AlignedBuffer: @unchecked Sendable {
     /// Buffers of at least this many bytes have a mapping of their own, so that the kernel gets the memory
     /// back as soon as they are freed.
