@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -76,6 +77,9 @@ ssize_t coffer_get_attribute(int descriptor, const char *name, void *buffer, siz
     ssize_t got = fgetxattr(descriptor, name, buffer, count);
     return got == -1 ? -errno : got;
 }
+
+uint32_t coffer_device_major(dev_t device) { return major(device); }
+uint32_t coffer_device_minor(dev_t device) { return minor(device); }
 
 int coffer_sync_file_system(int descriptor) { return result(syncfs(descriptor)); }
 

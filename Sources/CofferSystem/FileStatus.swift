@@ -1,3 +1,4 @@
+internal import CCofferSystem
 internal import Glibc
 
 /// The parts of stat(2)'s answer that Coffer uses.
@@ -51,15 +52,24 @@ package struct FileIdentity: Hashable, Sendable {
     /// st_dev and st_ino.
     package let device: UInt64, number: UInt64
 
+    /// The device as in mountinfo, such as “0:57”.
+    package var deviceText: String {
+        "\(coffer_device_major(dev_t(device))):\(coffer_device_minor(dev_t(device)))"
+    }
+
     init(device: UInt64, number: UInt64) {
         self.device = device
         self.number = number
     }
 
-    /// Identifies the file at a path; does not follow a symbolic link.
-    package init(of path: String) throws(SystemError) {
+    /// Identifies the file at a path.
+    ///
+    /// - Parameter followsLink: Whether to follow a symbolic link.
+    package init(of path: String, followsLink: Bool = false) throws(SystemError) {
         var status = stat()
-        try retryingInterrupted("stat", on: path) { unsafe lstat(path, &status) }
+        try retryingInterrupted("stat", on: path) {
+            unsafe followsLink ? stat(path, &status) : lstat(path, &status)
+        }
         self.init(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 }

@@ -38,13 +38,6 @@ public struct RankedMutex<State: ~Copyable>: ~Copyable, Sendable {
         rank.take()
         defer { rank.leave() }
         #endif
-        // SAFETY: `mutex.withLock` calls its closure once, at once, on this thread, and nothing else sees `result`. It
-        // is not returned through `mutex.withLock`, which would ask that it be sent: results of `Condition` need not
-        // be, either. If `body` throws, so does the call, and `result` is not read.
-        nonisolated(unsafe) var result: Result?
-        try mutex.withLock { guarded throws(Failure) in
-            unsafe result = try body(&guarded.state)
-        }
-        return unsafe result.unsafelyUnwrapped
+        return try mutex.withLock { guarded throws(Failure) in unsafe try body(&guarded.state) }
     }
 }

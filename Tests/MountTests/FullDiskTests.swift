@@ -65,11 +65,7 @@ extension MountTests {
         @Test func unmountThatCannotStoreIsRefused() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
-                    profile.expectsProblems = true
-                    for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
-                    try profile.remount()
-                    try FullDisk.fill(disk, profile)
-                    for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
+                    try FullDisk.remove(300, of: 400, on: disk, profile)
                     let result = try profile.command("unmount", profile.point).fail(with: 74)
                     #expect(result.error.contains("--force"))
                     #expect(try Files.names(profile.vault).count == 100)
@@ -93,11 +89,7 @@ extension MountTests {
         @Test func aFailureAtTheEndIsLeftInTheLock() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
-                    profile.expectsProblems = true
-                    for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
-                    try profile.remount()
-                    try FullDisk.fill(disk, profile)
-                    for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
+                    try FullDisk.remove(300, of: 400, on: disk, profile)
                     #expect(umount2(profile.point, 0) == 0)
                     profile.expectEnded()
                     #expect(try profile.lockNote().first?.contains("no space") == true)

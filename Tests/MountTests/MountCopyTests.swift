@@ -72,46 +72,40 @@ extension MountTests {
         /// A bind mount is a copy in the same mount namespace.
         @Test func usedBindMountKeepsTheMount() throws {
             try withMountedProfile { profile in
-                let other = "\(profile.base)/other"
-                try Files.makeDirectory(other)
-                let mount = try #require(Machine.path("mount"))
-                try Command(mount, ["--bind", profile.vault, other]).succeed()
-                defer { umount2(other, Int32(MNT_DETACH)) }
-                let path = "\(other)/late"
-                let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-                try Files.check(file, path)
-                defer { close(file) }
-                let refused = try profile.command("unmount", profile.point).fail(with: 75)
-                #expect(refused.error.contains("(process \(getpid()))"))
-                // Data written after that is stored, too, although the command has no other path to it.
-                let text = Array("late".utf8)
-                #expect(write(file, text, text.count) == text.count)
-                let told = try profile.command("unmount", "--force", profile.point).succeed()
-                #expect(told.error.contains(other))
-                // The process has ended; its place in the namespace is the administrator's to clear.
-                #expect(umount2(other, Int32(MNT_DETACH)) == 0)
-                profile.expectEnded()
-                try profile.mount()
-                #expect(try Files.text(profile.path("late")) == "late")
+                try profile.withBindMount { other in
+                    let path = "\(other)/late"
+                    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+                    try Files.check(file, path)
+                    defer { close(file) }
+                    let refused = try profile.command("unmount", profile.point).fail(with: 75)
+                    #expect(refused.error.contains("(process \(getpid()))"))
+                    // Data written after that is stored, too, although the command has no other path to it.
+                    let text = Array("late".utf8)
+                    #expect(write(file, text, text.count) == text.count)
+                    let told = try profile.command("unmount", "--force", profile.point).succeed()
+                    #expect(told.error.contains(other))
+                    // The process has ended; its place in the namespace is the administrator's to clear.
+                    #expect(umount2(other, Int32(MNT_DETACH)) == 0)
+                    profile.expectEnded()
+                    try profile.mount()
+                    #expect(try Files.text(profile.path("late")) == "late")
+                }
             }
         }
 
         /// An unused copy keeps nothing alive.
         @Test func unusedBindMountEndsWithTheMount() throws {
             try withMountedProfile { profile in
-                let other = "\(profile.base)/other"
-                try Files.makeDirectory(other)
-                let mount = try #require(Machine.path("mount"))
-                try Command(mount, ["--bind", profile.vault, other]).succeed()
-                defer { umount2(other, Int32(MNT_DETACH)) }
-                try Files.write("ours", to: "\(other)/file")
-                let told = try profile.command("unmount", profile.point).succeed()
-                #expect(told.error.contains(other))
-                // The process has ended; its place in the namespace is the administrator's to clear.
-                #expect(umount2(other, Int32(MNT_DETACH)) == 0)
-                profile.expectEnded()
-                try profile.mount()
-                #expect(try Files.text(profile.path("file")) == "ours")
+                try profile.withBindMount { other in
+                    try Files.write("ours", to: "\(other)/file")
+                    let told = try profile.command("unmount", profile.point).succeed()
+                    #expect(told.error.contains(other))
+                    // The process has ended; its place in the namespace is the administrator's to clear.
+                    #expect(umount2(other, Int32(MNT_DETACH)) == 0)
+                    profile.expectEnded()
+                    try profile.mount()
+                    #expect(try Files.text(profile.path("file")) == "ours")
+                }
             }
         }
 

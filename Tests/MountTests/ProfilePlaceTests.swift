@@ -96,12 +96,9 @@ extension MountTests {
         @Test(.enabled(if: Machine.hasMountNamespaces, "mounting takes root"))
         func aRemoteBehindABindMountIsRefused() throws {
             try withMountedProfile { profile in
-                let other = "\(profile.base)/other"
-                try Files.makeDirectory(other)
-                let mount = try #require(Machine.path("mount"))
-                try Command(mount, ["--bind", profile.vault, other]).succeed()
-                defer { umount2(other, Int32(MNT_DETACH)) }
-                try profile.command("remote", "add", "Personal", "\(other)/r").fail(with: 73)
+                try profile.withBindMount { other in
+                    try profile.command("remote", "add", "Personal", "\(other)/r").fail(with: 73)
+                }
             }
         }
 

@@ -47,11 +47,7 @@ extension MountTests {
         @Test func statusSaysWhatWaitsForSpace() throws {
             try LoopDisk.with(megabytes: 30) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
-                    profile.expectsProblems = true
-                    for index in 0..<200 { try Files.write("\(index)", to: profile.path("\(index)")) }
-                    try profile.remount()
-                    try FullDisk.fill(disk, profile)
-                    for index in 0..<150 { try Files.remove(profile.path("\(index)")) }
+                    try FullDisk.remove(150, of: 200, on: disk, profile)
                     #expect(
                         Processes.waitUntil(seconds: 20) {
                             (try? profile.status().problems.contains { $0.text.contains("not be stored") })

@@ -51,11 +51,7 @@ extension MountTests {
         func nothingIsLostOnAFullDisk() throws {
             try LoopDisk.with(megabytes: 64) { disk in
                 try withProfile(mounted: "rw", disk: disk) { profile in
-                    profile.expectsProblems = true
-                    for index in 0..<400 { try Files.write("\(index)", to: profile.path("\(index)")) }
-                    try profile.remount()
-                    try FullDisk.fill(disk, profile)
-                    for index in 0..<300 { try Files.remove(profile.path("\(index)")) }
+                    try FullDisk.remove(300, of: 400, on: disk, profile)
                     let refused = try unmount(profile).fail(with: 74)
                     #expect(refused.error.contains("stays mounted"))
                     #expect(try Files.names(profile.vault).count == 100)

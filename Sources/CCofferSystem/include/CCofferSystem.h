@@ -41,6 +41,9 @@ int coffer_has_mark(int descriptor, const char *name);
 int coffer_path_has_mark(const char *path, const char *name);
 /// fgetxattr(2): the number of bytes of an attribute that it has stored in `buffer`, or -errno.
 ssize_t coffer_get_attribute(int descriptor, const char *name, void *buffer, size_t count);
+/// The two parts of a device number: makedev(3), whose macros Swift cannot import.
+uint32_t coffer_device_major(dev_t device);
+uint32_t coffer_device_minor(dev_t device);
 /// syncfs(2).
 int coffer_sync_file_system(int descriptor);
 /// syncfs(2) of the file system with this device number that is mounted at `path`, as seen by a process whose

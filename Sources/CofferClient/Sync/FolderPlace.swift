@@ -20,15 +20,11 @@ enum FolderPlace {
     /// The device number of a directory, or of the first one above it that exists, as in mountinfo.
     private static func device(of path: String) -> String? {
         var path = path
-        var status = stat()
-        while unsafe stat(path, &status) != 0 {
-            guard errno == ENOENT || errno == ENOTDIR, path != "/" else { return nil }
-            path = Directory.parent(of: path)
+        while true {
+            do throws(SystemError) { return try FileIdentity(of: path, followsLink: true).deviceText } catch {
+                guard error.code == ENOENT || error.code == ENOTDIR, path != "/" else { return nil }
+                path = Directory.parent(of: path)
+            }
         }
-        // The layout of glibc's dev_t; see makedev(3), whose macros Swift cannot import.
-        let device = UInt64(status.st_dev)
-        let major = device >> 8 & 0xfff | device >> 32 & 0xffff_f000
-        let minor = device & 0xff | device >> 12 & 0xffff_ff00
-        return "\(major):\(minor)"
     }
 }

@@ -25,6 +25,15 @@ enum FullDisk {
         try #require(isFull, "the disk did not get full")
     }
 
+    /// Makes files, fills the disk, and removes some of the files, which the mount then has no room to store.
+    static func remove(_ removed: Int, of count: Int, on disk: String, _ profile: MountedProfile) throws {
+        profile.expectsProblems = true
+        for index in 0..<count { try Files.write("\(index)", to: profile.path("\(index)")) }
+        try profile.remount()
+        try fill(disk, profile)
+        for index in 0..<removed { try Files.remove(profile.path("\(index)")) }
+    }
+
     /// The bytes that are free on the disk of a directory.
     static func freeBytes(_ disk: String) -> Int {
         var space = statvfs()

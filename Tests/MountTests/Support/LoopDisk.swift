@@ -19,8 +19,12 @@ enum LoopDisk {
     }
 
     /// Makes the disk of a directory read-only (“ro”) or writable (“rw”).
+    ///
+    /// The kernel closes the files of a killed process some time after the process is gone.
     static func remount(_ point: String, _ mode: String) throws {
-        try program("mount", "-o", "remount,\(mode)", point).succeed()
+        let mount = try program("mount", "-o", "remount,\(mode)", point)
+        if Processes.waitUntil({ (try? mount.run().status) == 0 }) { return }
+        try mount.succeed()
     }
 
     private static func program(_ name: String, _ words: String...) throws -> Command {
