@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferSystem
 import Foundation
 import RemoteConformance
@@ -24,7 +25,7 @@ import Testing
         _ user: UInt32, _ entries: [(tag: UInt16, permissions: UInt16, number: UInt32)],
         groups: Set<UInt32> = [], groupOfFiles: UInt32? = nil
     ) throws -> Bool {
-        let access = try #require(FolderDefaultAccess(list(entries)))
+        let access = try #require(AccessList(list(entries)))
         return access.excludes(user, groups, groupOfFiles: groupOfFiles)
     }
 
@@ -62,12 +63,6 @@ import Testing
     /// A list that names nobody says nothing about other users.
     @Test func aListOfTheOwnerAlone() throws {
         #expect(try !excludes(Self.alice, [owner, group, others]))
-    }
-
-    @Test func malformedLists() {
-        for bytes in [[], [2, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0, 1]] as [[UInt8]] {
-            #expect(FolderDefaultAccess(bytes) == nil)
-        }
     }
 
     @Test func theStickyBitIsNamed() async throws {

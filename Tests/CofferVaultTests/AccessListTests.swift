@@ -1,3 +1,4 @@
+import CofferFormat
 import CofferSystem
 import CofferTestSupport
 import Testing

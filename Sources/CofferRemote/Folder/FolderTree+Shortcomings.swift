@@ -1,3 +1,4 @@
+internal import CofferFormat
 internal import CofferSystem
 
 extension FolderTree {
@@ -15,7 +16,7 @@ extension FolderTree {
                 \(FolderRefusal.owner(status)) clear the bit: chmod -R -t \(path)
                 """)
         }
-        if let bytes = root.defaultAccessList, let list = FolderDefaultAccess(bytes) {
+        if let bytes = root.defaultAccessList, let list = AccessList(bytes) {
             for user in Set([status.owner, UserName.currentNumber]).sorted()
             where list.excludes(user, UserName.groups(of: user), groupOfFiles: Self.groupOfFiles(status)) {
                 let name = UserName.user(user)
@@ -36,62 +37,34 @@ extension FolderTree {
     }
 }
 
-/// The default access control list of a folder: who may do what with the files that are made in it, besides
-/// their makers.
-///
-/// Linux encodes it as a version, then entries of a tag, permissions, and the number of a user or group: acl(5),
-/// linux/posix_acl_xattr.h.
-struct FolderDefaultAccess {
-    private enum Tag {
-        static let user: UInt16 = 0x02, groupOfFile: UInt16 = 0x04, group: UInt16 = 0x08
-        static let mask: UInt16 = 0x10, others: UInt16 = 0x20
-    }
-
-    private struct Entry {
-        let tag: UInt16, permissions: UInt16
-        let number: UInt32
-    }
-
-    private static let version: UInt32 = 2
+extension AccessList {
     private static let all: UInt16 = 7
-    private let entries: [Entry]
 
-    /// Decodes a list; nil if it has another version, or is cut.
-    init?(_ bytes: [UInt8]) {
-        func number(_ at: Int, _ count: Int) -> UInt32 {
-            (0..<count).reduce(0) { $0 | UInt32(bytes[at + $1]) << (8 * UInt32($1)) }
-        }
-        guard bytes.count >= 4, (bytes.count - 4) % 8 == 0, number(0, 4) == Self.version else { return nil }
-        entries = stride(from: 4, to: bytes.count, by: 8).map { at in
-            Entry(
-                tag: UInt16(number(at, 2)), permissions: UInt16(number(at + 2, 2)), number: number(at + 4, 4))
-        }
-    }
-
-    /// Whether other users are named in the list, and this one may not do everything with their files.
+    /// Whether other users are named in a folder's default list, and this one may not do everything with the files
+    /// that they make there.
     ///
     /// - Parameters:
     ///   - groups: Those of the user.
     ///   - groupOfFiles: The group that all files get; nil if each has that of its maker.
     func excludes(_ user: UInt32, _ groups: Set<UInt32>, groupOfFiles: UInt32?) -> Bool {
         guard user != 0, namesOthers(than: user) else { return false }
-        let mask = entries.first { $0.tag == Tag.mask }?.permissions ?? Self.all
-        if let own = entries.first(where: { $0.tag == Tag.user && $0.number == user }) {
+        let mask = permissions(.mask) ?? Self.all
+        if let own = entries.first(where: { $0.tag == .user && $0.id == user }) {
             return own.permissions & mask != Self.all
         }
         let ofGroups = entries.filter { entry in
             switch entry.tag {
-            case Tag.group: groups.contains(entry.number)
-            case Tag.groupOfFile: groupOfFiles.map(groups.contains) ?? false
+            case .namedGroup: groups.contains(entry.id)
+            case .group: groupOfFiles.map(groups.contains) ?? false
             default: false
             }
         }
         // acl(5): the entry for others is for users in none of the groups.
         if !ofGroups.isEmpty { return !ofGroups.contains { $0.permissions & mask == Self.all } }
-        return entries.first { $0.tag == Tag.others }?.permissions != Self.all
+        return permissions(.other) != Self.all
     }
 
     private func namesOthers(than user: UInt32) -> Bool {
-        entries.contains { $0.tag == Tag.group || $0.tag == Tag.user && $0.number != user }
+        entries.contains { $0.tag == .namedGroup || $0.tag == .user && $0.id != user }
     }
 }

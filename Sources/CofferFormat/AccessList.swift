@@ -1,10 +1,10 @@
-internal import CofferFormat
 internal import CofferSystem
 
 /// A POSIX access control list, in the form of the extended attributes system.posix_acl_* (version 2 of
 /// linux/posix_acl_xattr.h).
-struct AccessList: Equatable {
-    enum Tag: UInt16 {
+package struct AccessList: Equatable {
+    /// Whom an entry is for.
+    package enum Tag: UInt16, Sendable {
         case owner = 0x01
         case user = 0x02
         case group = 0x04
@@ -13,20 +13,23 @@ struct AccessList: Equatable {
         case other = 0x20
     }
 
-    struct Entry: Equatable {
-        let tag: Tag
+    /// What somebody may do.
+    package struct Entry: Equatable, Sendable {
+        /// Whom it is for.
+        package let tag: Tag
         /// Read 4, write 2, execute 1.
-        var permissions: UInt16
+        package var permissions: UInt16
         /// The id of a named user or group.
-        let id: UInt32
+        package let id: UInt32
     }
 
-    var entries: [Entry]
+    /// The entries, in the order of the attribute.
+    package private(set) var entries: [Entry]
 
     private static let version: UInt32 = 2
 
     /// Decodes the value of an attribute; nil if it is not a valid list.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         let span = unsafe bytes.span.bytes
         var cursor = ByteCursor()
         do throws(FormatError) {
@@ -53,7 +56,7 @@ struct AccessList: Equatable {
     }
 
     /// The value of the attribute.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 4 + 8 * entries.count)
         writer.number(Self.version)
         for entry in entries {
@@ -64,7 +67,8 @@ struct AccessList: Equatable {
         return writer.finish()
     }
 
-    private func permissions(_ tag: Tag) -> UInt16? {
+    /// What the first entry of a tag permits; nil if there is none.
+    package func permissions(_ tag: Tag) -> UInt16? {
         entries.first { $0.tag == tag }?.permissions
     }
 
@@ -75,19 +79,19 @@ struct AccessList: Equatable {
     }
 
     /// Whether the nine permission bits express the whole list.
-    var isPlain: Bool {
+    package var isPlain: Bool {
         entries.allSatisfy { [.owner, .group, .other].contains($0.tag) }
     }
 
     /// The nine permission bits: owner, mask or group, other.
-    var mode: UInt32 {
+    package var mode: UInt32 {
         let owner = UInt32(permissions(.owner) ?? 0)
         let group = UInt32(permissions(.mask) ?? permissions(.group) ?? 0)
         return owner << 6 | group << 3 | UInt32(permissions(.other) ?? 0)
     }
 
     /// Changes the list as chmod(2) does.
-    mutating func apply(mode: UInt32) {
+    package mutating func apply(mode: UInt32) {
         set(.owner, UInt16(mode >> 6 & 7))
         set(permissions(.mask) == nil ? .group : .mask, UInt16(mode >> 3 & 7))
         set(.other, UInt16(mode & 7))
@@ -95,7 +99,7 @@ struct AccessList: Equatable {
 
     /// Turns a directory's default list into the access list of a new item: removes the permissions that the
     /// creator's mode does not allow.
-    mutating func restrict(to mode: UInt32) {
+    package mutating func restrict(to mode: UInt32) {
         apply(mode: self.mode & mode)
     }
 }
