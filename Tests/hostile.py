@@ -205,6 +205,15 @@ def make_commit(vault, log, sequence, epoch, key, author, signer, head, *, previ
 
 
 class ReadCommit:
+    @staticmethod
+    def notice(b):
+        code = b.n(1)
+        if code < 3:
+            return b.take(40 if code == 1 else 56)
+        if code == 4 and (b.take(24), b.n(1))[1]:
+            return b"all"
+        return b.take(16 * b.n(2))
+
     def __init__(self, record, vault, keys):
         c = Cursor(record)
         assert c.take(8) == b"COFFERCM" and c.n(4) == 1 and c.take(16) == vault
@@ -218,7 +227,7 @@ class ReadCommit:
         self.previous, self.clock, self.state = b.take(32), b.n(8), b.take(32)
         self.heads = [(b.take(16), b.n(8), b.take(32)) for _ in range(b.n(2))]
         self.intro = (b.text(), b.text()) if b.n(1) else None
-        self.notices = [b.take(40 if b.n(1) == 1 else 56) for _ in range(b.n(1))]
+        self.notices = [self.notice(b) for _ in range(b.n(1))]
         self.facts = b.take(b.n(4))
         self.hash = phash(b"commit", record)
 

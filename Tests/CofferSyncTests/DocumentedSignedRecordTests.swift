@@ -40,6 +40,47 @@ struct DocumentedSignedRecordTests {
         #expect(record.hash(as: kind) == hash)
     }
 
+    @Test func notices() throws {
+        let values = try DocumentedValues()
+        let dot = Dot(log: try #require(LogID(bytes: log)), sequence: 1)
+        let hash = CheckpointHash(try values.bytes("checkpoint", "hash"))
+        let packs = [
+            try #require(PackID(bytes: .init(0x70...0x7F))), try #require(PackID(bytes: .init(0xF0...0xFF))),
+        ]
+        let documented: [(String, CommitNotice)] = [
+            ("announces it", .checkpoint(sequence: 1, hash)), ("confirms it", .confirmation(dot, hash)),
+            ("asks about packs", .retirement(packs)), ("retains some", .retention(dot, .some(packs))),
+            ("retains all", .retention(dot, .all)),
+        ]
+        for (name, notice) in documented {
+            let bytes = try values.bytes("checkpoint", "notice that \(name)")
+            let body = CommitBody(
+                previous: .zero, clock: 1, stateHash: .zero, heads: try LogBounds([]), introduction: nil,
+                notices: [notice], facts: [])
+            let padded = body.paddedBytes
+            // After length, previous, clock, state, number of heads, introduction, and number of notices.
+            let start = 4 + 32 + 8 + 32 + 2 + 1 + 1
+            #expect(Array(padded[start..<start + bytes.count]) == bytes, "\(name)")
+            #expect(try CommitBody(padded: padded) == body, "\(name)")
+        }
+    }
+
+    /// The packs of a notice ascend, and are not too many.
+    @Test func noticesThatAreNone() throws {
+        let packs = (0..<4097).map { PackID(low: $0, high: 1) }
+        for wrong in [packs, Array(packs.prefix(3).reversed()), [packs[0], packs[0]]] {
+            for notice in [
+                CommitNotice.retirement(wrong),
+                .retention(Dot(log: LogID(low: 1, high: 1), sequence: 1), .some(wrong)),
+            ] {
+                let body = CommitBody(
+                    previous: .zero, clock: 1, stateHash: .zero, heads: try LogBounds([]), introduction: nil,
+                    notices: [notice], facts: [])
+                #expect(throws: FormatError.self) { try CommitBody(padded: body.paddedBytes) }
+            }
+        }
+    }
+
     @Test func pieceOfACheckpoint() throws {
         let values = try DocumentedValues()
         let piece = try values.bytes("checkpoint", "piece")

@@ -143,7 +143,7 @@ actor MemoryReplica: LocalReplica {
     /// The items whose content was to be re-encrypted.
     private(set) var sealedAnew: [ItemID] = []
 
-    func contentPacks() -> [PackID] { [] }
+    func contentPacks() -> ContentPacks { ContentPacks() }
     func putAgain(contentsOf packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int) -> ContentsPutAgain
     {
         ContentsPutAgain()

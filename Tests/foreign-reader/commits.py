@@ -65,8 +65,15 @@ class Commit:
         count = cursor.u8()
         for _ in range(count):
             code = cursor.u8()
-            require(code in (1, 2), "a notice of a newer version")
-            cursor.take(40 if code == 1 else 56)
+            require(code in (1, 2, 3, 4), "a notice of a newer version")
+            if code < 3:
+                cursor.take(40 if code == 1 else 56)
+                continue
+            has_all = code == 4 and (cursor.take(24), cursor.u8())[1]
+            require(has_all in (False, 0, 1), "the kind of an answer")
+            packs = [] if has_all else [cursor.take(16) for _ in range(cursor.u16())]
+            numbers = [int.from_bytes(pack, "little") for pack in packs]
+            require(len(packs) <= 4096 and numbers == sorted(set(numbers)), "the packs of a notice")
         body = cursor.take(cursor.u32())
         self.facts = FactReader(body).read() if body else []
         cursor.end()

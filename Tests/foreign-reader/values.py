@@ -32,6 +32,7 @@ PREFIX = bytes(range(0x40, 0x50))
 NONCE = bytes(range(0x40, 0x58))
 SEAL_NONCE = bytes(range(0x58, 0x70))
 PACK = bytes(range(0x70, 0x80))
+OTHER_PACK = bytes(range(0xF0, 0x100))
 SEED = bytes(range(0x80, 0xA0))
 IDENTITY = bytes(range(0xA0, 0xC0))
 LINK_HASH = bytes(range(0xC0, 0xE0))
@@ -216,7 +217,10 @@ def checkpoint(commit_hash):
             "hash of the piece": piece_hash, "state hash": state_hash(facts), "body": body,
             "signature": signature, "record": record, "hash": record_hash,
             "notice that announces it": b"\1" + u64(1) + record_hash,
-            "notice that confirms it": b"\2" + LOG + u64(1) + record_hash}
+            "notice that confirms it": b"\2" + LOG + u64(1) + record_hash,
+            "notice that asks about packs": b"\3" + u16(2) + PACK + OTHER_PACK,
+            "notice that retains some": b"\4" + LOG + u64(1) + b"\0" + u16(2) + PACK + OTHER_PACK,
+            "notice that retains all": b"\4" + LOG + u64(1) + b"\1"}
 
 
 # MARK: Names by rule

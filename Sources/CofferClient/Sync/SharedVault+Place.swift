@@ -1,4 +1,5 @@
 internal import CofferFUSE
+internal import CofferFacts
 internal import CofferFormat
 internal import CofferRemote
 internal import CofferSync
@@ -60,8 +61,8 @@ extension SharedVault {
     /// - Throws: `.incompleteRemote`.
     func checkKnownCommits() throws(ClientError) {
         let commits = try asking { engine async throws(SyncError) in try await engine.lastCommits() }
-        let packs: [PackID]
-        do throws(FileSystemError) { packs = try mounted.vault.cache.remotePacks() } catch {
+        let packs: Set<PackID>
+        do throws(FileSystemError) { packs = try mounted.vault.cache.remotePacks().packs } catch {
             throw .vault(error)
         }
         let (remote, layout) = (remote, layout)

@@ -358,6 +358,7 @@ final class SharedVault: Sendable {
         case .sending: "waiting for the remote to store the last objects"
         case .checkpoint: "waiting for the checkpoint, a summary of all changes"
         case .rebuilding: "rebuilding the vault from its commits"
+        case .deleting: "deleting contents at the remote that no file has any more"
         }
     }
 }

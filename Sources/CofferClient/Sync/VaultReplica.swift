@@ -154,7 +154,7 @@ package final class VaultReplica: LocalReplica {
         try await call { replica throws(FileSystemError) in try replica.vault.repacking.sealAnew(items) }
     }
 
-    package func contentPacks() async throws(ReplicaError) -> [PackID] {
+    package func contentPacks() async throws(ReplicaError) -> ContentPacks {
         try await call { replica throws(FileSystemError) in
             try replica.vault.cache.remotePacks()
         }

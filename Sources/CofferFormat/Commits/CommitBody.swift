@@ -35,47 +35,6 @@ package struct LogIntroduction: Equatable, Sendable {
     }
 }
 
-/// A statement of a commit about the storage, rather than about items.
-///
-///     code  fields
-///        1  a checkpoint of the commit's own log: sequence (8), hash (32)
-///        2  a checkpoint of another log is right: log id (16), sequence (8), hash (32)
-package enum CommitNotice: Hashable, Sendable {
-    /// Announces a checkpoint; the commits that it covers are deleted once it counts and every active log has
-    /// applied this commit.
-    case checkpoint(sequence: UInt64, CheckpointHash)
-    /// States that the author has the same facts as a checkpoint of another log.
-    case confirmation(Dot, CheckpointHash)
-
-    init(_ cursor: inout ByteCursor, from bytes: RawSpan) throws(FormatError) {
-        let code = try cursor.number(UInt8.self, from: bytes)
-        switch code {
-        case 1:
-            let sequence = try cursor.number(UInt64.self, from: bytes)
-            self = .checkpoint(sequence: sequence, try cursor.bytes32(CheckpointHash.self, from: bytes))
-        case 2:
-            let log = try cursor.identifier(LogID.self, from: bytes)
-            let dot = Dot(log: log, sequence: try cursor.number(UInt64.self, from: bytes))
-            self = .confirmation(dot, try cursor.bytes32(CheckpointHash.self, from: bytes))
-        default: throw .unknown(field: "notice", found: UInt32(code))
-        }
-    }
-
-    func write(into writer: inout ByteWriter) {
-        switch self {
-        case .checkpoint(let sequence, let hash):
-            writer.number(UInt8(1))
-            writer.number(sequence)
-            writer.bytes32(hash)
-        case .confirmation(let dot, let hash):
-            writer.number(UInt8(2))
-            writer.identifier(dot.log)
-            writer.number(dot.sequence)
-            writer.bytes32(hash)
-        }
-    }
-}
-
 /// The statements of a commit; the body of a `SignedRecord`.
 ///
 ///     bytes  field

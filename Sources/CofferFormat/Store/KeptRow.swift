@@ -50,6 +50,8 @@ package struct KeptRow: Equatable, Sendable {
         package static let wraps = Kind(rawValue: 8)
         /// A commit of this device that was put, by its number: its hash.
         package static let put = Kind(rawValue: 9)
+        /// The last packs that a device wants to delete; the id is its log's.
+        package static let retirement = Kind(rawValue: 10)
         /// The kinds that belong to sync.
         package static let sync = Kind(rawValue: 0)...Kind(rawValue: 0x7f)
 

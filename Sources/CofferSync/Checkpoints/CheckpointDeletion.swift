@@ -3,25 +3,31 @@ internal import CofferRemote
 internal import CofferTrust
 
 extension KnownLogs {
-    /// The silence after which checkpoints no longer wait for a log, in milliseconds by the newest clock: 90
-    /// days.
+    /// The silence after which nothing waits for a log any more, in milliseconds by the newest clock: 90 days.
     private static let silenceMax: UInt64 = 90 * 86_400_000
+
+    /// The logs that others wait for before they delete anything, with this device's own.
+    ///
+    /// - Parameter now: The time by this device's clock, in milliseconds.
+    func active(_ chain: MemberChain, at now: UInt64) -> [LogSummary] {
+        // A single clock that is ahead, this device's or another's, must not make the other logs appear
+        // silent.
+        let newest = min(now, (applied.values.map(\.clock).max() ?? 0) >> 16)
+        return applied.values.filter { summary in
+            if summary.log == own { return true }
+            let last = summary.clock >> 16
+            let isSilent = newest > last && newest - last > Self.silenceMax
+            let isMember = chain.state.members[summary.author]?.keys != nil
+            return isMember && !isSilent && !isLeft(summary.log, chain)
+        }
+    }
 
     /// Whether every active log has a commit whose author had applied the announcement of a checkpoint, so that
     /// nobody needs what it covers.
     ///
     /// - Parameter now: The time by this device's clock, in milliseconds.
     func haveAcknowledged(_ checkpoint: CheckpointStanding, _ chain: MemberChain, at now: UInt64) -> Bool {
-        // A single clock that is ahead, this device's or another's, must not make the other logs appear
-        // silent.
-        let newest = min(now, (applied.values.map(\.clock).max() ?? 0) >> 16)
-        return applied.allSatisfy { log, summary in
-            if log == own || isLeft(log, chain) { return true }
-            let last = summary.clock >> 16
-            let isSilent = newest > last && newest - last > Self.silenceMax
-            let isMember = chain.state.members[summary.author]?.keys != nil
-            return checkpoint.acknowledged.contains(log) || isSilent || !isMember
-        }
+        active(chain, at: now).allSatisfy { $0.log == own || checkpoint.acknowledged.contains($0.log) }
     }
 }
 

@@ -57,6 +57,7 @@ struct KnownCheckpoints: Equatable, Sendable {
                     $0.standing.dot == dot && $0.standing.hash == hash && $0.author != commit.author
                 }
                 if let index { stand(unconfirmed.remove(at: index).standing) }
+            case .retirement, .retention: continue
             }
         }
         if !commit.body.facts.isEmpty { recordFacts() }

@@ -162,14 +162,16 @@ extension SyncEngine {
     private func apply(_ batch: [VerifiedCommit], draft: CommitDraft?) async throws(SyncError) -> Int {
         var summaries: [LogSummary?] = []
         var incoming: [IncomingCommit] = []
-        // What they say of checkpoints is recorded only once they are applied.
-        var (known, recorded) = (logs.applied, checkpoints)
+        // What they say of checkpoints and packs is recorded only once they are applied.
+        var (known, recorded, retiring) = (logs.applied, checkpoints, retirements)
         for commit in batch {
             let summary = LogSummary(commit, after: known[commit.dot.log])
             known[commit.dot.log] = summary
             summaries.append(summary)
             recorded.record(commit, logs.applied, isAdministrator: members.isAdministrator)
-            let rows = [summary?.row].compactMap(\.self) + recorded.changesToSave()
+            retiring.record(commit, own: logs.own, isAdministrator: members.isAdministrator)
+            let rows =
+                [summary?.row].compactMap(\.self) + recorded.changesToSave() + retiring.changesToSave()
             incoming.append(IncomingCommit(commit, needs: logs.queue.counting(commit.versions), rows: rows))
         }
         let commits = incoming
@@ -180,6 +182,11 @@ extension SyncEngine {
         for commit in batch.prefix(count) { recordCheckpoints(in: commit) }
         _ = checkpoints.changesToSave()
         for commit in applied.made { recordMade(commit, changes: true) }
+        if !applied.made.isEmpty { retirements.madeUnchecked() }
+        for commit in batch.prefix(count) {
+            retirements.record(commit, own: logs.own, isAdministrator: members.isAdministrator)
+        }
+        _ = retirements.changesToSave()
         for (commit, summary) in zip(batch, summaries).prefix(count) { logs.recordApplied(commit, summary) }
         status.progress.commitsApplied += count
         for commit in batch.prefix(count) where commit.dot.log != logs.own && commit.point.writes {

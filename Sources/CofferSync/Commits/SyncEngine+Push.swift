@@ -20,6 +20,7 @@ extension SyncEngine {
         let role = try ownRole()
         try await putUnsent()
         guard role?.may(.write) == true else { return }
+        try await introduceLog()
         for _ in 0..<Self.commitCountMax {
             guard try await makeCommit(isNeeded: false) else { return }
             let isSmall = ownLog.unsent.values.allSatisfy { $0.count < Self.smallByteCount }
@@ -28,6 +29,20 @@ extension SyncEngine {
         }
         // If files change all the time, this would never end.
         wakes.wake(.changes)
+    }
+
+    /// Makes the first commit of a log before any packs are put: nobody waits for a log of which others know
+    /// nothing, and packs that no commit names yet would be deleted.
+    private func introduceLog() async throws(SyncError) {
+        guard logs.ownSummary == nil, !logs.applied.isEmpty else { return }
+        let hasUnsent = try await asking { () async throws(ReplicaError) in try await replica.hasUnsent() }
+        guard hasUnsent else { return }
+        var draft = try draft(isNeeded: true)
+        draft.takesChanges = false
+        let first = draft
+        let sealed = try await asking { () async throws(ReplicaError) in try await replica.makeCommit(first) }
+        if let sealed { recordMade(sealed, changes: false) }
+        try await putUnsent()
     }
 
     /// Acknowledges applied commits that change something.

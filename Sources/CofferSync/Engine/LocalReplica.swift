@@ -45,7 +45,7 @@ package protocol LocalReplica: Sendable {
     func sealAnew(_ items: [ItemID]) async throws(ReplicaError)
 
     /// The packs at the remote that contents refer to.
-    func contentPacks() async throws(ReplicaError) -> [PackID]
+    func contentPacks() async throws(ReplicaError) -> ContentPacks
     /// Resends contents that the remote has lost, of files whose content a commit in `log` states.
     ///
     /// They count as changed from then on. Contents that others' commits state are left to their devices.

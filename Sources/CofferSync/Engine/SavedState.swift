@@ -13,6 +13,7 @@ struct SavedState: Sendable {
     /// The links of identities, by number.
     private(set) var identityLinks: [UserID: [UInt64: [UInt8]]] = [:]
     private(set) var checkpoints = KnownCheckpoints()
+    private(set) var retirements = PackRetirements()
     private(set) var duties: MemberDuties
 
     /// Reads rows; those of other kinds are left out.
@@ -33,6 +34,7 @@ struct SavedState: Sendable {
                 identityLinks[user, default: [:]][row.key.number] = row.value
             case .pendingLink, .memberCard, .wraps: try self.duties.restore(row)
             case .checkpoint: try checkpoints.restore(row)
+            case .retirement: try retirements.restore(row)
             default: continue
             }
         }

@@ -37,6 +37,8 @@ package actor SyncEngine {
     var announcements = AwaitedAnnouncements()
     /// What is known of the packs at the remote.
     var packs = KnownPacks()
+    /// The packs that devices want to delete.
+    var retirements = PackRetirements()
     /// What the rounds have done, and owe.
     var rounds = RoundState()
     /// Problems that stay until they are resolved.
@@ -142,11 +144,15 @@ package actor SyncEngine {
         if scope.looksForCommits { try await pullLogs(scope) }
         // Local changes are sent first, as long as that is allowed: then a rebuild drops nothing that only
         // this device has.
-        var failure = await failure { () async throws(SyncError) in try await push(scope) }
+        var failure = await failure { () async throws(SyncError) in
+            try await answerRetirements()
+            try await push(scope)
+        }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
             let log = logs.own
             try await rebuild()
             try await pullLogs(.all)
+            try await answerRetirements()
             try await push()
             // The failure concerned the log that was left.
             if logs.own != log { failure = nil }
@@ -159,7 +165,7 @@ package actor SyncEngine {
         try await putCommitsAgain()
         if scope.acknowledges { try await acknowledge() }
         try await serveCheckpoints()
-        try await putContentsAgain(scope)
+        try await servePacks(scope)
         if let pullFailure = rounds.pullFailure { throw pullFailure }
     }
 
@@ -193,6 +199,7 @@ package actor SyncEngine {
             throw .trust(error)
         }
         (duties, checkpoints) = (saved.duties, saved.checkpoints)
+        retirements = saved.retirements.following(retirements)
         ownLog.restore(saved.commits, put: saved.put)
         guard logs.restore(saved.logs, versions) else { throw .otherVersions }
         // A crash may have caused this, too.

@@ -104,6 +104,8 @@ package enum SyncPhase: String, Sendable, LogWord {
     case checkpoint
     /// Rebuilding all facts.
     case rebuilding
+    /// Deleting packs that nothing refers to.
+    case deleting
 }
 
 extension SyncError: CustomStringConvertible {

@@ -14,7 +14,8 @@ extension SyncFinding {
             true
         case .membership(.fork), .membership(.linkMissing): true
         // These have been repaired, or do not concern what the remote shows.
-        case .obstacle, .putAgain, .contentsPutAgain, .tooManyLogs, .complaint, .clockAhead, .checkpoint,
+        case .obstacle, .putAgain, .contentsPutAgain, .packsStay, .tooManyLogs, .complaint, .clockAhead,
+            .checkpoint,
             .membership:
             false
         }

@@ -1,5 +1,6 @@
 package import CofferFacts
 package import CofferFormat
+package import CofferRemote
 package import CofferTrust
 internal import CofferSystem
 
@@ -24,6 +25,8 @@ package enum SyncFinding: Equatable, Sendable {
     case contentsPutAgain(byteCount: Int)
     /// The remote has lost contents that this device has written and no longer has.
     case contentsLost(byteCount: Int)
+    /// The remote does not let this device delete packs that nothing refers to.
+    case packsStay(RemoteError)
     /// A log has two histories, made by its author or by the storage.
     case forked(LogAuthor, ForkedLog)
     /// The remote shows less of a log than before.
@@ -117,6 +120,8 @@ extension SyncFinding: CustomStringConvertible {
         case .contentsLost(let byteCount):
             "the remote has lost packs with \(ByteText.of(Int64(byteCount))) that this device wrote and no longer "
                 + "has; “coffer check” names the files"
+        case .packsStay(let reason):
+            "what no file has any more stays at the remote, and takes room there: \(reason)"
         case .forked(let author, let fork):
             "\(author) has two commits \(fork.dot.sequence): \(fork.known) on this device, and \(fork.other)"
                 + (fork.isProven

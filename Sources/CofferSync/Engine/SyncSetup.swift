@@ -29,6 +29,9 @@ package struct SyncSetup: Sendable {
     package let milliseconds: @Sendable () -> UInt64
     /// The number of commits after which a checkpoint is made.
     package var commitsPerCheckpoint: UInt64 = 1000
+    /// Packs that nothing refers to are deleted once they have this many bytes, and are one of so many parts of
+    /// all packs.
+    package var retiredByteCountMin = 16 << 20, retiredFraction = 8
     /// The most logs that are applied: in total, and of one author unless others name them.
     package var logCountMax = TrustLimits.logCountMax, authorLogCountMax = TrustLimits.authorLogCountMax
     /// The most bytes of commits that may wait for others.

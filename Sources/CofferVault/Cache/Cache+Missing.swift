@@ -1,3 +1,4 @@
+package import CofferFacts
 package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -13,11 +14,18 @@ extension Cache {
         return (Int(items), bytes)
     }
 
-    /// Packs at the remote that contents refer to.
-    package func remotePacks() throws(FileSystemError) -> [PackID] {
+    /// The packs at the remote that contents refer to, including those of files without a name.
+    package func remotePacks() throws(FileSystemError) -> ContentPacks {
         if !vault.isReadOnly, vault.stoppedReason == nil { try vault.commitIndex() }
-        return try vault.state.withLock { state throws(FileSystemError) in try state.index.makeReader() }
-            .remotePacks().filter { $0 != .nowhere }
+        let (reader, isComplete) = try vault.reading { state throws(FileSystemError) in
+            var owed: [KeptRow] = []
+            if state.tree.isTracking {
+                owed = try state.index.keptRows(.owed ... .owed, after: nil, limit: 1)
+            }
+            return (try state.index.makeReader(), owed.isEmpty)
+        }
+        let packs = try reader.remotePacks().filter { $0 != .nowhere }
+        return ContentPacks(Set(packs), isComplete: isComplete)
     }
 
     /// Fetches all content that is on the remote only, as if it was read.

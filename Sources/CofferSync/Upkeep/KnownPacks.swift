@@ -18,6 +18,12 @@ struct KnownPacks: Equatable, Sendable {
     private var repairCount = 0
     /// The last pack that was asked for because the listing lacked it.
     private var turn: RemoteName?
+    /// When this device last asked who still needs packs, in milliseconds.
+    private var askedAt: UInt64 = 0
+    /// How many times in a row others needed all that this device asked about.
+    private var vainCount = 0
+    /// Whether packs may be deleted, as far as is known: the remote has not refused that since the start.
+    private(set) var mayDelete = true
     /// Bytes that this device has written, and that are lost.
     private(set) var lostByteCount = 0
 
@@ -56,6 +62,24 @@ struct KnownPacks: Equatable, Sendable {
         // The next round that looks everywhere deals with the rest.
         if isPart || lostCount == Self.packCountMax { lookSoon() }
     }
+
+    /// Whether to ask again who still needs packs that are not in use here.
+    ///
+    /// Devices that send much for a long time need packs of which others know nothing yet.
+    func mayAsk(at now: UInt64) -> Bool {
+        let pause =
+            vainCount == 0 ? 0 : min(Self.longestPause, Self.shortestPause << UInt64(min(vainCount, 16)))
+        return mayDelete && (now < askedAt || now - askedAt >= pause)
+    }
+
+    /// Records that this device asks who still needs packs.
+    mutating func asks(at now: UInt64) { askedAt = now }
+
+    /// Records how that has ended.
+    mutating func asked(deletedCount: Int) { vainCount = deletedCount > 0 ? 0 : vainCount + 1 }
+
+    /// Records that the remote does not let this device delete packs.
+    mutating func refusedDeletion() { mayDelete = false }
 
     /// Makes the next look due.
     mutating func lookSoon() { comparedAt = 0 }

@@ -2,10 +2,11 @@ internal import CofferCrypto
 internal import CofferFacts
 internal import CofferFormat
 internal import CofferRemote
+internal import CofferSystem
 internal import CofferTrust
 
-// Puts back what the remote has lost of this device: its commits, for which other devices would wait forever, and
-// contents that it has written and still has.
+// Looks after what is at the remote: puts back commits and contents of this device that it has lost, and deletes
+// packs that nothing refers to. Why that loses nothing: docs/adr/0045-packs-are-retired.md.
 extension SyncEngine {
     // MARK: Commits that are kept
 
@@ -88,7 +89,7 @@ extension SyncEngine {
     ///
     /// It then shows fewer links of the members, less of others' logs, much less of this device's log, or
     /// something else than before.
-    private var isOlderState: Bool {
+    var isOlderState: Bool {
         ownLog.isEndLost || logs.forks.values.contains(where: \.isProven)
             || logs.stale.contains(otherThan: logs.own)
             || findings.contains { if case .staleMembers = $0 { true } else { false } }
@@ -112,7 +113,7 @@ extension SyncEngine {
     }
 
     /// Whether commits are missing that this device needs: what it has is then not the newest state.
-    private var lacksCommits: Bool { !logs.absent.missing.isEmpty || !logs.queue.missing.isEmpty }
+    var lacksCommits: Bool { !logs.absent.missing.isEmpty || !logs.queue.missing.isEmpty }
 
     /// Whether a checkpoint by this device would help devices that wait for a commit that is lost for good.
     var needsCheckpointForLost: Bool {
@@ -120,18 +121,46 @@ extension SyncEngine {
         !lacksCommits && ownLog.lost.contains { !checkpoints.mayCover(Dot(log: logs.own, sequence: $0)) }
     }
 
-    // MARK: Contents that are lost
+    // MARK: Packs
 
-    /// Sends contents again whose packs the remote has lost, if it is time to look.
-    func putContentsAgain(_ scope: RoundScope) async throws(SyncError) {
-        guard scope.asksAllLogs, packs.isLookDue(at: setup.milliseconds()), rounds.pullFailure == nil,
-            !isOlderState, try ownRole()?.may(.write) == true
+    /// Looks after the packs, if it is time to.
+    func servePacks(_ scope: RoundScope) async throws(SyncError) {
+        guard scope.listsLogs, scope.asksAllLogs, rounds.pullFailure == nil, !isOlderState,
+            try ownRole()?.may(.write) == true
         else { return }
         // While a commit is missing, the content here may be older than that of a peer: sent again under a newer
         // clock, it would replace the newer content.
         guard !lacksCommits else { return }
+        try await continueRetirement()
+        guard packs.isLookDue(at: setup.milliseconds()) else { return }
         packs.beginLook(at: setup.milliseconds())
-        let lost = try await lostPacks()
+        let used = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
+        guard mayRetire || !used.packs.isEmpty else { return }
+        let listing = try await listPacks(besides: used.packs)
+        if try await putContentsAgain(from: listing.missing, scope) { return }
+        try await beginRetirement(of: listing, besides: used)
+    }
+
+    /// Compares the packs at the remote with those in use.
+    private func listPacks(besides used: Set<PackID>) async throws(SyncError) -> PackListing {
+        var listing = PackListing()
+        for pack in used { listing.missing[layout.pack(pack)] = pack }
+        try await objects.list(layout.packs) { entries in
+            for entry in entries { listing.add(entry.name, entry.byteCount) }
+            return .next
+        }
+        return listing
+    }
+
+    // MARK: Contents that are lost
+
+    /// Sends contents again whose packs the remote has lost.
+    ///
+    /// - Returns: Whether it has lost any.
+    private func putContentsAgain(
+        from missing: [RemoteName: PackID], _ scope: RoundScope
+    ) async throws(SyncError) -> Bool {
+        let lost = try await lostPacks(missing)
         var result = ContentsPutAgain()
         if !lost.isEmpty {
             publish(.sending)
@@ -144,22 +173,16 @@ extension SyncEngine {
         packs.looked(
             lostCount: lost.count, byteCount: result.byteCount, lostByteCount: result.lostByteCount,
             isPart: result.isPart)
-        guard result.byteCount > 0 else { return }
-        findings.report(.contentsPutAgain(byteCount: result.byteCount))
-        try await push(scope)
+        if result.byteCount > 0 {
+            findings.report(.contentsPutAgain(byteCount: result.byteCount))
+            try await push(scope)
+        }
+        return !lost.isEmpty
     }
 
     /// Packs that contents refer to and that the remote lacks; if there are many, some of them, so that each
     /// gets its turn.
-    private func lostPacks() async throws(SyncError) -> [PackID] {
-        let wanted = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
-        guard !wanted.isEmpty else { return [] }
-        var missing: [RemoteName: PackID] = [:]
-        for pack in wanted { missing[layout.pack(pack)] = pack }
-        try await objects.list(layout.packs) { entries in
-            for entry in entries { missing[entry.name] = nil }
-            return .next
-        }
+    private func lostPacks(_ missing: [RemoteName: PackID]) async throws(SyncError) -> [PackID] {
         var lost: [PackID] = []
         for name in packs.inTurn(missing.keys.sorted()) where lost.count < KnownPacks.packCountMax {
             // The listing may be old.
@@ -168,5 +191,100 @@ extension SyncEngine {
             packs.asked(name)
         }
         return lost
+    }
+
+    // MARK: Packs that others want to delete
+
+    /// Names the packs that this device refers to and others want to delete, before it makes any other commit.
+    func answerRetirements() async throws(SyncError) {
+        guard retirements.isCheckDue, try ownRole()?.may(.write) == true else { return }
+        let used = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
+        let answers = retirements.answers(using: used)
+        for start in stride(from: 0, to: answers.count, by: CommitBody.noticeCountMax) {
+            let notices = Array(answers[start..<min(start + CommitBody.noticeCountMax, answers.count)])
+            guard try await makeCommit(isNeeded: true, notices) else { return }
+        }
+        retirements.answered(answers, using: used)
+        try await saveRetirements()
+    }
+
+    private func saveRetirements() async throws(SyncError) {
+        var saved = retirements
+        try await save(saved.changesToSave())
+        retirements = saved
+    }
+
+    // MARK: Packs that nothing refers to
+
+    /// Whether this device is the one that deletes packs: that of an owner or admin with the lowest log.
+    var mayRetire: Bool {
+        let others = logs.active(chain, at: setup.milliseconds()).filter {
+            members.isAdministrator($0.author)
+        }
+        return others.map(\.log).min() == logs.own
+    }
+
+    /// Asks who still needs packs that nothing here refers to, if they take much room.
+    func beginRetirement(of listing: PackListing, besides used: ContentPacks) async throws(SyncError) {
+        let now = setup.milliseconds()
+        guard used.isComplete, retirements.own == nil, packs.mayAsk(at: now), mayRetire else { return }
+        let byteCount = listing.unused.values.reduce(0, +)
+        guard byteCount >= max(setup.retiredByteCountMin, listing.byteCount / setup.retiredFraction) else {
+            return
+        }
+        packs.asks(at: now)
+        let some = listing.unused.keys.sorted().prefix(CommitNotice.packCountMax)
+        try await ask(Set(some), isSecond: false)
+    }
+
+    /// Asks for the second time, or deletes, once every active log has answered.
+    func continueRetirement() async throws(SyncError) {
+        guard let own = retirements.own else { return }
+        let now = setup.milliseconds()
+        guard !own.isStuck(at: now), mayRetire else { return try await endRetirement(deletedCount: 0) }
+        let isAnswered = logs.active(chain, at: now).allSatisfy { summary in
+            summary.log == logs.own || own.isDone(summary.log, members.role(of: summary.author))
+        }
+        guard isAnswered || own.packs.isEmpty else { return }
+        let used = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
+        let unused = used.isComplete ? own.packs.subtracting(used.packs) : []
+        if !own.isSecond, !unused.isEmpty { return try await ask(unused, isSecond: true) }
+        try await endRetirement(deletedCount: try await delete(unused))
+    }
+
+    private func ask(_ some: Set<PackID>, isSecond: Bool) async throws(SyncError) {
+        guard try await makeCommit(isNeeded: true, [.retirement(some.sorted())]) else { return }
+        retirements.beginOwn(
+            some, isSecond: isSecond, by: logs.appliedSequence(logs.own), at: setup.milliseconds())
+        try await saveRetirements()
+        try await push()
+    }
+
+    /// Lets all devices forget this device's retirement.
+    private func endRetirement(deletedCount: Int) async throws(SyncError) {
+        packs.asked(deletedCount: deletedCount)
+        guard try await makeCommit(isNeeded: true, [.retirement([])]) else { return }
+        retirements.endOwn()
+        try await saveRetirements()
+        try await push()
+    }
+
+    /// Deletes packs.
+    ///
+    /// - Returns: How many; none if the remote does not let this device.
+    private func delete(_ some: Set<PackID>) async throws(SyncError) -> Int {
+        if some.isEmpty { return 0 }
+        publish(.deleting)
+        do throws(SyncError) {
+            for pack in some.sorted() { try await objects.delete(layout.pack(pack)) }
+        } catch {
+            // Where nothing may be deleted, everything else goes on.
+            guard case .remote(let reason, _) = error, !reason.canRetryHelp else { throw error }
+            packs.refusedDeletion()
+            findings.report(.packsStay(reason))
+            return 0
+        }
+        DebugLog.log(.info, .sync, "vault \(id: setup.vault.high): \(some.count) packs were deleted")
+        return some.count
     }
 }
