@@ -42,6 +42,9 @@ final class ReplicaWorld: Sendable {
         }
     }
 
+    /// Lets time pass.
+    func passes(milliseconds: UInt64) { clock.withLock { $0 += milliseconds } }
+
     private func publish() async throws {
         try await remote.put(layout.format, .memory([1]), ifAbsent: true)
         for person in people {

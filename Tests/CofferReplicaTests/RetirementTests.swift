@@ -178,26 +178,71 @@ import CofferClient
         }
     }
 
+    /// Of two devices of the owner, the one with the lower log asks.
     @Test func onlyOneDeviceDeletes() async throws {
         let remote = MemoryRemote()
         let world = try await ReplicaWorld.make(remote)
-        let devices = try Self.devices(2, world)
-        let (owner, member) = (devices[0], devices[1])
-        try await onThread { try member.write(Self.text, to: "file") }
-        try await ReplicaDevice.meet(devices)
-        try await onThread { try member.write("short", to: "file") }
-        try await ReplicaDevice.meet(devices)
+        let first = try ReplicaDevice(0, in: world, retiresAll: true)
+        let second = try ReplicaDevice(0, number: 4, in: world, retiresAll: true)
+        try await onThread { try second.write(Self.text, to: "file") }
+        try await ReplicaDevice.meet([first, second])
+        try await onThread {
+            try first.write("first", to: "other")
+            try second.write("short", to: "file")
+        }
+        try await ReplicaDevice.meet([first, second])
         let before = Self.packs(world, remote)
         for _ in 0..<4 {
-            await member.engine.lookedLongAgo()
-            try await ReplicaDevice.meet(devices)
+            await second.engine.lookedLongAgo()
+            try await ReplicaDevice.meet([first, second])
         }
         #expect(Self.packs(world, remote) == before)
         for _ in 0..<4 {
-            await owner.engine.lookedLongAgo()
-            try await ReplicaDevice.meet(devices)
+            await first.engine.lookedLongAgo()
+            try await ReplicaDevice.meet([first, second])
         }
         #expect(Self.packs(world, remote).count < before.count)
+    }
+
+    /// Half a year passes on this device's clock alone: the other one is not silent for that.
+    @Test func aDeviceThatWasAwayWaitsForOthers() async throws {
+        let remote = MemoryRemote()
+        let world = try await ReplicaWorld.make(remote)
+        let devices = try Self.devices(2, world)
+        let owner = devices[0]
+        try await onThread { try owner.write(Self.text, to: "file") }
+        try await ReplicaDevice.meet(devices)
+        world.passes(milliseconds: 180 * 86_400_000)
+        try await onThread { try owner.write("other", to: "file") }
+        let before = Self.packs(world, remote)
+        try await Self.meetOften([owner])
+        #expect(before.isSubset(of: Self.packs(world, remote)))
+        #expect(await owner.engine.retirements.own != nil)
+        try await Self.meetOften(devices)
+        #expect(Self.packs(world, remote) == (try await Self.used(owner)))
+    }
+
+    /// What a program has overwritten is deleted only when the new content is at the remote.
+    @Test func theLastSentVersionStays() async throws {
+        let remote = MemoryRemote()
+        let world = try await ReplicaWorld.make(remote)
+        let owner = try Self.devices(1, world)[0]
+        try await onThread { try owner.write(Self.text, to: "file") }
+        try await ReplicaDevice.meet([owner])
+        let before = Self.packs(world, remote)
+        // A file that is being written waits.
+        owner.replica.sendEverything(false)
+        try await onThread { try owner.write(Self.text + [1], to: "file") }
+        for _ in 0..<4 {
+            await owner.engine.lookedLongAgo()
+            _ = try await owner.round()
+        }
+        #expect(try owner.vault.outgoing.unsentCount() > 0)
+        #expect(Self.packs(world, remote) == before)
+        #expect(await owner.engine.retirements.own == nil)
+        owner.replica.sendEverything(true)
+        try await Self.meetOften([owner])
+        #expect(Self.packs(world, remote).isDisjoint(with: before))
     }
 
     @Test func aRemoteThatRefusesIsLeftAlone() async throws {

@@ -8,11 +8,15 @@ extension KnownLogs {
 
     /// The logs that others wait for before they delete anything, with this device's own.
     ///
-    /// - Parameter now: The time by this device's clock, in milliseconds.
-    func active(_ chain: MemberChain, at now: UInt64) -> [LogSummary] {
+    /// - Parameters:
+    ///   - now: The time by this device's clock, in milliseconds.
+    ///   - countsOwn: Whether this device's own commits show how much time has passed. A device that was away
+    ///     itself must not take the others for silent.
+    func active(_ chain: MemberChain, at now: UInt64, countsOwn: Bool) -> [LogSummary] {
         // A single clock that is ahead, this device's or another's, must not make the other logs appear
         // silent.
-        let newest = min(now, (applied.values.map(\.clock).max() ?? 0) >> 16)
+        let clocks = applied.values.filter { countsOwn || $0.log != own }.map(\.clock)
+        let newest = min(now, (clocks.max() ?? 0) >> 16)
         return applied.values.filter { summary in
             if summary.log == own { return true }
             let last = summary.clock >> 16
@@ -27,7 +31,9 @@ extension KnownLogs {
     ///
     /// - Parameter now: The time by this device's clock, in milliseconds.
     func haveAcknowledged(_ checkpoint: CheckpointStanding, _ chain: MemberChain, at now: UInt64) -> Bool {
-        active(chain, at: now).allSatisfy { $0.log == own || checkpoint.acknowledged.contains($0.log) }
+        active(chain, at: now, countsOwn: true).allSatisfy {
+            $0.log == own || checkpoint.acknowledged.contains($0.log)
+        }
     }
 }
 

@@ -175,7 +175,7 @@ extension SyncEngine {
     }
 
     private func rebuiltRows(_ checkpoint: VerifiedCheckpoint?) -> [KeptChange] {
-        var rows = members.rows + duties.rows + retirements.allRows
+        var rows = members.rows + duties.rows + retirements.rowsAfterRebuild
         guard let checkpoint else { return rows }
         rows += checkpoint.body.logs.map(\.row)
         let standing = CheckpointStanding(

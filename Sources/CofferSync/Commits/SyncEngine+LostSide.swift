@@ -27,6 +27,7 @@ extension SyncEngine {
             }
         }
         try await makeAnew(from: lost.first)
+        retirements.beginAgain()
         try await putUnsent()
         try await rebuild()
     }
@@ -189,5 +190,6 @@ extension SyncEngine {
         ownLog = forgotten
         guard let log = await setup.newLog() else { throw .replica("a new log could not be kept") }
         logs.beginOwn(log)
+        retirements.beginAgain()
     }
 }

@@ -175,8 +175,15 @@ extension SyncEngine {
             incoming.append(IncomingCommit(commit, needs: logs.queue.counting(commit.versions), rows: rows))
         }
         let commits = incoming
-        let applied = try await asking { () async throws(ReplicaError) in
-            try await replica.apply(commits, draft: draft)
+        let applied: AppliedCommits
+        do throws(SyncError) {
+            applied = try await asking { () async throws(ReplicaError) in
+                try await replica.apply(commits, draft: draft)
+            }
+        } catch {
+            // Some may have been made before it failed.
+            if draft != nil { retirements.madeUnchecked() }
+            throw error
         }
         let count = min(applied.count, batch.count)
         for commit in batch.prefix(count) { recordCheckpoints(in: commit) }

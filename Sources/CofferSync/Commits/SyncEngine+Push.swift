@@ -18,6 +18,7 @@ extension SyncEngine {
         publish(.sending)
         // Withdrawn commits count nowhere, and are not put any more.
         let role = try ownRole()
+        try await answerRetirements()
         try await putUnsent()
         guard role?.may(.write) == true else { return }
         try await introduceLog()
@@ -34,7 +35,7 @@ extension SyncEngine {
     /// Makes the first commit of a log before any packs are put: nobody waits for a log of which others know
     /// nothing, and packs that no commit names yet would be deleted.
     private func introduceLog() async throws(SyncError) {
-        guard logs.ownSummary == nil, !logs.applied.isEmpty else { return }
+        guard logs.ownSummary == nil, rounds.hasShared || !logs.applied.isEmpty else { return }
         let hasUnsent = try await asking { () async throws(ReplicaError) in try await replica.hasUnsent() }
         guard hasUnsent else { return }
         var draft = try draft(isNeeded: true)

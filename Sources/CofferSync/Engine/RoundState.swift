@@ -16,6 +16,8 @@ struct RoundState: Sendable {
     var failureCount = 0
     /// Whether the last commits of all logs have been compared with those at the remote.
     var hasCheckedHeads = false
+    /// Whether this process has put the vault at the remote.
+    var hasShared = false
     /// Whether all facts have to be rebuilt.
     var isRebuildWanted = false
     /// A commit missing at the remote, without which a rebuild would lose facts.

@@ -144,15 +144,11 @@ package actor SyncEngine {
         if scope.looksForCommits { try await pullLogs(scope) }
         // Local changes are sent first, as long as that is allowed: then a rebuild drops nothing that only
         // this device has.
-        var failure = await failure { () async throws(SyncError) in
-            try await answerRetirements()
-            try await push(scope)
-        }
+        var failure = await failure { () async throws(SyncError) in try await push(scope) }
         if isSafeToRebuild(failure), try await isRebuildNeeded(scope) {
             let log = logs.own
             try await rebuild()
             try await pullLogs(.all)
-            try await answerRetirements()
             try await push()
             // The failure concerned the log that was left.
             if logs.own != log { failure = nil }

@@ -70,6 +70,7 @@ extension SyncEngine {
             guard chain.state.beginnings.first?.commitment == key.commitment else {
                 throw .membership(.taken)
             }
+            rounds.hasShared = true
         }
         wakes.wake(.all)
     }

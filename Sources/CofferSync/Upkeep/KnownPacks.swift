@@ -20,6 +20,8 @@ struct KnownPacks: Equatable, Sendable {
     private var turn: RemoteName?
     /// When this device last asked who still needs packs, in milliseconds.
     private var askedAt: UInt64 = 0
+    /// Packs that this device has deleted last.
+    private var deletedPacks: Set<PackID> = []
     /// How many times in a row others needed all that this device asked about.
     private var vainCount = 0
     /// Whether packs may be deleted, as far as is known: the remote has not refused that since the start.
@@ -77,6 +79,12 @@ struct KnownPacks: Equatable, Sendable {
 
     /// Records how that has ended.
     mutating func asked(deletedCount: Int) { vainCount = deletedCount > 0 ? 0 : vainCount + 1 }
+
+    /// Records that this device has deleted packs.
+    mutating func deleted(_ packs: Set<PackID>) { deletedPacks = packs }
+
+    /// Whether the remote lists packs that this device deleted long before.
+    func areListedAgain(_ packs: Set<PackID>) -> Bool { !packs.isDisjoint(with: deletedPacks) }
 
     /// Records that the remote does not let this device delete packs.
     mutating func refusedDeletion() { mayDelete = false }

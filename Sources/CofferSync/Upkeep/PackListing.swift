@@ -3,18 +3,34 @@ internal import CofferRemote
 
 /// The packs at the remote, compared with those in use.
 struct PackListing {
-    /// Those in use that the listing lacks.
-    var missing: [RemoteName: PackID] = [:]
-    /// Those that are listed and not in use, with their sizes.
-    private(set) var unused: [PackID: Int] = [:]
-    /// The sizes of all that are listed.
-    private(set) var byteCount = 0
+    /// The most packs that are not in use and that are remembered.
+    private static let unusedCountMax = 1 << 16
 
-    /// Adds a listed object.
+    /// Those in use that the listing lacks.
+    private(set) var missing: [RemoteName: PackID] = [:]
+    /// Those that are listed and not in use; if there are many, some of them.
+    private(set) var unused: Set<PackID> = []
+    /// The sizes of all of those, in bytes.
+    private(set) var unusedByteCount = 0
+    /// The sizes of all that are listed, in bytes.
+    private(set) var byteCount = 0
+    private let used: Set<PackID>
+
+    /// Compares packs in use with a listing that is about to be added.
+    init(used: Set<PackID>, _ layout: RemoteLayout) {
+        self.used = used
+        for pack in used { missing[layout.pack(pack)] = pack }
+    }
+
+    /// Adds a listed object; the storage may list anything.
     mutating func add(_ name: RemoteName, _ size: Int) {
+        missing[name] = nil
+        let size = min(size, RemotePackHeader.packByteCountMax)
         byteCount += size
-        guard missing.removeValue(forKey: name) == nil, let pack = name.pack else { return }
-        unused[pack] = size
+        guard let pack = name.pack, !used.contains(pack), unused.count < Self.unusedCountMax,
+            unused.insert(pack).inserted
+        else { return }
+        unusedByteCount += size
     }
 }
 

@@ -54,14 +54,11 @@ struct PackRetirements: Equatable, Sendable {
         isCheckDue = true
     }
 
-    /// What a device retains is deleted by nobody, whichever of a log's retirements it has answered.
+    /// What a device retains is not deleted here, whichever question it has answered.
     private mutating func retain(_ retained: RetainedPacks, of dot: Dot, by answerer: LogID, own log: LogID) {
-        if dot.log == log {
-            own?.packs.subtract(retained)
-            if own?.sequence == dot.sequence { own?.answered.insert(answerer) }
-        } else {
-            others[dot.log]?.packs.subtract(retained)
-        }
+        guard dot.log == log else { return }
+        own?.packs.subtract(retained)
+        if own?.sequence == dot.sequence { own?.answered.insert(answerer) }
     }
 
     /// Records that contents may refer to other packs from now on.
@@ -77,7 +74,7 @@ struct PackRetirements: Equatable, Sendable {
     func answers(using packs: ContentPacks) -> [CommitNotice] {
         others.sorted { $0.key < $1.key }.compactMap { log, retirement in
             let dot = Dot(log: log, sequence: retirement.sequence)
-            let retained = retained(of: retirement.packs, packs)
+            let retained = retained(of: retirement.packs.subtracting(retirement.retained), packs)
             guard !retirement.isAnswered || retained != .some([]) else { return nil }
             return .retention(dot, retained)
         }
@@ -92,8 +89,7 @@ struct PackRetirements: Equatable, Sendable {
     /// Records that this device has given some answers, and keeps what it refers to itself.
     mutating func answered(_ notices: [CommitNotice], using packs: ContentPacks) {
         for case .retention(let dot, let retained) in notices {
-            others[dot.log]?.packs.subtract(retained)
-            others[dot.log]?.isAnswered = true
+            others[dot.log]?.retain(retained)
         }
         if let retired = own?.packs {
             let retained = retained(of: retired, packs)
@@ -116,6 +112,13 @@ struct PackRetirements: Equatable, Sendable {
     /// Records that this device's retirement has ended.
     mutating func endOwn() { own = nil }
 
+    /// Records that this device's answers and questions may not count: it answers again, and asks again.
+    mutating func beginAgain() {
+        own = nil
+        for log in others.keys { others[log]?.forgetAnswer() }
+        (isCheckDue, mustRetainAll) = (!others.isEmpty, !others.isEmpty)
+    }
+
     // MARK: Rows
 
     /// The rows that save the retirements, by key.
@@ -128,8 +131,12 @@ struct PackRetirements: Equatable, Sendable {
 
     private static func key(_ log: LogID) -> KeptRow.Key { KeptRow.Key(.retirement, id: log.bytes) }
 
-    /// The rows, to save them with all others.
-    var allRows: [KeptChange] { rows.map { KeptChange($0.key, $0.value) } }
+    /// The rows to save when all facts are rebuilt: commits that answer this device may not be applied again.
+    var rowsAfterRebuild: [KeptChange] {
+        var all = self
+        all.own = nil
+        return all.rows.map { KeptChange($0.key, $0.value) }
+    }
 
     /// The changes that save the retirements, which count as saved from then on.
     mutating func changesToSave() -> [KeptChange] {
@@ -173,19 +180,31 @@ extension Set<PackID> {
 
 /// Packs that another device wants to delete.
 ///
-/// Stored on this device only: sequence (8), 1 if answered (1), number of packs (2), their ids (16 each).
+/// Stored on this device only: sequence (8), 1 if answered (1), then of all packs, and of those that this device
+/// retains: number (2), ids (16 each).
 struct OtherRetirement: Equatable, Sendable {
     /// The sequence of the commit that announces it.
     let sequence: UInt64
-    /// Those that no device has retained.
-    fileprivate(set) var packs: Set<PackID>
+    let packs: Set<PackID>
+    /// Those that this device has retained; what others retain may turn out not to count.
+    private(set) var retained: Set<PackID> = []
     /// Whether this device has answered.
-    fileprivate(set) var isAnswered = false
+    private(set) var isAnswered = false
 
     fileprivate init(sequence: UInt64, packs: Set<PackID>) {
         self.sequence = sequence
         self.packs = packs
     }
+
+    fileprivate mutating func retain(_ answer: RetainedPacks) {
+        isAnswered = true
+        switch answer {
+        case .some(let packs): retained.formUnion(packs)
+        case .all: retained = packs
+        }
+    }
+
+    fileprivate mutating func forgetAnswer() { (isAnswered, retained) = (false, []) }
 
     init(_ bytes: [UInt8]) throws(FormatError) {
         let span = unsafe bytes.span.bytes
@@ -193,6 +212,7 @@ struct OtherRetirement: Equatable, Sendable {
         sequence = try cursor.number(UInt64.self, from: span)
         isAnswered = try cursor.number(UInt8.self, from: span) != 0
         packs = try cursor.identifiers(from: span)
+        retained = try cursor.identifiers(from: span)
         try cursor.expectEnd(of: span)
     }
 
@@ -201,6 +221,7 @@ struct OtherRetirement: Equatable, Sendable {
         writer.number(sequence)
         writer.number(UInt8(isAnswered ? 1 : 0))
         writer.identifiers(packs)
+        writer.identifiers(retained)
         return writer.finish()
     }
 }
@@ -240,9 +261,12 @@ struct OwnRetirement: Equatable, Sendable {
         role?.may(.write) == true ? answered.contains(log) : acknowledged.contains(log)
     }
 
-    /// Whether to ask again: a device that began with a later checkpoint has not seen the question.
-    func isStuck(at now: UInt64) -> Bool {
-        now > beganAt && now - beganAt > Self.patience && !acknowledged.subtracting(answered).isEmpty
+    /// Whether to ask again because of a log: its device has begun with a later checkpoint, and not seen the
+    /// question.
+    ///
+    /// - Parameter role: The role of the log's author now.
+    func isStuck(_ log: LogID, _ role: Role?, at now: UInt64) -> Bool {
+        now > beganAt && now - beganAt > Self.patience && acknowledged.contains(log) && !isDone(log, role)
     }
 
     init(_ bytes: [UInt8]) throws(FormatError) {

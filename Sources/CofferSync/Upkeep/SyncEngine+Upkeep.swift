@@ -137,14 +137,13 @@ extension SyncEngine {
         let used = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
         guard mayRetire || !used.packs.isEmpty else { return }
         let listing = try await listPacks(besides: used.packs)
-        if try await putContentsAgain(from: listing.missing, scope) { return }
-        try await beginRetirement(of: listing, besides: used)
+        let hasLost = try await putContentsAgain(from: listing.missing, scope)
+        if used.isComplete, !hasLost { try await beginRetirement(of: listing) }
     }
 
     /// Compares the packs at the remote with those in use.
     private func listPacks(besides used: Set<PackID>) async throws(SyncError) -> PackListing {
-        var listing = PackListing()
-        for pack in used { listing.missing[layout.pack(pack)] = pack }
+        var listing = PackListing(used: used, layout)
         try await objects.list(layout.packs) { entries in
             for entry in entries { listing.add(entry.name, entry.byteCount) }
             return .next
@@ -156,7 +155,7 @@ extension SyncEngine {
 
     /// Sends contents again whose packs the remote has lost.
     ///
-    /// - Returns: Whether it has lost any.
+    /// - Returns: Whether any are sent again.
     private func putContentsAgain(
         from missing: [RemoteName: PackID], _ scope: RoundScope
     ) async throws(SyncError) -> Bool {
@@ -177,7 +176,7 @@ extension SyncEngine {
             findings.report(.contentsPutAgain(byteCount: result.byteCount))
             try await push(scope)
         }
-        return !lost.isEmpty
+        return result.byteCount > 0
     }
 
     /// Packs that contents refer to and that the remote lacks; if there are many, some of them, so that each
@@ -216,36 +215,46 @@ extension SyncEngine {
 
     // MARK: Packs that nothing refers to
 
+    /// The logs that this device waits for before it deletes packs, with its own.
+    private var awaitedLogs: [LogSummary] { logs.active(chain, at: setup.milliseconds(), countsOwn: false) }
+
     /// Whether this device is the one that deletes packs: that of an owner or admin with the lowest log.
-    var mayRetire: Bool {
-        let others = logs.active(chain, at: setup.milliseconds()).filter {
-            members.isAdministrator($0.author)
-        }
-        return others.map(\.log).min() == logs.own
+    private var mayRetire: Bool {
+        awaitedLogs.filter { members.isAdministrator($0.author) }.map(\.log).min() == logs.own
     }
 
     /// Asks who still needs packs that nothing here refers to, if they take much room.
-    func beginRetirement(of listing: PackListing, besides used: ContentPacks) async throws(SyncError) {
+    private func beginRetirement(of listing: PackListing) async throws(SyncError) {
         let now = setup.milliseconds()
-        guard used.isComplete, retirements.own == nil, packs.mayAsk(at: now), mayRetire else { return }
-        let byteCount = listing.unused.values.reduce(0, +)
-        guard byteCount >= max(setup.retiredByteCountMin, listing.byteCount / setup.retiredFraction) else {
+        guard retirements.own == nil, packs.mayAsk(at: now), mayRetire,
+            listing.unusedByteCount >= setup.retiredByteCountMin,
+            listing.unusedByteCount >= listing.byteCount / setup.retiredFraction
+        else { return }
+        // What a program has overwritten stays until the new content is sent.
+        guard try await !asking({ () async throws(ReplicaError) in try await replica.hasUnsent() }) else {
             return
         }
+        if packs.areListedAgain(listing.unused) {
+            packs.refusedDeletion()
+            return findings.report(.packsStay(.failed("it still lists packs that were deleted")))
+        }
         packs.asks(at: now)
-        let some = listing.unused.keys.sorted().prefix(CommitNotice.packCountMax)
-        try await ask(Set(some), isSecond: false)
+        try await ask(Set(listing.unused.shuffled().prefix(CommitNotice.packCountMax)), isSecond: false)
     }
 
-    /// Asks for the second time, or deletes, once every active log has answered.
-    func continueRetirement() async throws(SyncError) {
+    /// Asks for the second time, or deletes, once every awaited log has answered.
+    private func continueRetirement() async throws(SyncError) {
         guard let own = retirements.own else { return }
-        let now = setup.milliseconds()
-        guard !own.isStuck(at: now), mayRetire else { return try await endRetirement(deletedCount: 0) }
-        let isAnswered = logs.active(chain, at: now).allSatisfy { summary in
-            summary.log == logs.own || own.isDone(summary.log, members.role(of: summary.author))
+        var (isAnswered, isStuck) = (true, false)
+        for summary in awaitedLogs where summary.log != logs.own {
+            let role = members.role(of: summary.author)
+            isAnswered = isAnswered && own.isDone(summary.log, role)
+            isStuck = isStuck || own.isStuck(summary.log, role, at: setup.milliseconds())
         }
-        guard isAnswered || own.packs.isEmpty else { return }
+        guard !isStuck, mayRetire else { return try await endRetirement(deletedCount: 0) }
+        // Commits of former members may be on their way.
+        let isComplete = chain.bounds.allSatisfy { logs.appliedSequence($0.log) >= $0.sequence }
+        guard isAnswered && isComplete || own.packs.isEmpty else { return }
         let used = try await asking { () async throws(ReplicaError) in try await replica.contentPacks() }
         let unused = used.isComplete ? own.packs.subtracting(used.packs) : []
         if !own.isSecond, !unused.isEmpty { return try await ask(unused, isSecond: true) }
@@ -284,6 +293,7 @@ extension SyncEngine {
             findings.report(.packsStay(reason))
             return 0
         }
+        packs.deleted(some)
         DebugLog.log(.info, .sync, "vault \(id: setup.vault.high): \(some.count) packs were deleted")
         return some.count
     }

@@ -40,6 +40,11 @@ extension TrustChain where State == MemberLedger {
         }?.sequence
     }
 
+    /// The last commits that count of logs whose author's right has ended, or changed.
+    package var bounds: [LogBound] {
+        state.standings.values.flatMap { $0 }.flatMap { $0.bounds?.bounds ?? [] }
+    }
+
     /// Whether a link after `members` announces a restore to a state in which the storage has no commits of
     /// the log from this one on.
     package func hasRestored(_ dot: Dot, since members: LinkHead) -> Bool {

@@ -67,7 +67,7 @@ struct PackRetirementsTests {
         let loaded = saved.following(retirements)
         #expect(loaded.answers(using: ContentPacks()) == [.retention(dot(2, 5), .all)])
         retirements.answered([.retention(dot(2, 5), .all)], using: ContentPacks())
-        #expect(retirements.others[log(2)]?.packs == [])
+        #expect(retirements.others[log(2)]?.retained == Set(packs(1)))
         #expect(retirements.answers(using: unknown) == [])
         // Without a question, nothing is retained later.
         var none = PackRetirements()
@@ -97,10 +97,39 @@ struct PackRetirementsTests {
         // What this device itself refers to stays, too.
         retirements.answered([], using: ContentPacks([pack(4)]))
         #expect(retirements.own?.packs == Set(packs(1)))
-        #expect(retirements.own?.isStuck(at: 1000 + 86_400_001) == true)
-        #expect(retirements.own?.isStuck(at: 1000) == false)
+        // A day later, a writer that has seen the question, and does not know it, is asked again.
+        let later: UInt64 = 1000 + 86_400_001
+        #expect(retirements.own?.isStuck(log(3), .writer, at: later) == true)
+        #expect(retirements.own?.isStuck(log(3), .writer, at: 1000) == false)
+        #expect(retirements.own?.isStuck(log(3), .reader, at: later) == false)
+        #expect(retirements.own?.isStuck(log(2), .writer, at: later) == false)
+        #expect(retirements.own?.isStuck(log(9), .writer, at: later) == false)
         retirements.endOwn()
         #expect(retirements.own == nil)
+    }
+
+    @Test("What others retain does not replace an answer, as it may not count")
+    func answersOfOthers() throws {
+        var retirements = PackRetirements()
+        record(
+            try asking(2, 5, packs(1)),
+            try commit(3, 2, notices: [.retention(dot(2, 5), .some(packs(1)))], writes: false),
+            in: &retirements)
+        let used = ContentPacks([pack(1)])
+        #expect(retirements.answers(using: used) == [.retention(dot(2, 5), .some(packs(1)))])
+    }
+
+    @Test("A device whose commits do not count any more answers again")
+    func beginningAgain() throws {
+        var retirements = PackRetirements()
+        record(try asking(2, 5, packs(1)), in: &retirements)
+        let used = ContentPacks([pack(1)])
+        retirements.answered(retirements.answers(using: used), using: used)
+        retirements.beginOwn(Set(packs(8)), isSecond: false, by: 6, at: 1000)
+        #expect(retirements.rowsAfterRebuild.map(\.key) == [KeptRow.Key(.retirement, id: log(2).bytes)])
+        retirements.beginAgain()
+        #expect(retirements.own == nil && retirements.isCheckDue)
+        #expect(retirements.answers(using: ContentPacks()) == [.retention(dot(2, 5), .all)])
     }
 
     @Test("Retirements survive a restart")
