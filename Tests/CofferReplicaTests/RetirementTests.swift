@@ -222,29 +222,6 @@ import CofferClient
         #expect(Self.packs(world, remote) == (try await Self.used(owner)))
     }
 
-    /// What a program has overwritten is deleted only when the new content is at the remote.
-    @Test func theLastSentVersionStays() async throws {
-        let remote = MemoryRemote()
-        let world = try await ReplicaWorld.make(remote)
-        let owner = try Self.devices(1, world)[0]
-        try await onThread { try owner.write(Self.text, to: "file") }
-        try await ReplicaDevice.meet([owner])
-        let before = Self.packs(world, remote)
-        // A file that is being written waits.
-        owner.replica.sendEverything(false)
-        try await onThread { try owner.write(Self.text + [1], to: "file") }
-        for _ in 0..<4 {
-            await owner.engine.lookedLongAgo()
-            _ = try await owner.round()
-        }
-        #expect(try owner.vault.outgoing.unsentCount() > 0)
-        #expect(Self.packs(world, remote) == before)
-        #expect(await owner.engine.retirements.own == nil)
-        owner.replica.sendEverything(true)
-        try await Self.meetOften([owner])
-        #expect(Self.packs(world, remote).isDisjoint(with: before))
-    }
-
     @Test func aRemoteThatRefusesIsLeftAlone() async throws {
         let remote = MemoryRemote()
         let world = try await ReplicaWorld.make(remote)
