@@ -239,6 +239,45 @@ import CofferClient
         #expect(remote.objects == objects)
     }
 
+    /// Storage that brings deleted packs back is not asked to delete them again and again.
+    @Test func packsThatComeBackAreLeftAlone() async throws {
+        let remote = MemoryRemote()
+        let world = try await ReplicaWorld.make(remote)
+        let owner = try Self.devices(1, world)[0]
+        try await onThread { try owner.write(Self.text, to: "file") }
+        try await ReplicaDevice.meet([owner])
+        let before = remote.objects
+        try await onThread { try owner.write("short", to: "file") }
+        try await Self.meetOften([owner])
+        let gone = before.filter { remote.objects[$0.key] == nil }
+        #expect(gone.count == 1)
+        for (name, bytes) in gone { try await remote.put(name, .memory(bytes), ifAbsent: true) }
+        try await Self.meetOften([owner])
+        let objects = remote.objects
+        try await Self.meetOften([owner])
+        #expect(remote.objects == objects && gone.allSatisfy { objects[$0.key] != nil })
+        let isTold = await owner.engine.status.findings.contains {
+            if case .packsStay = $0 { true } else { false }
+        }
+        #expect(isTold)
+    }
+
+    /// Others hear of a device before it puts packs, and wait for it from then on.
+    @Test func aLogBeginsBeforeItsFirstPack() async throws {
+        let remote = MemoryRemote()
+        let world = try await ReplicaWorld.make(remote)
+        let connection = PartialRemote(remote)
+        let owner = try ReplicaDevice(0, in: world)
+        try await onThread { try owner.write("first", to: "file") }
+        try await ReplicaDevice.meet([owner])
+        let member = try ReplicaDevice(1, in: world.at(connection))
+        connection.refusePacks()
+        try await onThread { try member.write(Self.text, to: "large") }
+        await #expect(throws: SyncError.self) { try await member.engine.round() }
+        let log = await member.engine.logs.own
+        #expect(remote.objects[world.layout.commit(log, 1)] != nil)
+    }
+
     /// Whatever devices do, and in whichever order they sync: all contents stay readable everywhere.
     @Test(arguments: Seeds.first(6))
     func nothingThatIsNeededGoes(seed: UInt64) async throws {
@@ -286,30 +325,21 @@ import CofferClient
 }
 
 /// A remote on which some calls can be turned off.
-private final class PartialRemote: RemoteBackend {
-    private let base: MemoryRemote
-    private let puts = Mutex(true), deletes = Mutex(true)
+private final class PartialRemote: ForwardingRemote {
+    let base: any RemoteBackend
+    private let puts = Mutex(true), packs = Mutex(true), deletes = Mutex(true)
 
-    init(_ base: MemoryRemote) { self.base = base }
+    init(_ base: any RemoteBackend) { self.base = base }
 
     func allowPuts(_ isAllowed: Bool) { puts.withLock { $0 = isAllowed } }
+    func refusePacks() { packs.withLock { $0 = false } }
     func refuseDeletes() { deletes.withLock { $0 = false } }
 
-    var limits: RemoteLimits { base.limits }
-    func describe() -> String { base.describe() }
-    func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
-
-    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await base.get(name, range)
-    }
-
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        guard puts.withLock({ $0 }) else { throw .unreachable("off") }
+        guard puts.withLock({ $0 }), packs.withLock({ $0 }) || !name.text.contains("/packs/") else {
+            throw .unreachable("off")
+        }
         try await base.put(name, bytes, ifAbsent: ifAbsent)
-    }
-
-    func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await base.list(prefix, after: after)
     }
 
     func delete(_ name: RemoteName) async throws(RemoteError) {

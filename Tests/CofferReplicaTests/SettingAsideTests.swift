@@ -14,29 +14,17 @@ import CofferVault
 /// Failures while unsent changes are copied to another vault: nothing is dropped before its copy exists.
 @Suite struct SettingAsideTests {
     /// A remote whose packs can be made unreachable.
-    private final class PackSwitch: RemoteBackend {
-        let base = MemoryRemote()
+    private final class PackSwitch: ForwardingRemote {
+        let memory = MemoryRemote()
+        var base: any RemoteBackend { memory }
         private let arePacksOff = Mutex(false)
 
-        var limits: RemoteLimits { base.limits }
-        func describe() -> String { base.describe() }
-        func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
         func turnPacks(on isOn: Bool) { arePacksOff.withLock { $0 = !isOn } }
 
         func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
             if name.text.contains("/packs/"), arePacksOff.withLock({ $0 }) { throw .unreachable("off") }
             return try await base.get(name, range)
         }
-
-        func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-            try await base.put(name, bytes, ifAbsent: ifAbsent)
-        }
-
-        func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-            try await base.list(prefix, after: after)
-        }
-
-        func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
     }
 
     private final class OpenVault: OpenVaultUser, Sendable {
@@ -119,7 +107,7 @@ import CofferVault
     /// The rest is damaged at the remote, and repaired there later.
     @Test func changesWithDamagedRemoteContentStayUntilRepair() async throws {
         let team = try await Team()
-        let (member, remote) = (team.member, team.remote.base)
+        let (member, remote) = (team.member, team.remote.memory)
         try await onThread { try member.put(Array("mine".utf8), to: "f", at: 100) }
         try await team.makeReader()
         let packs = remote.objects.filter { team.world.layout.packs.contains($0.key) }

@@ -61,31 +61,22 @@ import Testing
 }
 
 /// A remote that keeps requests to join.
-private struct Keeping: RemoteBackend {
+private struct Keeping: ForwardingRemote {
     static let reason = "olga may not remove it"
 
-    private let base: any RemoteBackend
+    let base: any RemoteBackend
     private let layout: RemoteLayout
 
     init(_ base: any RemoteBackend, _ layout: RemoteLayout) {
         (self.base, self.layout) = (base, layout)
     }
 
-    var limits: RemoteLimits { base.limits }
-    func describe() -> String { base.describe() }
-    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await base.get(name, range)
-    }
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
         if layout.requests.contains(name) { throw .refused(Self.reason) }
         try await base.put(name, bytes, ifAbsent: ifAbsent)
-    }
-    func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await base.list(prefix, after: after)
     }
     func delete(_ name: RemoteName) async throws(RemoteError) {
         if layout.requests.contains(name) { throw .refused(Self.reason) }
         try await base.delete(name)
     }
-    func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
 }

@@ -287,23 +287,11 @@ struct InstantClock: RemoteClock {
 }
 
 /// A remote whose listings stay as they were when they were first asked for.
-private final class FrozenListings: RemoteBackend {
-    private let base: any RemoteBackend
+private final class FrozenListings: ForwardingRemote {
+    let base: any RemoteBackend
     private let pages = Mutex<[String: RemotePage]>([:])
 
     init(base: any RemoteBackend) { self.base = base }
-
-    var limits: RemoteLimits { base.limits }
-    func describe() -> String { base.describe() }
-    func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
-
-    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await base.get(name, range)
-    }
-
-    func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        try await base.put(name, bytes, ifAbsent: ifAbsent)
-    }
 
     func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
         let key = "\(prefix) \(after?.text ?? "")"
@@ -312,6 +300,4 @@ private final class FrozenListings: RemoteBackend {
         pages.withLock { $0[key] = page }
         return page
     }
-
-    func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
 }

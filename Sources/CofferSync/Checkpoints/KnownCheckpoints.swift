@@ -13,7 +13,7 @@ struct KnownCheckpoints: Equatable, Sendable {
     private(set) var standing: CheckpointStanding?
     /// Checkpoints that no other author has confirmed yet.
     private(set) var unconfirmed: [UnconfirmedCheckpoint] = []
-    private var saved: [KeptRow.Key: [UInt8]] = [:]
+    private var saved = SavedRows()
 
     // MARK: What they say
 
@@ -129,18 +129,11 @@ struct KnownCheckpoints: Equatable, Sendable {
     }
 
     /// The changes that save the checkpoints, which count as saved from then on.
-    mutating func changesToSave() -> [KeptChange] {
-        let rows = rows
-        var changes: [KeptChange] = []
-        for (key, value) in rows where saved[key] != value { changes.append(KeptChange(key, value)) }
-        for key in saved.keys where rows[key] == nil { changes.append(KeptChange(key, nil)) }
-        saved = rows
-        return changes
-    }
+    mutating func changesToSave() -> [KeptChange] { saved.changes(to: rows) }
 
     /// Restores a saved checkpoint.
     mutating func restore(_ row: KeptRow) throws(FormatError) {
-        saved[row.key] = row.value
+        saved.restored(row)
         if row.key == KeptRow.Key(.checkpoint) {
             standing = try CheckpointStanding(row.value)
         } else {

@@ -13,7 +13,7 @@ package struct CommitDraft: Sendable {
     /// Whether to make the commit even without changes.
     package let isNeeded: Bool
     /// Whether it includes local changes; a reader's commits only acknowledge.
-    package internal(set) var takesChanges: Bool
+    package let takesChanges: Bool
 
     /// Receives the progress of packs, on any thread.
     package let progress: @Sendable (PackProgress) -> Void

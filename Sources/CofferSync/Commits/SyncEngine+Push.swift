@@ -38,11 +38,7 @@ extension SyncEngine {
         guard logs.ownSummary == nil, rounds.hasShared || !logs.applied.isEmpty else { return }
         let hasUnsent = try await asking { () async throws(ReplicaError) in try await replica.hasUnsent() }
         guard hasUnsent else { return }
-        var draft = try draft(isNeeded: true)
-        draft.takesChanges = false
-        let first = draft
-        let sealed = try await asking { () async throws(ReplicaError) in try await replica.makeCommit(first) }
-        if let sealed { recordMade(sealed, changes: false) }
+        _ = try await makeCommit(isNeeded: true, takesChanges: false)
         try await putUnsent()
     }
 
@@ -85,11 +81,12 @@ extension SyncEngine {
     ///
     /// A commit with notices changes no facts, so that others can compare what it refers to.
     ///
+    /// - Parameter takesChanges: Whether local changes go into it.
     /// - Returns: Whether there was anything to commit.
     func makeCommit(
-        isNeeded: Bool, _ notices: [CommitNotice] = []
+        isNeeded: Bool, takesChanges: Bool = true, _ notices: [CommitNotice] = []
     ) async throws(SyncError) -> Bool {
-        let draft = try draft(isNeeded: isNeeded, notices)
+        let draft = try draft(isNeeded: isNeeded, takesChanges: takesChanges, notices)
         let sealed = try await asking { () async throws(ReplicaError) in try await replica.makeCommit(draft) }
         guard let sealed else { return false }
         recordMade(sealed, changes: notices.isEmpty && sealed.summary.head.writes)
@@ -97,13 +94,17 @@ extension SyncEngine {
     }
 
     /// A commit of this device, without its facts.
-    func draft(isNeeded: Bool, _ notices: [CommitNotice] = []) throws(SyncError) -> CommitDraft {
+    func draft(
+        isNeeded: Bool, takesChanges: Bool = true, _ notices: [CommitNotice] = []
+    ) throws(SyncError) -> CommitDraft {
         guard let key = keyring?.current, let members = chain.head, key.epoch == chain.state.epoch else {
             throw .keys(.noWrap)
         }
+        let mayWrite = try ownRole()?.may(.write) == true
         return CommitDraft(
             log: logs.own, milliseconds: setup.milliseconds(), label: setup.introduction.label,
-            isNeeded: isNeeded, takesChanges: try ownRole()?.may(.write) == true && notices.isEmpty,
+            isNeeded: isNeeded,
+            takesChanges: takesChanges && notices.isEmpty && mayWrite,
             progress: packProgress(),
             introduction: setup.introduction, previous: logs.ownSummary, heads: try logs.heads(),
             notices: notices, key: key, members: members, author: setup.keys.author)

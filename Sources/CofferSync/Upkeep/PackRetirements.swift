@@ -18,7 +18,7 @@ struct PackRetirements: Equatable, Sendable {
     private(set) var isCheckDue = false
     /// Whether commits were made of contents that nobody compared with the retirements.
     private var mustRetainAll = false
-    private var saved: [KeptRow.Key: [UInt8]] = [:]
+    private var saved = SavedRows()
 
     // MARK: What commits say
 
@@ -139,14 +139,7 @@ struct PackRetirements: Equatable, Sendable {
     }
 
     /// The changes that save the retirements, which count as saved from then on.
-    mutating func changesToSave() -> [KeptChange] {
-        let rows = rows
-        var changes: [KeptChange] = []
-        for (key, value) in rows where saved[key] != value { changes.append(KeptChange(key, value)) }
-        for key in saved.keys where rows[key] == nil { changes.append(KeptChange(key, nil)) }
-        saved = rows
-        return changes
-    }
+    mutating func changesToSave() -> [KeptChange] { saved.changes(to: rows) }
 
     /// These retirements, which are saved, with what only memory knows.
     func following(_ last: PackRetirements) -> PackRetirements {
@@ -157,7 +150,7 @@ struct PackRetirements: Equatable, Sendable {
 
     /// Restores a saved retirement.
     mutating func restore(_ row: KeptRow) throws(FormatError) {
-        saved[row.key] = row.value
+        saved.restored(row)
         if row.key == KeptRow.Key(.retirement) {
             own = try OwnRetirement(row.value)
         } else {

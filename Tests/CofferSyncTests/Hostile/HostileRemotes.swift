@@ -1,29 +1,5 @@
 import CofferRemote
-
-/// A remote that changes some calls, and forwards all others to another remote.
-protocol ForwardingRemote: RemoteBackend {
-    var base: any RemoteBackend { get }
-}
-
-extension ForwardingRemote {
-    var limits: RemoteLimits { base.limits }
-    func describe() -> String { base.describe() }
-    func changes(below prefix: RemotePrefix) -> RemoteChanges { base.changes(below: prefix) }
-
-    func get(_ name: RemoteName, _ range: Range<Int>) async throws(RemoteError) -> RemoteContent {
-        try await base.get(name, range)
-    }
-
-    func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        try await base.put(name, bytes, ifAbsent: ifAbsent)
-    }
-
-    func list(_ prefix: RemotePrefix, after: RemoteName?) async throws(RemoteError) -> RemotePage {
-        try await base.list(prefix, after: after)
-    }
-
-    func delete(_ name: RemoteName) async throws(RemoteError) { try await base.delete(name) }
-}
+import RemoteConformance
 
 /// A remote with one object that claims to have a gibibyte.
 struct HugeObject: ForwardingRemote {
