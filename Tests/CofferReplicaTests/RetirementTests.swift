@@ -262,22 +262,6 @@ import CofferClient
         #expect(isTold)
     }
 
-    /// Others hear of a device before it puts packs, and wait for it from then on.
-    @Test func aLogBeginsBeforeItsFirstPack() async throws {
-        let remote = MemoryRemote()
-        let world = try await ReplicaWorld.make(remote)
-        let connection = PartialRemote(remote)
-        let owner = try ReplicaDevice(0, in: world)
-        try await onThread { try owner.write("first", to: "file") }
-        try await ReplicaDevice.meet([owner])
-        let member = try ReplicaDevice(1, in: world.at(connection))
-        connection.refusePacks()
-        try await onThread { try member.write(Self.text, to: "large") }
-        await #expect(throws: SyncError.self) { try await member.engine.round() }
-        let log = await member.engine.logs.own
-        #expect(remote.objects[world.layout.commit(log, 1)] != nil)
-    }
-
     /// Whatever devices do, and in whichever order they sync: all contents stay readable everywhere.
     @Test(arguments: Seeds.first(6))
     func nothingThatIsNeededGoes(seed: UInt64) async throws {
@@ -327,18 +311,15 @@ import CofferClient
 /// A remote on which some calls can be turned off.
 private final class PartialRemote: ForwardingRemote {
     let base: any RemoteBackend
-    private let puts = Mutex(true), packs = Mutex(true), deletes = Mutex(true)
+    private let puts = Mutex(true), deletes = Mutex(true)
 
     init(_ base: any RemoteBackend) { self.base = base }
 
     func allowPuts(_ isAllowed: Bool) { puts.withLock { $0 = isAllowed } }
-    func refusePacks() { packs.withLock { $0 = false } }
     func refuseDeletes() { deletes.withLock { $0 = false } }
 
     func put(_ name: RemoteName, _ bytes: RemoteBytes, ifAbsent: Bool) async throws(RemoteError) {
-        guard puts.withLock({ $0 }), packs.withLock({ $0 }) || !name.text.contains("/packs/") else {
-            throw .unreachable("off")
-        }
+        guard puts.withLock({ $0 }) else { throw .unreachable("off") }
         try await base.put(name, bytes, ifAbsent: ifAbsent)
     }
 

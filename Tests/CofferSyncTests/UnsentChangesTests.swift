@@ -22,4 +22,14 @@ struct UnsentChangesTests {
         let asked = await olga.engine.retirements.own?.packs
         #expect(asked == (isRestless ? nil : [pack]))
     }
+
+    /// Others hear of the device that shares a vault before it puts packs, and wait for it from then on.
+    @Test func theLogOfASharedVaultBeginsWithoutChanges() async throws {
+        let world = MembershipWorld()
+        let olga = try await world.founded()
+        try await olga.writes("file", "1")
+        try await olga.sync()
+        let summary = try await olga.ownSummary
+        #expect(summary.head.sequence == 2 && summary.lastWrite?.sequence == 2)
+    }
 }
