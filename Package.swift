@@ -193,8 +193,8 @@ let package = Package(
         tests(
             "CofferFUSETests",
             [
-                "CofferSystem", "CofferFormat", "CofferCrypto", "CofferFacts", "CofferStore", "CofferVault",
-                "CofferFUSE", "CofferTestSupport",
+                "CCofferSystem", "CofferSystem", "CofferFormat", "CofferCrypto", "CofferFacts", "CofferStore",
+                "CofferVault", "CofferFUSE", "CofferTestSupport",
             ]),
         tests(
             "CofferSyncTests",
@@ -226,7 +226,13 @@ let package = Package(
                 "CofferVault", "CofferRemote", "CofferSync", "CofferClient", "CofferTestSupport",
                 "RemoteConformance", "SyncTestSupport", "MergeCases",
             ]),
-        tests("MountTests", ["CFilesystemCalls", "FilesystemCases", "MergeCases", "LocalServers"]),
+        tests(
+            "MountTests",
+            [
+                "CFilesystemCalls", "FilesystemCases", "MergeCases", "LocalServers", "CofferSystem",
+                "CofferCrypto",
+                "CofferTrust", "CofferClient",
+            ]),
         tests("CofferCryptoTests", ["CofferCrypto", "CofferSystem"], resources: [.copy("Vectors")]),
     ] + [isFuzzing ? fuzzer : fuzzerTests]
 )

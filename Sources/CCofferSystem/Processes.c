@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -95,6 +96,17 @@ int coffer_end_group(pid_t child, int at_once) {
     while (waitpid(child, NULL, 0) == -1 && errno == EINTR) {}
     return 1;
 }
+
+int coffer_replace(const char *path, char *const *arguments, const int *descriptors, int count) {
+    // Those that do not close on exec otherwise, from libraries and from whoever started this process.
+    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == -1 && errno != EINVAL && errno != ENOSYS) return -errno;
+    for (int i = 0; i < count; i++)
+        if (fcntl(descriptors[i], F_SETFD, 0) == -1) return -errno;
+    execve(path, arguments, environ);
+    return -errno;
+}
+
+int coffer_make_memory_file(const char *name) { return result(memfd_create(name, MFD_CLOEXEC)); }
 
 int coffer_make_pipe(int *ends) { return result(pipe2(ends, O_CLOEXEC)); }
 

@@ -13,8 +13,16 @@ final class Channel {
     /// The reads that the disk works on; they end while `read` waits for requests.
     private let reads: ReadsInFlight
 
-    init(_ reads: ReadsInFlight) throws(SystemError) {
+    private let gate: Gate
+    private let owed = OwedAnswers()
+    /// The first request of the connection, INIT, and libfuse's answer; empty before they come.
+    private(set) var initialisation = Initialisation()
+    /// The answer that the kernel has had; libfuse is to see the first request again, and the kernel not its answer.
+    private var expected: Initialisation?
+
+    init(_ reads: ReadsInFlight, _ gate: Gate) throws(SystemError) {
         self.reads = reads
+        self.gate = gate
         let ends = try ChildProcess.makePipe()
         wakeable = Descriptor(owning: ends.reading)
         waking = Descriptor(owning: ends.writing)
@@ -26,13 +34,48 @@ final class Channel {
     /// Any thread may call this.
     func end() {
         _ = ending.compareExchange(expected: 0, desired: Clock.monotonic, ordering: .relaxed)
-        _ = unsafe Glibc.write(waking.number, [0], 1)
+        wake()
     }
 
-    /// When `end` was called, by the monotonic clock; 0 until then.
-    private let ending = Atomic<Int64>(0)
+    /// Makes `read` report that the mount is gone, which it is not, as another process is to serve it: as soon as no
+    /// request is waiting and none is unanswered, or after ten seconds at most.
+    ///
+    /// Any thread may call this.
+    func leave() {
+        _ = leaving.compareExchange(expected: 0, desired: Clock.monotonic, ordering: .sequentiallyConsistent)
+        wake()
+    }
+
+    /// Whether `leave` was called.
+    var hasLeft: Bool { leaving.load(ordering: .sequentiallyConsistent) != 0 }
+
+    /// Waits until all requests that the kernel has sent are answered.
+    ///
+    /// - Returns: False if that took too long, or the mount has ended.
+    func awaitAnswers(nanoseconds: Int64) -> Bool {
+        owed.wait(nanoseconds: nanoseconds) { wake() }
+    }
+
+    /// Lets nobody wait for answers any more.
+    func endWaits() { owed.end() }
+
+    private func wake() { _ = unsafe Glibc.write(waking.number, [0], 1) }
+
+    /// Continues a connection that another process has begun: libfuse gets its first request again.
+    ///
+    /// For use before the first `read`.
+    func resume(after initialisation: Initialisation) { expected = initialisation }
+
+    /// Whether libfuse has answered the first request as it did in the process that began the connection.
+    var hasResumed: Bool { expected == nil }
+
+    /// When `end` and `leave` were called, by the monotonic clock; 0 until then.
+    private let ending = Atomic<Int64>(0), leaving = Atomic<Int64>(0)
     /// How long requests may still arrive after that, in nanoseconds.
-    private static let endingTimeMax: Int64 = 2_000_000_000
+    private static let endingTimeMax: Int64 = 2_000_000_000, leavingTimeMax: Int64 = 10_000_000_000
+
+    /// How long to sleep at a time while the mount is left, in milliseconds.
+    private static let leavingPause: Int32 = 500
 
     /// How long to poll for the next request before sleeping, in nanoseconds.
     private static let spin: Int64 = 40_000
@@ -61,28 +104,53 @@ final class Channel {
         static let handlesPrivilegesV2: UInt32 = 1 << 28
         static let attributesKillPrivileges: UInt32 = 1 << 11
         static let writeKillsPrivileges: UInt32 = 1 << 2
+        /// What tells the number of an interruption from that of its request.
+        static let interruptBit: UInt64 = 1
     }
 
     /// Reads a request, like read(2); spins before it sleeps.
     ///
     /// Answers reads that have ended, before and while it waits.
     func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+        if let expected {
+            let count = min(count, expected.request.count)
+            unsafe expected.request.withUnsafeBytes { bytes in
+                guard let start = bytes.baseAddress else { return }
+                unsafe buffer.copyMemory(from: start, byteCount: count)
+            }
+            unsafe readHeader(UnsafeRawBufferPointer(start: buffer, count: count))
+            return count
+        }
         var deadline: Int64 = 0
         while true {
-            let since = ending.load(ordering: .relaxed)
-            if since != 0, Clock.monotonic - since > Self.endingTimeMax {
+            let (ended, left) = (ending.load(ordering: .relaxed), leaving.load(ordering: .relaxed))
+            if isLong(since: ended, Self.endingTimeMax) || isLong(since: left, Self.leavingTimeMax) {
                 errno = ENODEV
                 return -1
             }
             if reads.count > 0 {
                 while reads.endNext() { deadline = 0 }
             }
+            // Both before the read: what is answered meanwhile may make the kernel send what it held back.
+            let fence = owed.fence
+            let isLast = ended != 0 || left != 0 && owed.isEmpty
             let result = unsafe Glibc.read(descriptor, buffer, count)
             if result > 0 {
-                unsafe readHeader(UnsafeRawBufferPointer(start: buffer, count: result))
+                let request = unsafe UnsafeRawBufferPointer(start: buffer, count: result)
+                if gate.isWatching, let refusal = unsafe gate.refusal(of: request.bytes) {
+                    // Fails if the program has been killed meanwhile.
+                    _ = unsafe Glibc.write(descriptor, refusal, refusal.count)
+                    continue
+                }
+                unsafe readHeader(request)
                 return result
             }
             if result == 0 || errno != EAGAIN { return result }
+            if let fence { owed.pass(fence) }
+            if isLast {
+                errno = ENODEV
+                return -1
+            }
             let now = Clock.monotonic
             if deadline == 0 { deadline = now + (reads.isWorthPolling ? Self.readSpin : Self.spin) }
             if now < deadline { continue }
@@ -92,8 +160,11 @@ final class Channel {
         }
     }
 
-    /// Sleeps until a request is waiting, or a read has ended; false once the mount is to end, or poll(2)
-    /// fails.
+    private func isLong(since time: Int64, _ limit: Int64) -> Bool {
+        time != 0 && Clock.monotonic - time > limit
+    }
+
+    /// Sleeps until a request is waiting, a read has ended, or another thread wakes this one; false if poll(2) fails.
     private func sleep(until descriptor: Int32) -> Bool {
         var wanted = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
@@ -106,9 +177,15 @@ final class Channel {
             reads.noteSleep()
             wanted.append(pollfd(fd: reads.event, events: Int16(POLLIN), revents: 0))
         }
-        if unsafe poll(&wanted, nfds_t(wanted.count), -1) < 0 { return errno == EINTR }
-        // A request that arrived in the meantime is still answered.
-        return wanted[1].revents == 0 || wanted[0].revents != 0
+        let timeout = hasLeft ? Self.leavingPause : -1
+        if unsafe poll(&wanted, nfds_t(wanted.count), timeout) < 0 { return errno == EINTR }
+        if wanted[1].revents != 0 {
+            var bytes: (UInt64, UInt64) = (0, 0)
+            unsafe withUnsafeMutableBytes(of: &bytes) {
+                _ = unsafe Glibc.read(wakeable.number, $0.baseAddress, $0.count)
+            }
+        }
+        return true
     }
 
     /// Reads who makes a request, and its flags that libfuse does not pass on.
@@ -116,6 +193,7 @@ final class Channel {
         dropsPrivileges = false
         let request = unsafe request.bytes
         guard request.byteCount >= Wire.requestHeader else { return }
+        if WireRequest.needsAnswer(request.littleEndian(at: 4, as: UInt32.self)) { owed.add() }
         callers.recordRequest(of: request.littleEndian(at: 32, as: UInt32.self))
         guard request.byteCount >= Wire.requestHeader + 24 else { return }
         func word(_ offset: Int) -> UInt32 {
@@ -125,6 +203,7 @@ final class Channel {
         case Wire.write: dropsPrivileges = word(20) & Wire.writeKillsPrivileges != 0
         case Wire.setAttributes: dropsPrivileges = word(0) & Wire.attributesKillPrivileges != 0
         case Wire.initialise:
+            initialisation.request = request.array
             offersPrivilegeDropping.store(word(12) & Wire.handlesPrivilegesV2 != 0, ordering: .relaxed)
         default: break
         }
@@ -142,6 +221,36 @@ final class Channel {
                 unsafe field.pointee |= Wire.handlesPrivilegesV2
             }
         }
-        return unsafe writev(descriptor, parts, count)
+        if initialisation.answer.isEmpty, unsafe noteInitialisation(parts, count) {
+            return (0..<Int(count)).reduce(0) { unsafe $0 + parts[$1].iov_len }
+        }
+        let result = unsafe writev(descriptor, parts, count)
+        let code = errno
+        // The serving thread may sleep, and nothing is left to wait for.
+        if unsafe isAnswer(parts, count), owed.remove(), owed.hasWaiters || hasLeft { wake() }
+        // A file has no names that could be forgotten (`KernelCache.awaitRequests`). libfuse would print the error.
+        errno = code == ENOTDIR ? ENOENT : code
+        return result
+    }
+
+    /// Keeps libfuse's first answer.
+    ///
+    /// - Returns: Whether the kernel has had it from another process, so that it must not be sent.
+    private func noteInitialisation(_ parts: UnsafeMutablePointer<iovec>, _ count: Int32) -> Bool {
+        initialisation.answer = (0..<Int(count)).flatMap { index in
+            unsafe Array(UnsafeRawBufferPointer(start: parts[index].iov_base, count: parts[index].iov_len))
+        }
+        guard let expected else { return false }
+        if initialisation == expected { self.expected = nil }
+        _ = owed.remove()
+        return true
+    }
+
+    /// Whether libfuse writes the answer to a request, and neither a notification nor that an interruption came too late.
+    private func isAnswer(_ parts: UnsafeMutablePointer<iovec>, _ count: Int32) -> Bool {
+        guard count > 0, unsafe parts[0].iov_len >= Wire.answerHeader, let header = unsafe parts[0].iov_base
+        else { return false }
+        let unique = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        return unique != 0 && unique & Wire.interruptBit == 0
     }
 }

@@ -7,9 +7,11 @@ internal import Synchronization
 /// The reads of a mount that other threads answer later.
 final class DeferredReads: Sendable {
     private let open = Condition(0, rank: .leaf)
-    private let isEnding = Atomic(false)
+    private let isEnding = Atomic(false), isLocking = Atomic(false)
 
-    fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) }
+    fileprivate var isOver: Bool { isEnding.load(ordering: .relaxed) || isLocked }
+    /// Whether reads that give up are answered as by a locked mount.
+    fileprivate var isLocked: Bool { isLocking.load(ordering: .relaxed) }
 
     /// Registers a read that will be answered later.
     func add(_ request: HeldRequest) -> any ReadRequest {
@@ -27,6 +29,9 @@ final class DeferredReads: Sendable {
 
     /// Marks all reads as interrupted, so that none waits any longer for contents to arrive.
     func end() { isEnding.store(true, ordering: .relaxed) }
+
+    /// Lets no read wait any longer for contents to arrive while the mount is being locked.
+    func setLocking(_ isLocking: Bool) { self.isLocking.store(isLocking, ordering: .relaxed) }
 
     /// Returns once all reads are answered.
     func wait() {
@@ -53,6 +58,8 @@ private final class DeferredRead: ReadRequest {
         // reported.
         if case .stale = error, request.isInterrupted {
             request.reply?.code(EINTR)
+        } else if case .stale = error, reads.isLocked {
+            request.reply?.code(ENOKEY)
         } else {
             request.reply?.failure(error)
         }

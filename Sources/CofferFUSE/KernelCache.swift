@@ -1,6 +1,7 @@
 internal import CFuse3
 internal import CofferSystem
 internal import CofferVault
+internal import Glibc
 
 /// Invalidates what the kernel caches of a mount.
 ///
@@ -12,10 +13,12 @@ internal import CofferVault
 // libfuse lets any thread notify, as a notification is one write to the connection.
 struct KernelCache {
     private let session: OpaquePointer
+    private let notifications: Notifications
     private static let pageByteCount: Int64 = 4096
 
-    init(_ session: OpaquePointer) {
+    init(_ session: OpaquePointer, _ notifications: Notifications) {
         unsafe self.session = unsafe session
+        self.notifications = notifications
     }
 
     /// A name that is too long for any directory to have it.
@@ -27,7 +30,9 @@ struct KernelCache {
     func forgetEntry(_ name: [UInt8], in parent: Node) {
         unsafe (name + [0]).withUnsafeBytes { raw in
             let text = unsafe raw.baseAddress?.assumingMemoryBound(to: CChar.self)
-            _ = unsafe fuse_lowlevel_notify_inval_entry(session, parent.number, text, name.count)
+            notifications.perform {
+                _ = unsafe fuse_lowlevel_notify_inval_entry(session, parent.number, text, name.count)
+            }
         }
     }
 
@@ -40,20 +45,20 @@ struct KernelCache {
     ///
     /// Call this after `forgetEntry`, which waits for listings in progress.
     func forgetListing(of directory: Node) {
-        _ = unsafe fuse_lowlevel_notify_inval_inode(session, directory.number, 0, 0)
+        notifyInvalid(directory, 0, 0)
     }
 
     /// Makes the kernel request a node's attributes and ACLs again.
     ///
     /// The kernel still keeps the size and times of a file that it has cached.
     func forgetAttributes(of node: Node) {
-        _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, -1, 0)
+        notifyInvalid(node, -1, 0)
     }
 
     /// Makes the kernel write dirty pages from `offset` on, and read all those pages again.
     func forgetContent(of node: Node, from offset: Int64) {
         let start = offset - offset % Self.pageByteCount
-        _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), 0)
+        notifyInvalid(node, Int(start), 0)
     }
 
     /// Makes the kernel write the dirty pages of a range, and read its pages again.
@@ -61,7 +66,21 @@ struct KernelCache {
         let start = range.lowerBound - range.lowerBound % Self.pageByteCount
         // To the kernel, 0 means everything that follows.
         let count = range.upperBound == .max ? 0 : range.upperBound - start
-        _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, Int(start), Int(count))
+        notifyInvalid(node, Int(start), Int(count))
+    }
+
+    /// Makes the kernel send its pages of a range in a request, `Operations.retrieved`; nothing where it has none.
+    func requestContent(of node: Node, _ range: Range<Int64>) {
+        notifications.perform {
+            _ = unsafe fuse_lowlevel_notify_retrieve(
+                session, node.number, range.count, off_t(range.lowerBound), nil)
+        }
+    }
+
+    private func notifyInvalid(_ node: Node, _ start: Int, _ count: Int) {
+        notifications.perform {
+            _ = unsafe fuse_lowlevel_notify_inval_inode(session, node.number, start, count)
+        }
     }
 
     /// Extends a cached file up to and including the byte at `offset`.
@@ -74,8 +93,10 @@ struct KernelCache {
             vector.count = 1
             unsafe vector.buf.size = 1
             unsafe vector.buf.mem = raw.baseAddress
-            _ = unsafe fuse_lowlevel_notify_store(
-                session, node.number, Int(offset), &vector, fuse_buf_copy_flags(0))
+            notifications.perform {
+                _ = unsafe fuse_lowlevel_notify_store(
+                    session, node.number, Int(offset), &vector, fuse_buf_copy_flags(0))
+            }
         }
     }
 }

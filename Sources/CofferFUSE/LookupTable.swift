@@ -45,6 +45,28 @@ final class LookupTable: Sendable {
     ///
     /// - Parameter counts: By node number; for tests.
     init(counts: [UInt64: UInt64] = [:]) {
+        restore(counts)
+    }
+
+    /// The count of each node that the kernel knows, by node number.
+    var counts: [UInt64: UInt64] {
+        state.withLock { state in
+            var counts: [UInt64: UInt64] = [:]
+            for (key, chunk) in state.chunks {
+                for (index, count) in chunk.counts.enumerated() where count > 0 {
+                    let number = key * UInt64(Self.chunkCount) + UInt64(index)
+                    counts[number] = state.count(of: number)
+                }
+            }
+            return counts
+        }
+    }
+
+    /// The nodes that the kernel knows.
+    var nodes: [Node] { counts.keys.map { Node(number: $0) } }
+
+    /// Takes over the counts of another process.
+    func restore(_ counts: [UInt64: UInt64]) {
         for (number, count) in counts { state.withLock { $0.set(count, of: number, from: 0) } }
     }
 

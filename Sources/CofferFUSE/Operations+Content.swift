@@ -42,8 +42,12 @@ extension Operations {
         // The kernel may send times that it has kept (write_inode) beside those of a program.
         unsafe session.perform(HeldRequest(request), inOrderOf: node) { [changes] reply in
             reply.answer({ () throws(FileSystemError) in
-                try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
-            }) { reply, attributes in reply.attributes(attributes, of: node) }
+                let attributes = try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
+                if let size = changes.size { session.failedWrites.remove(size..<Int64.max, of: node) }
+                return attributes
+            }) { reply, attributes in
+                reply.attributes(attributes, of: node, mayKeep: !session.gate.isClosed)
+            }
         }
     }
 
@@ -92,10 +96,20 @@ extension Operations {
         let drops = session.requestDropsPrivileges
         // SAFETY: libfuse lends `size` bytes until the request is answered.
         let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: size)
+        let range = Int64(offset)..<Int64(offset) + Int64(size)
+        // Nobody waits for the answer: the program takes the bytes for written.
+        let isCached = unsafe file?.pointee.writepage == 1
         @Sendable func write(_ bytes: RawSpan, _ reply: consuming Reply) {
             reply.answer({ () throws(FileSystemError) in
-                try session.fileSystem.vault(node).contents.write(
-                    bytes, to: node.item, at: Int64(offset), touches: stampsFiles, dropsPrivileges: drops)
+                do throws(FileSystemError) {
+                    try session.fileSystem.vault(node).contents.write(
+                        bytes, to: node.item, at: range.lowerBound, touches: stampsFiles,
+                        dropsPrivileges: drops)
+                    session.failedWrites.remove(range, of: node)
+                } catch {
+                    if isCached, !error.isLeft { session.failedWrites.add(range, of: node) }
+                    throw error
+                }
             }) { reply, _ in reply.written(size) }
         }
         let held = unsafe HeldRequest(request)
@@ -108,6 +122,18 @@ extension Operations {
         }
         // With too many bytes in memory, this thread waits.
         if !isHeld, let reply = held.reply { unsafe write(buffer.bytes, reply) }
+    }
+
+    /// Takes pages that the kernel was asked for.
+    static func retrieved(
+        _ request: fuse_req_t?, _ number: fuse_ino_t, _ offset: off_t,
+        _ buffers: UnsafeMutablePointer<fuse_bufvec>?
+    ) {
+        defer { unsafe fuse_reply_none(request) }
+        guard let session = unsafe session(request), let buffer = unsafe buffers?.pointee.buf else { return }
+        // SAFETY: libfuse lends the bytes until this returns.
+        let bytes = unsafe UnsafeRawBufferPointer(start: buffer.mem, count: buffer.size)
+        unsafe session.storeAgain(bytes.bytes, to: Node(number: number), at: Int64(offset))
     }
 
     static func sync(
@@ -163,6 +189,9 @@ extension Operations {
             guard !overflows else { throw .fileTooLarge }
             try session.fileSystem.vault(node).contents.allocate(
                 allocation, of: node.item, Int64(offset)..<end, touches: stampsFiles, by: caller)
+            if mode & (punchHole | zeroRange) != 0 {
+                session.failedWrites.remove(Int64(offset)..<end, of: node)
+            }
         }
     }
 
@@ -192,9 +221,12 @@ extension Operations {
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             guard flags == 0 else { throw .invalidArgument }
             guard from.slot == to.slot else { throw .crossVault }
-            return try session.fileSystem.vault(from).contents.copy(
+            let copied = try session.fileSystem.vault(from).contents.copy(
                 from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count,
                 touches: stampsFiles, by: caller)
+            session.failedWrites.remove(
+                Int64(targetOffset)..<Int64(targetOffset) + Int64(copied), of: to)
+            return copied
         }) { reply, count in reply.written(count) }
     }
 }

@@ -46,6 +46,7 @@ enum Operations {
         unsafe table.removexattr = { unsafe Operations.removeAttribute($0, $1, $2) }
         unsafe table.fallocate = { unsafe Operations.allocate($0, $1, $2, $3, $4, $5) }
         unsafe table.lseek = { unsafe Operations.seek($0, $1, $2, $3, $4) }
+        unsafe table.retrieve_reply = { unsafe Operations.retrieved($0, $2, $3, $4) }
         unsafe table.copy_file_range = { unsafe Operations.copyRange($0, $1, $2, $3, $4, $5, $6, $7, $8) }
         return table
     }

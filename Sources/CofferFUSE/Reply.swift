@@ -68,7 +68,7 @@ struct Reply: ~Copyable {
     /// Answers an error; or leaves the answer to another thread, if a page of an index is absent and the calling
     /// thread leaves waiting to others.
     consuming func failure(_ error: FileSystemError) {
-        if case .pageAbsent = error, LeavingWaits.isOn {
+        if error.isLeft {
             LeavingWaits.noteLeft()
             discard self
             return
@@ -83,9 +83,11 @@ struct Reply: ~Copyable {
     }
 
     /// Answers attributes, which the kernel may keep until it is notified.
-    consuming func attributes(_ attributes: Attributes, of node: Node) {
+    ///
+    /// - Parameter mayKeep: False if the kernel may not keep them.
+    consuming func attributes(_ attributes: Attributes, of node: Node, mayKeep: Bool = true) {
         var status = StatusRecord.make(attributes, node)
-        unsafe fuse_reply_attr(request, &status, StatusRecord.timeout(for: attributes))
+        unsafe fuse_reply_attr(request, &status, mayKeep ? StatusRecord.timeout(for: attributes) : 0)
         discard self
     }
 
@@ -204,5 +206,12 @@ struct Reply: ~Copyable {
     /// Lends the request to libfuse's own helper functions.
     borrowing func withRequest<Result>(_ body: (fuse_req_t) -> Result) -> Result {
         unsafe body(request)
+    }
+}
+
+extension FileSystemError {
+    /// Whether the request is performed again, by another thread that may wait for a page of an index.
+    var isLeft: Bool {
+        if case .pageAbsent = self { LeavingWaits.isOn } else { false }
     }
 }

@@ -35,7 +35,10 @@ package final class Session: @unchecked Sendable {
     let reads = ReadsInFlight()
     /// The buffer for the answers to reads; in use only while a request is performed, or a read ends.
     let buffer = AlignedBuffer(count: requestByteCountMax)
-    private let channel: Channel
+    let channel: Channel
+    let gate: Gate
+    let failedWrites = FailedWrites()
+    let notifications = Notifications()
     private let serving: @Sendable () -> Void
     private var session: OpaquePointer?
 
@@ -43,11 +46,15 @@ package final class Session: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - keepsAccessTimes: Whether reading leaves access times unchanged.
+    ///   - idle: Learns of each use of the mount; nil if nothing depends on it.
     ///   - serving: Called once, when the mount answers requests.
     package init(
-        root: any VaultDirectory, keepsAccessTimes: Bool, serving: @escaping @Sendable () -> Void
+        root: any VaultDirectory, keepsAccessTimes: Bool, idle: IdleTime? = nil,
+        serving: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        channel = try Channel(reads)
+        let owner = root.owner
+        gate = Gate(LockedAnswers(user: owner.user, group: owner.group, changed: root.changed), idle)
+        channel = try Channel(reads, gate)
         notifier = Notifier(lookups)
         fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes)
         self.serving = serving
@@ -63,6 +70,38 @@ package final class Session: @unchecked Sendable {
     /// - Parameter options: Of mount(8), for the kernel and libfuse.
     /// - Throws: The error that stopped libfuse; libfuse prints details on standard error.
     package func mount(at mountPoint: String, options: [String]) throws(SystemError) {
+        let made = try unsafe makeSession(options)
+        errno = 0
+        guard unsafe fuse_session_mount(made, mountPoint) == 0 else {
+            throw SystemError("mount", code: errno == 0 ? EPERM : errno, on: mountPoint)
+        }
+        try unsafe serve(made, fuse_session_fd(made))
+    }
+
+    /// Continues a mount that another process has served until now.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection to the kernel; this session takes it over.
+    ///   - options: Those of the mount.
+    /// - Returns: False if libfuse chooses other features than it did when the connection began.
+    package func resume(
+        _ connection: consuming Descriptor, _ state: ConnectionState, options: [String]
+    ) throws(SystemError) -> Bool {
+        let made = try unsafe makeSession(options)
+        lookups.restore(state.lookups)
+        channel.resume(after: state.initialisation)
+        // libfuse closes it with its session.
+        try unsafe serve(made, connection.release())
+        var request = unsafe fuse_buf()
+        defer { unsafe free(request.mem) }
+        if unsafe fuse_session_receive_buf(made, &request) > 0 {
+            unsafe fuse_session_process_buf(made, &request)
+        }
+        return channel.hasResumed
+    }
+
+    /// Makes a session of libfuse, which this object owns.
+    private func makeSession(_ options: [String]) throws(SystemError) -> OpaquePointer {
         var operations = Operations.table()
         var arguments = unsafe ["coffer", "-o", options.joined(separator: ",")].map { (text: String) in
             unsafe strdup(text)
@@ -76,11 +115,11 @@ package final class Session: @unchecked Sendable {
             throw SystemError("mount", code: EINVAL, on: "mount options \(options.joined(separator: ","))")
         }
         unsafe session = unsafe made
-        errno = 0
-        guard unsafe fuse_session_mount(made, mountPoint) == 0 else {
-            throw SystemError("mount", code: errno == 0 ? EPERM : errno, on: mountPoint)
-        }
-        let descriptor = unsafe fuse_session_fd(made)
+        return unsafe made
+    }
+
+    /// Prepares to serve a connection.
+    private func serve(_ made: OpaquePointer, _ descriptor: Int32) throws(SystemError) {
         var io = fuse_custom_io()
         unsafe io.read = { descriptor, buffer, count, data in
             guard let buffer = unsafe buffer, let session = unsafe Session.from(data) else { return -1 }
@@ -92,9 +131,9 @@ package final class Session: @unchecked Sendable {
         }
         _ = coffer_set_nonblocking(descriptor, 1)
         guard unsafe fuse_session_custom_io(made, &io, descriptor) == 0 else {
-            throw SystemError("mount", code: ENOMEM, on: mountPoint)
+            throw SystemError("mount", code: ENOMEM)
         }
-        try unsafe notifier.start(KernelCache(made))
+        try unsafe notifier.start(KernelCache(made, notifications))
     }
 
     private static func makeSession(
@@ -130,6 +169,7 @@ package final class Session: @unchecked Sendable {
                 DebugLog.log(.trace, .mount, "a request of the kernel took \(timer)")
             }
         }
+        channel.endWaits()
         while reads.endNext(waits: true) {}
         notifier.join()
         syncs.stop()
@@ -145,11 +185,31 @@ package final class Session: @unchecked Sendable {
     ///
     /// Any thread may call this.
     package func end() {
-        // The kernel may make the notifier wait until requests are answered.
+        endNotifications { [self] in channel.end() }
+    }
+
+    /// Ends what makes the kernel write cached pages, and then calls `body`.
+    ///
+    /// The kernel may make it wait until requests are answered.
+    func endNotifications(then body: @escaping @Sendable () -> Void) {
         notifier.stop { [self] in
             seekThread.stop()
-            channel.end()
+            body()
         }
+    }
+
+    /// The kernel's caches of this mount; nil before there is one.
+    var kernelCache: KernelCache? {
+        guard let session = unsafe session else { return nil }
+        return unsafe KernelCache(session, notifications)
+    }
+
+    /// Copies the connection to the kernel, for another process.
+    package func copyConnection() throws(SystemError) -> Descriptor {
+        guard let session = unsafe session else { throw SystemError("dup", code: EBADF) }
+        let copy = unsafe fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw SystemError("dup", code: errno) }
+        return Descriptor(owning: copy)
     }
 
     /// Makes the sink that receives the changes of a slot's vault from outside the mount.
@@ -167,6 +227,8 @@ package final class Session: @unchecked Sendable {
     /// Subtracts lookups from a node, and releases it in its vault once the kernel has forgotten it.
     func forget(_ node: Node, _ count: UInt64) {
         guard !node.isRoot, lookups.subtract(count, from: node) else { return }
+        // With the node, the kernel has dropped its pages.
+        failedWrites.removeAll(of: node)
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
@@ -193,8 +255,7 @@ package final class Session: @unchecked Sendable {
     ///
     /// No request may call this, and no caller may hold a lock that requests take.
     package func forgetRootEntry(_ name: [UInt8]) {
-        guard let session = unsafe session else { return }
-        let cache = unsafe KernelCache(session)
+        guard let cache = kernelCache else { return }
         cache.forgetEntry(name, in: .root)
         cache.forgetListing(of: .root)
     }

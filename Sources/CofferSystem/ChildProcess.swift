@@ -29,6 +29,31 @@ package enum ChildProcess {
         }
     }
 
+    /// Whether this program can be started again, with the libraries that are on the disk now.
+    package static var canStartAgain: Bool {
+        let status = try? unsafe withArguments(["coffer", "--version"]) { pointers throws(SystemError) in
+            try checkingNegative("run") { unsafe coffer_run("/proc/self/exe", pointers) }
+        }
+        return status == 0
+    }
+
+    /// Replaces this process by a new one of this program, with the same number, and nothing of its memory.
+    ///
+    /// - Parameter descriptors: Open in the new process under the same numbers; all others above 2 are closed.
+    /// - Returns: Why that failed; a success does not return.
+    package static func replaceThisProcess(_ arguments: [String], keeping descriptors: [Int32]) -> SystemError
+    {
+        do throws(SystemError) {
+            return try unsafe withArguments(["coffer"] + arguments) { pointers throws(SystemError) in
+                let code = unsafe coffer_replace(
+                    "/proc/self/exe", pointers, descriptors, Int32(descriptors.count))
+                return SystemError("execve", code: -code)
+            }
+        } catch {
+            return error
+        }
+    }
+
     static func withArguments<Result>(
         _ arguments: [String],
         _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws(SystemError) -> Result

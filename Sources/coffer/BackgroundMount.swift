@@ -2,6 +2,7 @@ internal import CofferClient
 internal import CofferCrypto
 internal import CofferSystem
 internal import Glibc
+internal import Synchronization
 
 /// Starts a mount in the background.
 ///
@@ -60,29 +61,18 @@ enum BackgroundMount {
     }
 
     /// The new process's end of the pipes.
-    struct Channel: Sendable {
+    final class Channel: Sendable {
         private static let key: Int32 = 3
         private static let status: Int32 = 4
         private static let lock: Int32 = 5
 
+        /// Whether the process that started this one still waits; afterwards, the number may be another file's.
+        private let isOpen = Mutex(true)
+
         /// Opens the profile with the key and the lock from the inherited descriptors.
         func takeOver(_ location: ProfileLocation) throws(ClientError) -> Profile {
-            var bytes: [UInt8]
-            do throws(SystemError) {
-                bytes = []
-                while bytes.count < 32 {
-                    var rest = [UInt8](repeating: 0, count: 32 - bytes.count)
-                    let count = unsafe read(Self.key, &rest, rest.count)
-                    guard count > 0 else { throw SystemError("read", code: EPIPE, on: "profile key") }
-                    bytes += rest.prefix(count)
-                    SecretBytes.wipe(&rest)
-                }
-            } catch {
-                throw .system(error)
-            }
-            close(Self.key)
-            return try Profile.open(
-                location, FileLock(owning: Descriptor(owning: Self.lock)), key: SecretBytes(moving: &bytes))
+            let key = try KeyPipe.read(Self.key)
+            return try Profile.open(location, FileLock(owning: Descriptor(owning: Self.lock)), key: key)
         }
 
         /// Reports that the mount serves, and detaches from the terminal and from the process that started
@@ -97,14 +87,20 @@ enum BackgroundMount {
                 dup2(null, STDERR_FILENO)
                 close(null)
             }
-            Output.write((["serving"] + problems).joined(separator: "\n"), to: Self.status)
-            close(Self.status)
+            answer((["serving"] + problems).joined(separator: "\n"))
             _ = unsafe chdir("/")
         }
 
-        func fail(_ error: ClientError) {
-            Output.write("\(error.exitCode)\n\(error)", to: Self.status)
-            close(Self.status)
+        /// Reports a failure to the process that started this one, if it still waits.
+        func fail(_ error: ClientError) { answer("\(error.exitCode)\n\(error)") }
+
+        private func answer(_ text: String) {
+            isOpen.withLock { isOpen in
+                guard isOpen else { return }
+                Output.write(text, to: Self.status)
+                close(Self.status)
+                isOpen = false
+            }
         }
     }
 }

@@ -34,13 +34,14 @@ struct Coffer: ParsableCommand {
               72  the mount point cannot be used
               73  something of that name exists already
               74  input or output failed, or something could not be synced or checked
-              75  try again later: busy, too many attempts, or not everything has synced
+              75  try again later: locked, busy, too many attempts, or not everything has synced
               76  the mount did not answer properly
               77  the passphrase is wrong, or you may not do this
             """,
         version: version,
         subcommands: [
-            InitCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
+            InitCommand.self, MountCommand.self, UnmountCommand.self, LockCommand.self, UnlockCommand.self,
+            StatusCommand.self,
             PassphraseCommand.self, RecoveryCommand.self, VaultCommand.self, RemoteCommand.self,
             SyncCommand.self, MemberCommand.self, JoinCommand.self, IdentityCommand.self,
             DeviceCommand.self, ConflictsCommand.self,

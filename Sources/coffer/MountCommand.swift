@@ -20,6 +20,9 @@ struct MountCommand: ParsableCommand {
             “-o upload=500K,download=2M” limits how many bytes per second go to all remotes together, and come from \
             them, averaged over the objects of up to 16 MiB that are sent as a whole.
 
+            “-o lock-after=15m” locks the profile after 15 minutes without use, and “-o lock-on-sleep” when the machine has \
+            slept; see “coffer lock --help”.
+
             Examples:
               coffer mount ~/Coffer
               coffer mount -o ro,allow_other /srv/coffer
@@ -38,7 +41,7 @@ struct MountCommand: ParsableCommand {
     @Option(
         name: [.customShort("o")],
         help: ArgumentHelp(
-            "Options of mount(8), separated by commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, upload=500K, download=2M, …",
+            "Options of mount(8), separated by commas: ro, noatime, allow_other, suid, dev, nodev, noexec, noprotect, upload=500K, download=2M, lock-after=15m, lock-on-sleep, …",
             valueName: "options"))
     var options: [String] = []
 
@@ -47,9 +50,14 @@ struct MountCommand: ParsableCommand {
     @Flag(help: .hidden)
     var takesOver = false
 
+    /// The descriptor with what the process left that served this mount until now.
+    @Option(help: .hidden)
+    var handover: Int32?
+
     func run() throws {
         let location = try profile.location()
         let options = try MountOptions(parsing: self.options)
+        if let handover { return try continueMount(try Handover(from: handover), location, options) }
         if takesOver { return try serveTakenOver(location, options) }
         // The process that serves logs; a mistake in the options is reported at once.
         _ = try log.level(Environment.value)
@@ -74,10 +82,11 @@ struct MountCommand: ParsableCommand {
             if let protection { Output.error(protection) }
             try log.start(Environment.value, inForeground: true)
             let supervisor = Supervisor(Environment.value)
-            try MountService.run(
+            let next = try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
                 serving: { supervisor.serving(at: point.path, problems: $0) }, ending: supervisor.ending,
                 report: supervisor.report)
+            if let next { throw replaceProcess(next, location) }
         } else {
             try BackgroundMount.start(opened, location, point, self.options, log)
             if let protection { Output.error(protection) }
@@ -105,12 +114,55 @@ struct MountCommand: ParsableCommand {
             try log.start(Environment.value, inForeground: false)
             let opened = try channel.takeOver(location)
             let (point, _) = try MountPoint.prepare(mountPoint)
-            try MountService.run(
+            let next = try MountService.run(
                 opened, at: point, options.service, environment: Environment.value,
                 serving: { channel.announce($0) }, report: SystemLog.report)
+            if let next { throw replaceProcess(next, location) }
         } catch let error as ClientError {
             channel.fail(error)
             Glibc.exit(error.exitCode)
+        }
+    }
+
+    /// Continues a mount in the process that served it, after the profile was locked or is to be unlocked.
+    ///
+    /// The process has executed its program again, so nothing of what it had in memory is left.
+    private func continueMount(
+        _ handover: Handover, _ location: ProfileLocation, _ options: MountOptions
+    ) throws {
+        unsafe coffer_name_process("coffer")
+        // Without its log, the mount goes on.
+        do { try log.start(Environment.value, inForeground: foreground) } catch {
+            Output.error("coffer: The log cannot be continued: \(error)")
+        }
+        let supervisor = foreground ? Supervisor(Environment.value) : nil
+        let ending: @Sendable () -> Void = { supervisor?.ending() }
+        guard handover.unlocks else {
+            let next = try LockedMount.run(
+                handover, location, serving: { supervisor?.locked() }, ending: ending)
+            if let next { throw replaceProcess(next, location) }
+            return
+        }
+        let opened: Profile
+        do throws(ClientError) {
+            opened = try handover.openProfile(location)
+        } catch {
+            throw replaceProcess(handover.lockedAgain(because: error), location)
+        }
+        let next = try MountService.run(
+            opened, at: handover.point, options.service, continuing: handover,
+            environment: Environment.value,
+            serving: { supervisor?.serving(at: handover.point.path, problems: $0) }, ending: ending,
+            report: supervisor?.report ?? SystemLog.report)
+        if let next { throw replaceProcess(next, location) }
+    }
+
+    /// Replaces this process by one that continues the mount; returns only if that fails.
+    private func replaceProcess(_ handover: Handover, _ location: ProfileLocation) -> ClientError {
+        handover.replaceProcess { descriptor in
+            ["mount", "--handover", "\(descriptor)", "--home", location.path]
+                + (foreground ? ["--foreground"] : []) + options.flatMap { ["-o", $0] } + log.arguments
+                + ["--", handover.point.path]
         }
     }
 }

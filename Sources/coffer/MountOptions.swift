@@ -24,6 +24,7 @@ struct MountOptions {
         var source = "fsname=coffer"
         var names: Set<String> = []
         var rates: [String: Int] = [:]
+        var lockAfter: Int64?
         for option in texts.flatMap({ $0.split(separator: ",") }).map(String.init) {
             if Self.ignored.contains(option) || Self.ignoredBeginnings.contains(where: option.hasPrefix) {
                 continue
@@ -36,8 +37,12 @@ struct MountOptions {
                 rates[name] = rate
                 continue
             }
+            if let time = try Self.lockAfter(option) {
+                lockAfter = time
+                continue
+            }
             names.insert(option)
-            if option == "noprotect" || option == "default_permissions" { continue }
+            if ["noprotect", "default_permissions", "lock-on-sleep"].contains(option) { continue }
             guard Self.passedOn.contains(option) || option.hasPrefix("context=") else {
                 throw ValidationError(
                     "Unknown mount option “\(option)”. Remove it; “man mount.coffer” lists the known options."
@@ -50,7 +55,25 @@ struct MountOptions {
             keepsAccessTimes: names.contains("noatime") || names.contains("ro"),
             protects: !names.contains("noprotect"))
         (service.sending, service.receiving) = (rates["upload"], rates["download"])
+        (service.lockAfter, service.locksOnSleep) = (lockAfter, names.contains("lock-on-sleep"))
         self.service = service
+    }
+
+    private static let secondsOfUnits: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+
+    /// Parses “lock-after=15m”, in nanoseconds; nil for another option.
+    private static func lockAfter(_ option: String) throws -> Int64? {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "lock-after" else { return nil }
+        guard let unit = parts[1].last.flatMap({ secondsOfUnits[$0] }),
+            let count = Int64(parts[1].dropLast()),
+            (1...1_000_000).contains(count)
+        else {
+            throw ValidationError(
+                "“\(option)”: give a time in seconds, minutes, hours, or days, as in lock-after=15m or lock-after=2h."
+            )
+        }
+        return count * unit * 1_000_000_000
     }
 
     /// Parses “upload=500K” and “download=2MiB”, bytes per second; nil for another option.

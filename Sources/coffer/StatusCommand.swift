@@ -15,16 +15,17 @@ struct StatusCommand: ParsableCommand {
     @Flag(
         help:
             """
-            Exit with 74 if a vault cannot be opened, written, stored or synced, and with 65 if something is damaged or \
-            doubtful.
+            Exit with 74 if a vault cannot be opened, written, stored or synced, with 65 if something is damaged or \
+            doubtful, and with 75 if the profile is locked.
             """
     )
     var exitCode = false
 
     func run() throws {
-        let report = try Reports.status(profile)
+        let report = try Reports.anyStatus(profile)
         if json { try Output.json(report) } else { show(report) }
         guard exitCode else { return }
+        if report.locked != nil { throw ExitCode(75) }
         let hasFailed = report.vaults.contains {
             !$0.isOpen || $0.stopped != nil || $0.unstored != nil || $0.sync?.failure != nil
                 || $0.sync?.isRemoteFull == true
@@ -41,6 +42,12 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func show(_ report: StatusReport) {
+        if let locked = report.locked {
+            Output.line("Profile  \(Output.visible(report.profile))")
+            Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
+            Output.line("Locked   since \(Output.moment(locked)); unlock it with: coffer unlock")
+            return
+        }
         Output.line("Profile  \(Output.visible("\(report.profile) (\(report.name), \(report.device))"))")
         Output.line("Mounted  \(Output.visible(place(report)))")
         if let disk = report.disk {
@@ -74,7 +81,15 @@ struct StatusCommand: ParsableCommand {
 
 /// Fetches and prints reports.
 enum Reports {
+    /// The state of a profile that is not locked.
     static func status(_ options: ProfileOptions) throws -> StatusReport {
+        let report = try anyStatus(options)
+        if report.locked != nil { throw ClientError.locking(.locked) }
+        return report
+    }
+
+    /// The state of a profile, which may be locked.
+    static func anyStatus(_ options: ProfileOptions) throws -> StatusReport {
         let access = try Requests.open(options)
         defer { access.close() }
         return try Requests.perform(StatusRequest(), on: access)

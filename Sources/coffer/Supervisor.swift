@@ -27,6 +27,10 @@ struct Supervisor: Sendable {
         tell(.ready, "Vaults are served at \(path).\(rest)")
     }
 
+    func locked() {
+        tell(.ready, "The profile is locked. See: coffer unlock")
+    }
+
     func ending() {
         tell(.stopping, "Storing the last changes.")
     }

@@ -86,6 +86,10 @@ int coffer_spawn_piped(const char *name, char *const *arguments, char *const *en
 int coffer_end_group(pid_t child, int at_once);
 /// pipe2(2) with O_CLOEXEC: the end that is read, and the one that is written.
 int coffer_make_pipe(int *ends);
+/// execve(2): replaces this process, and closes all descriptors above 2 except the given ones.
+int coffer_replace(const char *path, char *const *arguments, const int *descriptors, int count);
+/// memfd_create(2) with MFD_CLOEXEC.
+int coffer_make_memory_file(const char *name);
 /// The variables of this process, as "NAME=VALUE", up to a null pointer.
 char *const *coffer_environment(void);
 /// Runs a program found in PATH, with /dev/null as standard input and output; returns its exit status, 128 if

@@ -10,7 +10,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Performs the requests of commands, in a mount or in the command's own process.
-package final class ControlHandler: Sendable {
+package final class ControlHandler: RequestPerformer {
     let vaults: OpenVaults
     /// The vaults that have a remote.
     let shared: SharedVaults
@@ -21,18 +21,30 @@ package final class ControlHandler: Sendable {
     let device = Mutex<String?>(nil)
     /// Ends the mount.
     let end: @Sendable () -> Void
+    /// Locks the profile; waits for the process that answers the client.
+    let lock: @Sendable (_ force: Bool, RequestClient) throws(ClientError) -> Void
+    /// Stands still while a command is performed; nil if nothing depends on it.
+    private let idle: IdleTime?
     /// Called with each name that changed in the mount's root.
     let rootChanged: @Sendable (String) -> Void
 
-    /// - Parameter end: Ends the mount.
+    /// - Parameters:
+    ///   - idle: Learns of commands.
+    ///   - end: Ends the mount.
+    ///   - lock: Locks the profile.
     init(
-        _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?,
+        _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?, idle: IdleTime? = nil,
         end: @escaping @Sendable () -> Void = {},
+        lock: @escaping @Sendable (Bool, RequestClient) throws(ClientError) -> Void = {
+            _, _ throws(ClientError) in throw .locking(.notMounted)
+        },
         rootChanged: @escaping @Sendable (String) -> Void
     ) {
         self.vaults = vaults
         self.shared = shared
         self.mountPoint = mountPoint
+        self.idle = idle
+        self.lock = lock
         self.end = end
         self.rootChanged = rootChanged
     }
@@ -46,11 +58,26 @@ package final class ControlHandler: Sendable {
         _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
         progress: @escaping @Sendable (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
+        try perform(request, for: RequestClient(isHeard: isHeard, progress: progress))
+    }
+
+    func perform<Request: ControlRequest>(
+        _ request: Request, for client: RequestClient
+    ) throws(ClientError) -> Request.Answer {
         if vaults.isReadOnly, request.changesVaults { throw .vault(.readOnly) }
         if request.changesVaults, vaults.profile.isMoved {
             throw .profile(.moved(path: vaults.profile.location.path))
         }
-        return try request.perform(by: self, for: RequestClient(isHeard: isHeard, progress: progress))
+        // Status is polled, and an unmount or a lock does not use the vaults.
+        let isUse =
+            switch request.message {
+            case .status, .names, .lock, .lockState, .unlock, .profile: false
+            default: true
+            }
+        guard isUse, let idle else { return try request.perform(by: self, for: client) }
+        // As a program's request: after the time, nothing is served until the profile has been locked.
+        guard idle.noteUse() else { throw .locking(.locked) }
+        return try idle.spend { () throws(ClientError) in try request.perform(by: self, for: client) }
     }
 
     func status() -> StatusReport {

@@ -21,6 +21,16 @@ package struct RequestClient: Sendable {
     let isHeard: @Sendable () -> Bool
     /// Called during long work, on any thread.
     let progress: @Sendable (Progress) -> Void
+    /// The connection to the command, which another process may have to answer; nil in the command's own process.
+    var connection: Int32?
+}
+
+/// What performs the requests that reach a control socket.
+protocol RequestPerformer: Sendable {
+    /// Performs a request.
+    func perform<Request: ControlRequest>(
+        _ request: Request, for client: RequestClient
+    ) throws(ClientError) -> Request.Answer
 }
 
 /// The answer to a request that only succeeds or fails.
@@ -56,9 +66,12 @@ package enum RequestMessage: Codable, Sendable {
     case pair(PairRequest)
     case pairingAnswer(PairingAnswer)
     case revoke(RevokeRequest)
+    case lock(LockRequest)
+    case unlock(UnlockRequest)
+    case lockState(LockStateRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 4
+    static let version = 5
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -89,6 +102,9 @@ package enum RequestMessage: Codable, Sendable {
         case .pair(let request): request
         case .pairingAnswer(let request): request
         case .revoke(let request): request
+        case .lock(let request): request
+        case .unlock(let request): request
+        case .lockState(let request): request
         }
     }
 }

@@ -12,11 +12,24 @@ final class ControlServer: Sendable {
     let path: String
     private let place: ProfilePlace
     private let socket: Descriptor
-    private let handler: ControlHandler
+    private let handler: any RequestPerformer
+    /// The clients that wait for an answer.
+    private let clients = Mutex<[ObjectIdentifier: ControlClient]>([:])
+    private let isLeaving = Atomic(false)
+    private let changes = Condition(Changes())
     private static let requestByteCountMax = 1 << 20
+    /// How long commands that change vaults may take before the profile is locked, in nanoseconds: until they are
+    /// told, and after that.
+    private static let changeTimeMax: Int64 = 5_000_000_000
+
+    /// The requests under way that change vaults.
+    private struct Changes {
+        var clients: [ObjectIdentifier: ControlClient] = [:]
+        var isHeld = false
+    }
 
     /// Creates the socket of a profile in a directory; replaces one that a dead mount left.
-    init(of place: ProfilePlace, in directory: String, _ handler: ControlHandler) throws(SystemError) {
+    init(of place: ProfilePlace, in directory: String, _ handler: any RequestPerformer) throws(SystemError) {
         let path = RuntimeDirectory.socket(of: place, in: directory)
         try Directory.removeFile(path)
         let number = unsafe coffer_listen(path)
@@ -25,6 +38,52 @@ final class ControlServer: Sendable {
         self.path = path
         self.place = place
         self.handler = handler
+    }
+
+    /// Takes over the socket of another process, with the connections that wait there.
+    init(
+        _ socket: consuming Descriptor, at path: String, of place: ProfilePlace,
+        _ handler: any RequestPerformer
+    ) {
+        self.socket = socket
+        self.path = path
+        self.place = place
+        self.handler = handler
+    }
+
+    /// The socket's descriptor, for another process.
+    var number: Int32 { socket.number }
+
+    /// Answers all clients that wait with a failure, except one; later ones have to try again.
+    ///
+    /// - Parameter connection: The connection of the client that keeps waiting.
+    func refuseAll(except connection: Int32?, _ error: ClientError) {
+        isLeaving.store(true, ordering: .sequentiallyConsistent)
+        for client in clients.withLock({ Array($0.values) }) where client.connection != connection {
+            client.refuse(error)
+        }
+    }
+
+    /// Refuses requests that change vaults from now on, and waits for those under way; ends those that take long.
+    ///
+    /// - Returns: False if one goes on all the same.
+    func holdChanges() -> Bool {
+        changes.update { $0.isHeld = true }
+        let areOver: (inout Changes) -> Bool? = { $0.clients.isEmpty ? true : nil }
+        if changes.wait(nanoseconds: Self.changeTimeMax, for: areOver) != nil { return true }
+        for client in changes.withLock({ Array($0.clients.values) }) { client.refuse(.locking(.underWay)) }
+        return changes.wait(nanoseconds: Self.changeTimeMax, for: areOver) ?? false
+    }
+
+    /// Performs such requests again.
+    func allowChanges() { changes.update { $0.isHeld = false } }
+
+    private func beginChange(for client: ControlClient) throws(ClientError) {
+        let mayBegin = changes.withLock { changes in
+            if !changes.isHeld { changes.clients[ObjectIdentifier(client)] = client }
+            return !changes.isHeld
+        }
+        guard mayBegin else { throw .locking(.underWay) }
     }
 
     /// Starts a thread that accepts connections.
@@ -55,12 +114,17 @@ final class ControlServer: Sendable {
         guard peer == Int64(geteuid()) || peer == 0 else { return }
         let number = connection.number
         let client = ControlClient(number)
-        defer { client.end() }
+        clients.withLock { $0[ObjectIdentifier(client)] = client }
+        defer {
+            clients.withLock { $0[ObjectIdentifier(client)] = nil }
+            client.end()
+        }
         do throws(ClientError) {
             guard let greeting = try line(from: number) else { return }
             guard try ControlCoding.decode(ProfilePlace.self, greeting) == place else {
                 throw .control(.notThisProfile)
             }
+            if isLeaving.load(ordering: .sequentiallyConsistent) { return }
             client.send(place)
             guard let line = try line(from: number) else { return }
             try answer(try ControlCoding.decode(RequestMessage.self, line).request, to: client)
@@ -74,10 +138,14 @@ final class ControlServer: Sendable {
     ) throws(ClientError) {
         typealias Response = ControlResponse<Request.Answer>
         let timer = LogTimer(.debug)
+        if request.changesVaults { try beginChange(for: client) }
+        defer { changes.update { $0.clients[ObjectIdentifier(client)] = nil } }
         do throws(ClientError) {
-            let answer = try handler.answer(request, isHeard: { client.isHearing }) {
-                client.send(Response.progress($0))
-            }
+            let answer = try handler.perform(
+                request,
+                for: RequestClient(
+                    isHeard: { client.isHearing }, progress: { client.send(Response.progress($0)) },
+                    connection: client.connection))
             DebugLog.log(.debug, .control, "\(kindOf: request) answered, \(timer)")
             client.send(Response.answer(answer))
         } catch {
@@ -100,11 +168,11 @@ extension ControlServer {
 /// Any thread may send progress, even late: after `end`, nothing is written to the descriptor, whose number
 /// may belong to another file by then.
 final class ControlClient: Sendable {
-    private let descriptor: Int32
+    let connection: Int32
     private let hearing = Mutex(true)
 
-    init(_ descriptor: Int32) {
-        self.descriptor = descriptor
+    init(_ connection: Int32) {
+        self.connection = connection
     }
 
     /// Whether the client still waits for the answer; false only after a failed send or `end`.
@@ -116,11 +184,17 @@ final class ControlClient: Sendable {
         hearing.withLock { isHearing in
             guard isHearing else { return }
             do throws(SystemError) {
-                try WholeFile.writeAll(bytes, to: descriptor, subject: "control socket")
+                try WholeFile.writeAll(bytes, to: connection, subject: "control socket")
             } catch {
                 isHearing = false
             }
         }
+    }
+
+    /// Answers with a failure; the request, if it goes on, is not heard any more.
+    func refuse(_ error: ClientError) {
+        send(ControlResponse<Done>.failure(code: error.exitCode, message: "\(error)"))
+        end()
     }
 
     /// Makes later sends do nothing.

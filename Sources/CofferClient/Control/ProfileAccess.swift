@@ -108,14 +108,7 @@ package final class ProfileAccess: Sendable {
     static func ask<Request: ControlRequest>(
         _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
-        let number = unsafe coffer_connect(socket)
-        guard number >= 0 else {
-            throw .control(.silent(SystemError("connect", code: -number)))
-        }
-        let connection = Descriptor(owning: number)
-        try checkPeer(coffer_peer_user(connection.number))
-        try send(place, to: connection)
-        try checkGreeting(try answer(from: connection), from: place)
+        let connection = try connect(socket, to: place)
         try send(request.message, to: connection)
         while true {
             let line = try answer(from: connection)
@@ -128,6 +121,36 @@ package final class ProfileAccess: Sendable {
         }
     }
 
+    /// How often to connect again, and how long to wait before that, in microseconds.
+    private static let connectionMax = 40, connectionPause: UInt32 = 50_000
+
+    /// Connects to the mount of a profile, which has confirmed that it serves it.
+    ///
+    /// A connection that ends before that is tried again: the process was being replaced (`Handover`).
+    private static func connect(_ socket: String, to place: ProfilePlace) throws(ClientError) -> Descriptor {
+        var count = 0
+        while true {
+            let number = unsafe coffer_connect(socket)
+            guard number >= 0 else {
+                throw .control(.silent(SystemError("connect", code: -number)))
+            }
+            let connection = Descriptor(owning: number)
+            try checkPeer(coffer_peer_user(connection.number))
+            do throws(ClientError) {
+                try send(place, to: connection)
+                try checkGreeting(try answer(from: connection), from: place)
+                return connection
+            } catch {
+                count += 1
+                switch error {
+                case .control(.ended) where count < connectionMax, .system where count < connectionMax:
+                    usleep(connectionPause)
+                default: throw error
+                }
+            }
+        }
+    }
+
     /// Checks that the mount that answered serves the expected profile.
     private static func checkGreeting(_ line: [UInt8], from place: ProfilePlace) throws(ClientError) {
         if let other = try? ControlCoding.decode(ProfilePlace.self, line) {
@@ -136,8 +159,8 @@ package final class ProfileAccess: Sendable {
             }
             return
         }
-        if case .failure(_, let message) = try ControlCoding.decode(ControlResponse<Done>.self, line) {
-            throw .control(.answered(code: 76, message: message))
+        if case .failure(let code, let message) = try ControlCoding.decode(ControlResponse<Done>.self, line) {
+            throw .control(.answered(code: code, message: message))
         }
         throw .control(.otherAnswer)
     }

@@ -18,6 +18,10 @@ package struct StatusReport: Codable, Sendable {
     package let disk: DiskReport?
     /// The latest problems, oldest first.
     package let problems: [ProblemReport]
+    /// When the profile was locked, in seconds since 1970; absent if it is not.
+    ///
+    /// A locked profile tells only its path and its mount point.
+    package var locked: Int64?
 }
 
 /// A vault of the profile.

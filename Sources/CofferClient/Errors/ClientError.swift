@@ -18,6 +18,7 @@ package enum ClientError: Error {
     case content(ContentError)
     case recovery(RecoveryError)
     case control(ControlError)
+    case locking(LockingError)
     case system(SystemError)
     case vault(FileSystemError)
     /// A key or a change of members is not trusted or not allowed.
@@ -43,6 +44,7 @@ extension ClientError: CustomStringConvertible {
         case .content(let error): "\(error)"
         case .recovery(let error): "\(error)"
         case .control(let error): "\(error)"
+        case .locking(let error): "\(error)"
         case .system(let error): "\(error)."
         case .vault(let error): "\(error.summary)."
         case .trust(let error): "Not possible: \(error)."
@@ -77,6 +79,7 @@ extension ClientError: CustomStringConvertible {
         case .content(let error): error.exitCode
         case .recovery(let error): error.exitCode
         case .control(let error): error.exitCode
+        case .locking(let error): error.exitCode
         case .vault(.damaged), .vault(.format): 65  // EX_DATAERR
         case .system, .vault: 74  // EX_IOERR
         case .trust(.notAnInvite), .trust(.newerInvite), .trust(.notACard): 65  // EX_DATAERR
@@ -106,6 +109,7 @@ extension ClientError: LoggedError {
         case .content(let error): "\(kindOf: error)"
         case .recovery(let error): "\(kindOf: error)"
         case .control(let error): "\(kindOf: error)"
+        case .locking(let error): "\(kindOf: error)"
         case .vault(let error): "\(kindOf: error)"
         case .trust(let error): "\(kindOf: error)"
         case .sync(_, let error): "\(error)"

@@ -14,6 +14,14 @@ final class BareDirectory: Sendable {
         descriptor = try Descriptor.open(path, [.readOnly, .directory])
     }
 
+    /// Takes over a descriptor of the directory from another process.
+    init(owning descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// The descriptor, for another process.
+    var number: Int32 { descriptor.number }
+
     private static let writing: mode_t = 0o222
     /// The extended attribute of a directory that `coffer mount` created.
     private static let mark = "trusted.coffer.made"

@@ -61,26 +61,38 @@ struct MountCopies {
     ///
     /// All copies are one filesystem. Other processes choose what the paths lead through, and may never
     /// answer; this gives up after 30 s.
-    func sync() {
+    ///
+    /// - Returns: Why something could not be written, or no copy be reached; nil if all was.
+    @discardableResult
+    func sync() -> SystemError? {
         let numbers = device.split(separator: ":").compactMap { UInt32($0) }
-        guard numbers.count == 2, !(paths.isEmpty && holders.isEmpty) else { return }
+        guard numbers.count == 2, !(paths.isEmpty && holders.isEmpty) else { return Self.failure(ENOENT) }
         let ways =
             paths.map { ("/", $0) }
             + holders.filter { !$0.isHere }.map { ("/proc/\($0.process)/root", $0.path) }
-        let isDone = Condition(false)
+        let result = Condition<Int32?>(nil)
         do throws(SystemError) {
             try Thread.startDetached("coffer-sync") {
-                for (root, path) in ways
-                where unsafe coffer_sync_mounted_file_system(root, path, numbers[0], numbers[1]) == 0 {
-                    break
+                var code: Int32 = 0
+                for (root, path) in ways {
+                    code = unsafe coffer_sync_mounted_file_system(root, path, numbers[0], numbers[1])
+                    if code == 0 || Self.storageErrors.contains(-code) { break }
                 }
-                isDone.update { $0 = true }
+                result.update { [code] in $0 = -code }
             }
         } catch {
             // Without a thread, the wait could not be ended.
-            return
+            return error
         }
-        _ = isDone.wait(nanoseconds: Self.syncTimeMax) { $0 ? true : nil }
+        let code = result.wait(nanoseconds: Self.syncTimeMax) { $0 } ?? ETIMEDOUT
+        return code == 0 ? nil : Self.failure(code)
+    }
+
+    /// Errors that tell of pages that could not be written; all others, that a copy cannot be reached.
+    private static let storageErrors: Set<Int32> = [EIO, ENOSPC, EDQUOT, EROFS]
+
+    private static func failure(_ code: Int32) -> SystemError {
+        SystemError("syncfs", code: code, on: "a copy of the mount")
     }
 
     /// The places of the copies as text; empty if there are none.

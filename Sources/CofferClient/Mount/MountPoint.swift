@@ -110,9 +110,17 @@ package struct MountPoint: Sendable {
         guard status == 0 else { throw SystemError("umount", code: EBUSY, on: path) }
     }
 
-    /// Flushes the kernel's cached writes of a mount with syncfs(2); ignores errors.
-    package static func sync(_ path: String) {
-        guard let directory = try? Descriptor.open(path, [.readOnly, .directory]) else { return }
-        _ = coffer_sync_file_system(directory.number)
+    /// Flushes the kernel's cached writes of a mount with syncfs(2).
+    ///
+    /// - Returns: Why something could not be written since this was last asked for; nil if all was.
+    @discardableResult
+    package static func sync(_ path: String) -> SystemError? {
+        do throws(SystemError) {
+            let directory = try Descriptor.open(path, [.readOnly, .directory])
+            let code = coffer_sync_file_system(directory.number)
+            return code == 0 ? nil : SystemError("syncfs", code: -code, on: path)
+        } catch {
+            return error
+        }
     }
 }

@@ -22,6 +22,15 @@ package final class MountService: Sendable {
         package var endsOnSignal = true
         /// Bytes per second that all remotes together may send and receive; nil for no limit.
         package var sending: Int?, receiving: Int?
+        /// The time without use after which the profile is locked, in nanoseconds; nil for never.
+        package var lockAfter: Int64?
+        /// Whether the profile is locked once the machine has slept.
+        package var locksOnSleep = false
+
+        fileprivate var idle: IdleTime? {
+            if lockAfter == nil, !locksOnSleep { return nil }
+            return IdleTime(limit: lockAfter, detectsSleep: locksOnSleep)
+        }
 
         fileprivate var limits: TransferLimits? {
             if sending == nil, receiving == nil { return nil }
@@ -47,64 +56,90 @@ package final class MountService: Sendable {
     /// How long the process may then try to store changes before it exits, in nanoseconds.
     private static let lastStore: Int64 = 60_000_000_000
 
-    private let vaults: OpenVaults
-    private let shared: SharedVaults
-    private let point: MountPoint
-    private let session: Session
-    private let server: ControlServer
+    let vaults: OpenVaults
+    let shared: SharedVaults
+    let point: MountPoint
+    let session: Session
+    let server: ControlServer
+    let locking: Locking
+    private let idle: IdleTime?
     private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
-    private let ended: Condition<Bool>
+    let ended: Condition<Bool>
+    /// Whether the handover of the previous process is used up.
+    private let hasTakenOver = Atomic(false)
     /// Nil on an autofs trigger.
     private let directory: BareDirectory?
     /// The filesystem's device number, as in mountinfo.
-    private let device: String?
+    let device: String?
 
     /// Mounts the vaults, serves them until the mount ends, and stores everything.
     ///
     /// Blocks until then. A store that fails leaves the reason in the lock's note.
     ///
     /// - Parameters:
+    ///   - handover: What the process left that served the mount while the profile was locked; nil for a new mount.
     ///   - serving: Called when the mount answers requests, with the problems until then.
     ///   - ending: Called when a signal asks the mount to end, and again when it is gone and changes are
     ///     being stored.
     ///   - report: Called with each problem as it occurs.
+    /// - Returns: What the next process needs to serve the mount while the profile is locked, also if this one could not
+    ///   continue the mount; nil if the mount has ended.
+    @discardableResult
     package static func run(
-        _ profile: Profile, at point: MountPoint, _ options: Options, environment: (String) -> String?,
+        _ profile: Profile, at point: MountPoint, _ options: Options, continuing handover: Handover? = nil,
+        environment: (String) -> String?,
         serving: @escaping @Sendable ([String]) -> Void, ending: @escaping @Sendable () -> Void = {},
         report: @escaping @Sendable (String) -> Void
-    ) throws(ClientError) {
+    ) throws(ClientError) -> Handover? {
         coffer_block_signals()
         let problems = ProblemLog { problem in
             DebugLog.log(.warning, .mount, "a problem was recorded; coffer status shows it")
             report(problem)
         }
-        let vaults = OpenVaults(profile, problems: problems, isReadOnly: options.isReadOnly)
+        let inUse = handover?.inUse ?? .none
+        let vaults = OpenVaults(
+            profile, problems: problems, isReadOnly: options.isReadOnly, keeping: inUse)
+        let next: Handover?
+        var service: MountService?
         do throws(ClientError) {
-            let service = try MountService(vaults, point, options, environment, ending) {
+            let made = try MountService(vaults, point, options, handover, environment, ending) {
                 DebugLog.log(.info, .mount, "serving \(vaults.vaults.count) vaults")
                 serving(vaults.problems.all.map(\.text))
             }
-            try service.serve()
+            service = made
+            next = try made.serve(answering: handover)
         } catch {
-            vaults.close()
-            throw error
+            vaults.close(keeping: inUse)
+            let isUsedUp = service?.hasTakenOver.load(ordering: .relaxed) ?? false
+            guard let handover, !isUsedUp else { throw error }
+            return handover.lockedAgain(because: error)
         }
+        let failure = vaults.close(keeping: next?.inUse ?? .none)
+        if var next {
+            if let failure { next.failure = Handover.Failure(.locking(.notClosed(reason: failure))) }
+            return next
+        }
+        guard let failure else { return nil }
         // The command that unmounts waits until the lock is free, and reads this note.
-        guard let failure = vaults.close() else { return }
         try profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: "", failure: failure))
+        return nil
     }
 
     private init(
-        _ vaults: OpenVaults, _ point: MountPoint, _ options: Options, _ environment: (String) -> String?,
+        _ vaults: OpenVaults, _ point: MountPoint, _ options: Options, _ handover: Handover?,
+        _ environment: (String) -> String?,
         _ ending: @escaping @Sendable () -> Void, _ serving: @escaping @Sendable () -> Void
     ) throws(ClientError) {
         self.ending = ending
         endsOnSignal = options.endsOnSignal
         self.vaults = vaults
         self.point = point
+        let idle = options.idle
+        self.idle = idle
         let session = try systemCalls { () throws(SystemError) in
-            try Session(root: vaults, keepsAccessTimes: options.keepsAccessTimes, serving: serving)
+            try Session(
+                root: vaults, keepsAccessTimes: options.keepsAccessTimes, idle: idle, serving: serving)
         }
         self.session = session
         vaults.setSink(session.changes)
@@ -114,19 +149,38 @@ package final class MountService: Sendable {
         self.shared = shared
         let ended = Condition(false)
         self.ended = ended
+        let locking = Locking(isAllowed: options.endsOnSignal)
+        self.locking = locking
         let end: @Sendable () -> Void = {
+            guard locking.beginEnd() else { return }
             Self.limitEnd(ended, vaults)
             session.end()
         }
-        let handler = ControlHandler(vaults, shared, mountPoint: point.path, end: end) { name in
+        let handler = ControlHandler(
+            vaults, shared, mountPoint: point.path, idle: idle, end: end,
+            lock: { force, client throws(ClientError) in try locking.lock(force, client) }
+        ) { name in
             session.forgetRootEntry(Array(name.utf8))
         }
-        let (place, sockets) = (try vaults.profile.place(), try RuntimeDirectory.make(environment))
-        server = try systemCalls { () throws(SystemError) in
-            try ControlServer(of: place, in: sockets, handler)
+        let place = try vaults.profile.place()
+        if let handover {
+            let socket = try systemCalls { () throws(SystemError) in
+                Descriptor(owning: try Handover.copy(handover.socket))
+            }
+            server = ControlServer(socket, at: handover.socketPath, of: place, handler)
+        } else {
+            let sockets = try RuntimeDirectory.make(environment)
+            server = try systemCalls { () throws(SystemError) in
+                try ControlServer(of: place, in: sockets, handler)
+            }
         }
         try vaults.profile.setLockNote(
             LockNote(process: getpid(), mountPoint: point.path, socket: server.path))
+        if let handover {
+            directory = try Self.resume(session, handover, options)
+            device = handover.device
+            return
+        }
         // The directory under an autofs trigger cannot be reached.
         let directory: BareDirectory? =
             point.isAutomount
@@ -148,24 +202,39 @@ package final class MountService: Sendable {
         if options.protects { directory?.protect() }
     }
 
-    private func serve() throws(ClientError) {
+    private func serve(answering handover: Handover?) throws(ClientError) -> Handover? {
         defer { shared.stop() }
+        locking.begin { [self] force, client throws(ClientError) in try lock(force, for: client) }
         try systemCalls { () throws(SystemError) in
             try server.start()
             if !vaults.isReadOnly { shared.start() }
             if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
+            if let idle { try Thread.startDetached("coffer-idle") { [self] in lockWhenDue(idle) } }
+            if let handover {
+                hasTakenOver.store(true, ordering: .relaxed)
+                try showVaultsAgain(answering: handover)
+            }
         }
         session.run { [self] in
-            directory?.release()
-            ending()
-            DebugLog.log(.info, .mount, "the mount is gone; storing the last changes")
+            if !session.hasLeft {
+                directory?.release()
+                ending()
+                DebugLog.log(.info, .mount, "the mount is gone; storing the last changes")
+            }
             // Ends reads that wait for a remote.
             shared.stop()
         }
         ended.update { $0 = true }
+        if session.hasLeft {
+            server.refuseAll(except: locking.client, .locking(.locked))
+            return try systemCalls { () throws(SystemError) in
+                try makeHandover(server, directory, locking.client)
+            }
+        }
         server.stop()
         MountRecord.remove(beside: server.path)
         try vaults.profile.setLockNote(LockNote(process: getpid(), mountPoint: "", socket: ""))
+        return nil
     }
 
     /// Waits for SIGTERM, SIGINT or SIGHUP, and unmounts.
@@ -176,8 +245,13 @@ package final class MountService: Sendable {
         while true {
             let signal = coffer_wait_for_signal()
             DebugLog.log(.info, .mount, "signal \(signal) asks the mount to end")
+            guard locking.beginEnd() else {
+                // Stays pending until the next process takes it.
+                kill(getpid(), signal)
+                return
+            }
             ending()
-            Self.limitEnd(ended, vaults)
+            limitEnd()
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)
@@ -192,6 +266,8 @@ package final class MountService: Sendable {
     }
 
     /// Makes the process exit if its orderly end takes too long, after one more attempt to store changes.
+    func limitEnd() { Self.limitEnd(ended, vaults) }
+
     private static func limitEnd(_ ended: Condition<Bool>, _ vaults: OpenVaults) {
         try? Thread.startDetached("coffer-end") {
             let hasEnded = ended.wait(nanoseconds: lastResort) { $0 ? true : nil }

@@ -24,7 +24,9 @@ final class OpenVaults: VaultDirectory {
     }
 
     /// Opens all vaults; leaves out those that cannot be opened, and logs them in `problems`.
-    init(_ profile: Profile, problems: ProblemLog, isReadOnly: Bool) {
+    ///
+    /// - Parameter inUse: The items that programs have gone on using while the profile was locked.
+    init(_ profile: Profile, problems: ProblemLog, isReadOnly: Bool, keeping inUse: ItemsInUse = .none) {
         self.profile = profile
         self.problems = problems
         self.isReadOnly = isReadOnly
@@ -35,7 +37,7 @@ final class OpenVaults: VaultDirectory {
         }
         for record in profile.vaults {
             do throws(ClientError) {
-                let vault = try open(record)
+                let vault = try open(record, keeping: inUse)
                 state.withLock { $0.open[record.slot] = vault }
             } catch {
                 DebugLog.log(.error, .mount, "vault \(id: record.id.high) cannot be opened: \(error)")
@@ -44,7 +46,9 @@ final class OpenVaults: VaultDirectory {
         }
     }
 
-    private func open(_ record: VaultRecord) throws(ClientError) -> MountedVault {
+    private func open(
+        _ record: VaultRecord, keeping inUse: ItemsInUse = .none
+    ) throws(ClientError) -> MountedVault {
         guard let keys = ContentKeys(vault: record.id, record.keys, lost: record.lost) else {
             throw .profile(.damagedProfile(path: profile.location.path))
         }
@@ -65,7 +69,10 @@ final class OpenVaults: VaultDirectory {
         vault.setReserve(profile.reserve)
         // The settings apply before the vault is visible, and before its members are read.
         if profile.share(of: record.id)?.hasRemote == true { profile.use(of: record.id).apply(to: vault) }
-        do throws(FileSystemError) { try vault.start() } catch { throw .vault(error) }
+        vault.restore(inUse.outdated[record.slot] ?? [])
+        do throws(FileSystemError) { try vault.start(keeping: inUse.items(in: record.slot)) } catch {
+            throw .vault(error)
+        }
         vault.setSink(state.withLock { $0.sink }?(record.slot))
         DebugLog.log(.info, .mount, "vault \(id: record.id.high) opened in slot \(record.slot), \(timer)")
         return MountedVault(slot: record.slot, name: record.name, vault: vault)
@@ -105,20 +112,33 @@ final class OpenVaults: VaultDirectory {
         if let failure { throw .vault(failure) }
     }
 
+    /// Writes all changes to disk, before the profile is locked.
+    ///
+    /// A vault that had stopped has given up what it could not store, so nothing more is lost there.
+    ///
+    /// - Throws: Why a vault cannot be stored, whatever the reason.
+    func storeAll() throws(FileSystemError) {
+        if isReadOnly { return }
+        for mounted in vaults where mounted.vault.stoppedReason == nil {
+            try mounted.vault.commit(usingReserve: true)
+        }
+    }
+
     /// Stores everything and closes all vaults.
     ///
+    /// - Parameter inUse: The items that programs go on using while the profile is locked.
     /// - Returns: Why a vault could not be stored, without names of files; nil if all were.
     @discardableResult
-    func close() -> String? {
+    func close(keeping inUse: ItemsInUse = .none) -> String? {
         var failure: String?
         let open = state.withLock { state in
             defer { state.open = [:] }
             return state.open
         }
-        for mounted in open.values {
+        for (slot, mounted) in open {
             let timer = LogTimer(.info)
             do throws(FileSystemError) {
-                try mounted.vault.close()
+                try mounted.vault.close(keeping: inUse.items(in: slot))
                 DebugLog.log(.info, .mount, "vault \(id: mounted.vault.id.high) stored and closed, \(timer)")
             } catch {
                 DebugLog.log(

@@ -143,7 +143,7 @@ package final class Profile: Sendable {
     }
 
     /// Tries a passphrase, and counts the attempt.
-    private static func open(
+    static func open(
         _ record: ProfileRecord, _ location: ProfileLocation, _ passphrase: borrowing SecretBytes
     ) throws(ClientError) -> SymmetricKey<ProfileRole> {
         guard passphrase.count > 0 else { throw .profile(.emptyPassphrase) }
@@ -163,7 +163,7 @@ package final class Profile: Sendable {
         throw .profile(.wrongPassphrase(hint: limiter.count >= 3 ? hint : nil))
     }
 
-    private static func openBody(
+    static func openBody(
         _ record: ProfileRecord, _ key: borrowing SymmetricKey<ProfileRole>, _ location: ProfileLocation
     ) throws(ClientError) -> ProfileBody {
         let associated = record.associatedData

@@ -257,16 +257,18 @@ extension Vault {
     /// Commits everything and closes the store.
     ///
     /// Do not use the vault afterwards: if closing fails, it does not write anything any more.
-    package func close() throws(FileSystemError) {
+    ///
+    /// - Parameter inUse: The items that programs go on using, which stay even if they have no name.
+    package func close(keeping inUse: Set<Int64> = []) throws(FileSystemError) {
         do throws(FileSystemError) {
-            try closeStore()
+            try closeStore(keeping: inUse)
         } catch {
             stop("it could not be closed (\(error.summary))")
             throw error
         }
     }
 
-    private func closeStore() throws(FileSystemError) {
+    private func closeStore(keeping inUse: Set<Int64>) throws(FileSystemError) {
         remoteReads.stop()
         packFillers.stop()
         readAhead.stop()
@@ -280,7 +282,7 @@ extension Vault {
         if isStopped { return }
         try commitIndex(usingReserve: true)
         try changing { state throws(FileSystemError) in
-            for number in state.tree.orphans {
+            for number in state.tree.orphans where !inUse.contains(number) {
                 let item = try state.tree.item(number)
                 // Removing a large item takes time; the next mount continues with it.
                 if item.row.allocated <= Self.eraseAtOnceMax { try state.erase(item) }

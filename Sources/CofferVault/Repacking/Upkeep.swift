@@ -73,10 +73,12 @@ extension Vault {
     private static let second: Int64 = 1_000_000_000
 
     /// Starts the threads that commit once a second and do the upkeep.
-    package func start() throws(FileSystemError) {
+    ///
+    /// - Parameter inUse: The items that programs use, and that stay even if they have no name.
+    package func start(keeping inUse: Set<Int64> = []) throws(FileSystemError) {
         guard !isReadOnly else { return }
         reserveNumbers()
-        let reaped = Array(state.withLock { $0.tree.orphans })
+        let reaped = Array(state.withLock { $0.tree.orphans.subtracting(inUse) })
         upkeep.work.withLock { $0.released = reaped }
         do throws(SystemError) {
             let threads = [

@@ -347,6 +347,29 @@ extension Vault {
         }
         if needsUpkeep { upkeep.release(number) }
     }
+
+    /// The old versions of files among some items.
+    package func outdatedVersions(among items: Set<Int64>) -> [OutdatedVersion] {
+        state.withLock { state in
+            state.tree.outdated.filter { items.contains($0.key) }.map { number, name in
+                OutdatedVersion(
+                    item: number, parent: name.parent, isRemoved: state.tree.removedElsewhere.contains(number)
+                )
+            }
+        }
+    }
+
+    /// Makes writes to old versions keep them as files of their own, as before the vault was closed.
+    ///
+    /// For use before `start`.
+    package func restore(_ versions: [OutdatedVersion]) {
+        state.withLock { state in
+            for version in versions where state.tree.orphans.contains(version.item) {
+                state.tree.outdated[version.item] = version.place
+                if version.isRemoved { state.tree.removedElsewhere.insert(version.item) }
+            }
+        }
+    }
 }
 
 extension VaultState {

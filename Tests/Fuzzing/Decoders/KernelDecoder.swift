@@ -10,7 +10,7 @@ extension Decoder {
         [request(26, 12, 1 << 28), request(16, 20, 1 << 2), request(4, 0, 1 << 11)]
     } run: { bytes in
         if bytes.isEmpty { return .refused }
-        let channel = try Channel(ReadsInFlight())
+        let channel = try Channel(ReadsInFlight(), Gate(LockedAnswers(user: 0, group: 0, changed: 0), nil))
         let ends = try ChildProcess.makePipe()
         let reading = Descriptor(owning: ends.reading)
         let writing = Descriptor(owning: ends.writing)

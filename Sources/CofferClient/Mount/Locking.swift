@@ -1,0 +1,76 @@
+internal import CofferSystem
+internal import Glibc
+internal import Synchronization
+
+/// The way of a mount to another process, for one command at a time.
+final class Locking: Sendable {
+    typealias Lock = @Sendable (_ force: Bool, _ client: Int32?) throws(ClientError) -> Void
+
+    private struct State {
+        var lock: Lock?
+        var isUnderWay = false
+        var client: Int32?
+        /// Whether the mount is to end, or to be left to the next process; whichever came first.
+        var isEnding = false, isLeaving = false
+    }
+
+    private let isAllowed: Bool
+    private let state = Mutex(State())
+
+    /// - Parameter isAllowed: Whether the mount has a process of its own, which can be replaced.
+    init(isAllowed: Bool) {
+        self.isAllowed = isAllowed
+    }
+
+    /// Sets what locks the profile, once the mount serves.
+    func begin(_ lock: @escaping Lock) { state.withLock { $0.lock = lock } }
+
+    /// The connection of the client that waits until the profile is locked; nil if there is none.
+    var client: Int32? { state.withLock { $0.client } }
+
+    /// Locks the profile; for a client, returns only if that fails.
+    ///
+    /// - Throws: `.notPossible`, `.underWay`, and why the profile stays unlocked.
+    func lock(_ force: Bool, _ client: RequestClient?) throws(ClientError) {
+        guard isAllowed else { throw .locking(.notPossible) }
+        let lock: Lock? = state.withLock { state in
+            guard !state.isUnderWay, !state.isEnding, let lock = state.lock else { return nil }
+            state.isUnderWay = true
+            state.client = client?.connection
+            return lock
+        }
+        guard let lock else { throw .locking(.underWay) }
+        do throws(ClientError) {
+            try lock(force, client?.connection)
+        } catch {
+            state.withLock { state in
+                state.isUnderWay = false
+                state.client = nil
+            }
+            throw error
+        }
+        // The connection must stay open. This process is about to be replaced.
+        while client != nil { pause() }
+    }
+
+    /// Decides that the next process serves the mount; there is no way back.
+    ///
+    /// - Throws: `.underWay` if the mount is to end.
+    func beginLeaving() throws(ClientError) {
+        let isFirst = state.withLock { state in
+            if !state.isEnding { state.isLeaving = true }
+            return state.isLeaving
+        }
+        guard isFirst else { throw .locking(.underWay) }
+    }
+
+    /// Decides that the mount ends.
+    ///
+    /// - Returns: False if the next process serves it, and has to end it.
+    func beginEnd() -> Bool {
+        state.withLock { state in
+            if !state.isLeaving { state.isEnding = true }
+            return state.isEnding
+        }
+    }
+}

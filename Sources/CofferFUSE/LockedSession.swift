@@ -1,0 +1,102 @@
+internal import CofferFormat
+package import CofferSystem
+internal import Glibc
+internal import Synchronization
+
+/// The first request of a connection, by which the kernel describes it, and the answer, which chose its features.
+struct Initialisation: Codable, Sendable, Equatable {
+    var request: [UInt8] = []
+    var answer: [UInt8] = []
+}
+
+/// What one process leaves to the next one that serves the same mount.
+package struct ConnectionState: Codable, Sendable {
+    /// How the connection began.
+    var initialisation: Initialisation
+    /// The number of lookups of each node that the kernel knows, by node number.
+    package var lookups: [UInt64: UInt64]
+
+    /// The nodes that the kernel knows.
+    package var nodes: [Node] { lookups.keys.map { Node(number: $0) } }
+}
+
+/// A mount while its profile is locked: answers all requests without vaults and keys.
+///
+/// One thread serves. It sees names and contents in requests of programs, and wipes each request when it is answered.
+package final class LockedSession: Sendable {
+    /// Why `run` returned.
+    package enum End: Sendable {
+        /// The mount is gone.
+        case unmounted
+        /// `leave` was called; the mount waits for the next process.
+        case left
+    }
+
+    private let connection: Descriptor
+    private let initialisation: Initialisation
+    private let lookups: LookupTable
+    private let answers: LockedAnswers
+    private let waking: Descriptor
+    private let wakeable: Descriptor
+
+    /// Takes over a mount.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection to the kernel, which must not block.
+    ///   - owner: The owner and group of the root directory.
+    ///   - changed: The times of the root directory, in nanoseconds since 1970.
+    package init(
+        _ connection: consuming Descriptor, _ state: ConnectionState, owner: (user: UInt32, group: UInt32),
+        changed: Int64
+    ) throws(SystemError) {
+        self.connection = connection
+        initialisation = state.initialisation
+        lookups = LookupTable(counts: state.lookups)
+        answers = LockedAnswers(user: owner.user, group: owner.group, changed: changed)
+        let ends = try ChildProcess.makePipe()
+        wakeable = Descriptor(owning: ends.reading)
+        waking = Descriptor(owning: ends.writing)
+    }
+
+    /// Makes `run` return while the mount stays; any thread may call this.
+    package func leave() {
+        _ = unsafe Glibc.write(waking.number, [0], 1)
+    }
+
+    /// What the next process needs; for use after `run`.
+    package var state: ConnectionState {
+        ConnectionState(initialisation: initialisation, lookups: lookups.counts)
+    }
+
+    /// Serves until the mount is gone, or `leave` is called.
+    package func run() -> End {
+        // The kernel refuses buffers that are too short for its longest request.
+        let buffer = AlignedBuffer(count: Session.requestByteCountMax + (64 << 10))
+        var wanted = [
+            pollfd(fd: connection.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeable.number, events: Int16(POLLIN), revents: 0),
+        ]
+        while true {
+            if unsafe poll(&wanted, nfds_t(wanted.count), -1) < 0, errno != EINTR { return .unmounted }
+            if wanted[1].revents != 0 { return .left }
+            let number = connection.number
+            let count = buffer.withMutableBytes(0..<buffer.count) { bytes in
+                unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(number, $0.baseAddress, $0.count) }
+            }
+            // ENOENT: the request was taken back while it was read.
+            if count < 0, [EINTR, EAGAIN, ENOENT].contains(errno) { continue }
+            guard count > 0 else { return .unmounted }
+            buffer.withBytes(0..<count) { answer($0) }
+            buffer.wipe(0..<count)
+        }
+    }
+
+    private func answer(_ bytes: RawSpan) {
+        for (node, count) in WireRequest.forgotten(bytes) {
+            _ = lookups.subtract(count, from: Node(number: node))
+        }
+        guard let request = WireRequest(bytes), let answer = answers.answer(to: request) else { return }
+        // Fails if the program has been killed meanwhile.
+        _ = unsafe Glibc.write(connection.number, answer, answer.count)
+    }
+}

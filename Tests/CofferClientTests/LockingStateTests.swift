@@ -1,0 +1,113 @@
+import CofferCrypto
+import CofferFUSE
+import CofferSystem
+import Glibc
+import Testing
+
+@testable import CofferClient
+@testable import CofferVault
+
+/// What a mount decides on its way to another process.
+@Suite(.serialized) struct LockingStateTests {
+    private static let patience: Int64 = 90_000_000_000
+
+    /// A vault that had a disk error has nothing more to lose, and must not keep the keys in memory.
+    @Test func aStoppedVaultCanBeLocked() throws {
+        let vaults = try TestProfile().open()
+        defer { vaults.close() }
+        try #require(vaults.vaults.first).vault.stop("a disk error")
+        try vaults.storeAll()
+    }
+
+    @Test func itemsThatTheKernelForgetsAreNotKept() throws {
+        var inUse = ItemsInUse()
+        inUse.items = [1: [5, 6], 2: [5]]
+        let rest = inUse.remaining([.root, Node(slot: 1, item: 6), Node(slot: 2, item: 9)])
+        #expect(rest.items == [1: [6], 2: []])
+    }
+
+    @Test func aMountIsLeftOrEnds() throws {
+        let (leaves, ends) = (Locking(isAllowed: true), Locking(isAllowed: true))
+        try leaves.beginLeaving()
+        #expect(!leaves.beginEnd(), "the next process has to end it")
+        #expect(ends.beginEnd() && ends.beginEnd())
+        ends.begin { _, _ throws(ClientError) in Issue.record("a mount that ends is locked") }
+        for attempt in [{ try ends.beginLeaving() }, { try ends.lock(false, nil) }] {
+            #expect(clientErrorName(attempt) == "lockingUnderWay")
+        }
+    }
+
+    private func clientErrorName(_ body: () throws -> Void) -> String? {
+        do { try body() } catch let error as ClientError { return error.caseName } catch { return "\(error)" }
+        return nil
+    }
+
+    /// The first command after a long sleep, too, comes too late.
+    @Test func noCommandIsServedAfterTheTime() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let idle = IdleTime(limit: 1, detectsSleep: false)
+        let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m", idle: idle) { _ in }
+        let error = clientError { () throws(ClientError) in
+            _ = try handler.answer(VaultRequest.create(name: "New")) { _ in }
+        }
+        #expect(error?.caseName == "lockedProfile")
+        #expect(vaults.vaults.map(\.name) == ["Personal"])
+        // Status is no use.
+        _ = try handler.answer(StatusRequest()) { _ in }
+    }
+
+    /// A process that has seen a key is replaced, whatever was wrong with it.
+    @Test(arguments: [0, 31, 33, 100_000])
+    func aKeyOfAnotherLengthLocksAgain(count: Int) throws {
+        let hasLeft = Condition(false)
+        let unlocking = Unlocking { hasLeft.update { $0 = true } }
+        let request = UnlockRequest(key: SecretBytes(copying: [UInt8](repeating: 7, count: count).span.bytes))
+        try CofferSystem.Thread.startDetached("unlocks") {
+            try? unlocking.begin(request, for: RequestClient(isHeard: { true }, progress: { _ in }))
+        }
+        let isOver = hasLeft.wait(nanoseconds: Self.patience) { $0 ? true : nil }
+        #expect(isOver == true)
+        #expect(unlocking.way?.key == nil && unlocking.way?.failure?.code == 76)
+        #expect(!unlocking.beginEnd())
+    }
+
+    /// Commands that change vaults end before the process is replaced, and none begins.
+    @Test func changesAreAwaited() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let (hasBegun, mayEnd, isHeld) = (Condition(false), Condition(false), Condition<Bool?>(nil))
+        let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in
+            hasBegun.update { $0 = true }
+            _ = mayEnd.wait { $0 ? true : nil }
+        }
+        let server = try ControlServer(of: try vaults.profile.place(), in: test.location.path, handler)
+        try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: server.path))
+        try server.start()
+        defer { server.stop() }
+        let access = try ProfileAccess.open(test.location) { () throws(ClientError) in secret("") }
+        try CofferSystem.Thread.startDetached("command") {
+            _ = try? access.perform(VaultRequest.create(name: "New"))
+        }
+        _ = hasBegun.wait { $0 ? true : nil }
+        try CofferSystem.Thread.startDetached("locks") {
+            let result = server.holdChanges()
+            isHeld.update { $0 = result }
+        }
+        let early = isHeld.wait(nanoseconds: 300_000_000) { $0 }
+        #expect(early == nil, "a command is under way")
+        let refused = clientError { () throws(ClientError) in
+            _ = try access.perform(VaultRequest.create(name: "Other"))
+        }
+        #expect(refused?.exitCode == 75)
+        _ = try access.perform(StatusRequest())
+        mayEnd.update { $0 = true }
+        let result = isHeld.wait(nanoseconds: Self.patience) { $0 }
+        #expect(result == true)
+        server.allowChanges()
+        _ = try access.perform(VaultRequest.create(name: "Other"))
+        #expect(vaults.vaults.map(\.name) == ["Personal", "New", "Other"])
+    }
+}

@@ -1,0 +1,103 @@
+import Synchronization
+import Testing
+
+@testable import CofferFUSE
+
+/// When a mount locks itself, by clocks that tests move.
+@Suite struct IdleTimeTests {
+    private final class Clocks: Sendable {
+        private let times = Mutex((boot: Int64(1_000_000_000_000), monotonic: Int64(900_000_000_000)))
+
+        var boot: Int64 { times.withLock { $0.boot } }
+        var monotonic: Int64 { times.withLock { $0.monotonic } }
+
+        func run(seconds: Int64) {
+            times.withLock {
+                $0 = ($0.boot + seconds * 1_000_000_000, $0.monotonic + seconds * 1_000_000_000)
+            }
+        }
+
+        func sleep(seconds: Int64) { times.withLock { $0.boot += seconds * 1_000_000_000 } }
+    }
+
+    private let clocks = Clocks()
+
+    private func idle(after seconds: Int64?, detectsSleep: Bool = false) -> IdleTime {
+        IdleTime(
+            limit: seconds.map { $0 * 1_000_000_000 }, detectsSleep: detectsSleep,
+            boot: { [clocks] in clocks.boot }, monotonic: { [clocks] in clocks.monotonic })
+    }
+
+    @Test func useBeginsTheTimeAnew() {
+        let idle = idle(after: 10)
+        for _ in 0..<5 {
+            clocks.run(seconds: 9)
+            #expect(!idle.isDue)
+            #expect(idle.noteUse())
+        }
+        clocks.run(seconds: 10)
+        #expect(idle.isDue)
+    }
+
+    /// The first request after a long sleep must not be served, nor count as use.
+    @Test func timeThatIsOverStaysOver() {
+        let idle = idle(after: 10)
+        clocks.sleep(seconds: 8 * 3600)
+        #expect(!idle.noteUse())
+        #expect(!idle.noteUse())
+        #expect(idle.isDue)
+        idle.restart()
+        #expect(idle.noteUse())
+        #expect(!idle.isDue)
+    }
+
+    @Test func sleepCountsIfItIsWanted() {
+        let (with, without) = (idle(after: nil, detectsSleep: true), idle(after: nil))
+        clocks.run(seconds: 100_000)
+        #expect(with.noteUse())
+        clocks.sleep(seconds: 2)
+        #expect(!with.noteUse())
+        #expect(with.isDue)
+        #expect(without.noteUse())
+        with.restart()
+        #expect(!with.isDue)
+    }
+
+    /// After a failure the mount is used on; then the same reason counts again, unless it was use that was missing.
+    @Test func aFailurePostponesTheLock() {
+        let idle = idle(after: 10, detectsSleep: true)
+        clocks.run(seconds: 10)
+        #expect(idle.isDue)
+        idle.postpone(60_000_000_000)
+        clocks.run(seconds: 59)
+        #expect(!idle.isDue)
+        #expect(idle.noteUse())
+        clocks.run(seconds: 1)
+        #expect(!idle.isDue, "it is in use")
+        clocks.run(seconds: 9)
+        #expect(idle.isDue)
+        idle.postpone(60_000_000_000)
+        clocks.run(seconds: 60)
+        #expect(idle.isDue, "nothing has used it")
+        idle.restart()
+        clocks.sleep(seconds: 5)
+        #expect(idle.isDue)
+        idle.postpone(60_000_000_000)
+        clocks.run(seconds: 59)
+        #expect(idle.noteUse())
+        clocks.run(seconds: 1)
+        #expect(idle.isDue, "the machine has slept")
+    }
+
+    @Test func commandsUnderWayCount() {
+        let idle = idle(after: 10)
+        idle.spend {
+            clocks.run(seconds: 60)
+            #expect(!idle.isDue)
+        }
+        clocks.run(seconds: 9)
+        #expect(!idle.isDue)
+        clocks.run(seconds: 1)
+        #expect(idle.isDue)
+    }
+}

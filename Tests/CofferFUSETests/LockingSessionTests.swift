@@ -1,0 +1,114 @@
+import CCofferSystem
+import CofferSystem
+import Foundation
+import Testing
+
+@testable import CofferFUSE
+@testable import CofferVault
+
+extension LiveMountTests {
+    /// What a session does before it is locked: nothing is dropped that is not stored.
+    @Suite struct LockingSessionTests {
+        /// Runs a body on another thread, and tells whether it has ended.
+        private func begin(_ body: @escaping @Sendable () -> Void) throws -> Condition<Bool> {
+            let hasEnded = Condition(false)
+            try CofferSystem.Thread.startDetached("waits") {
+                body()
+                hasEnded.update { $0 = true }
+            }
+            return hasEnded
+        }
+
+        private func hasEnded(_ work: Condition<Bool>, milliseconds: Int64) -> Bool {
+            work.wait(nanoseconds: milliseconds * 1_000_000) { $0 ? true : nil } ?? false
+        }
+
+        /// syncfs(2) need not wait for pages that are on their way.
+        @Test func pagesOnTheirWayAreAwaited() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                let text = String(repeating: "not stored yet ", count: 100_000)
+                try Program.writes(text, to: file)
+                let isClosed = mount.session.closeGate()
+                #expect(isClosed)
+                let inode = try #require(Vault.existing("file", in: mount.vault))
+                let (syncs, waits) = try mount.vault.state.withLock { _ in
+                    let syncs = try begin { _ = coffer_sync_file_system(file) }
+                    // On some kernels, syncfs waits.
+                    _ = hasEnded(syncs, milliseconds: 200)
+                    let waits = try begin { _ = mount.session.awaitAnswers() }
+                    #expect(!hasEnded(waits, milliseconds: 300), "a page was on its way to the vault")
+                    return (syncs, waits)
+                }
+                #expect(hasEnded(syncs, milliseconds: 90_000) && hasEnded(waits, milliseconds: 90_000))
+                let stored = try mount.vault.attributes(of: inode).size
+                #expect(stored == Int64(text.utf8.count))
+                mount.session.openAgain()
+            }
+        }
+
+        /// A request that another thread answers is in progress, although the serving thread is idle.
+        @Test func heldRequestsAreAwaited() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                try Program.writes("text", to: file)
+                let syncs = mount.session.syncs
+                let (fsyncs, waits) = try mount.vault.committing.withLock { _ in
+                    let fsyncs = try begin { fsync(file) }
+                    while syncs.groupCount == 0 { usleep(1_000) }
+                    let waits = try begin { _ = mount.session.awaitAnswers() }
+                    #expect(!hasEnded(waits, milliseconds: 300), "an fsync was not answered")
+                    return (fsyncs, waits)
+                }
+                #expect(hasEnded(fsyncs, milliseconds: 90_000) && hasEnded(waits, milliseconds: 90_000))
+            }
+        }
+
+        /// A write that failed is known until its range is stored, whoever has heard of the failure.
+        @Test func failedWritesAreKnown() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                try Program.writes("text", to: file)
+                let node = Node(number: UInt64(try Program.status(file).st_ino))
+                #expect(mount.session.failedFiles == [])
+                mount.session.failedWrites.add(0..<4096, of: node)
+                mount.session.failedWrites.add(8192..<9000, of: node)
+                #expect(mount.session.failedFiles == [node])
+                try Program.writes(String(repeating: "x", count: 5000), to: file)
+                try Program.syncs(file)
+                #expect(mount.session.failedFiles == [node])
+                try Program.truncates(file, to: 6000)
+                #expect(mount.session.failedFiles == [])
+                mount.session.failedWrites.add(0..<10, of: Node(slot: 1, item: 12_345))
+                #expect(mount.session.failedFiles == [], "there is no such item")
+            }
+        }
+
+        /// Behind the gate, a file's times may not make the next write(2) pass without a request.
+        @Test func timesMakeNoAttributesValid() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                try Program.writes("text", to: file)
+                #expect(mount.session.closeGate())
+                let times = [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2), timespec(tv_sec: 5, tv_nsec: 0)]
+                let before = mount.session.storeCount
+                _ = futimens(file, times)
+                #expect(mount.session.storeCount > before)
+                #expect(throws: Failed(code: ENOKEY)) { try Program.writes("more", to: file) }
+                mount.session.openAgain()
+                try Program.writes("more", to: file)
+            }
+        }
+    }
+}
+
+extension Vault {
+    /// The number of an item in the root directory.
+    fileprivate static func existing(_ name: String, in vault: Vault) -> Int64? {
+        try? vault.lookup(Array(name.utf8), in: rootNumber).number
+    }
+}
