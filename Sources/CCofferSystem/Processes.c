@@ -58,6 +58,7 @@ int coffer_run(const char *name, char *const *arguments) {
     default_signals(&attributes, 0);
     open_null(&actions, 0, O_RDONLY);
     open_null(&actions, 1, O_WRONLY);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     int error = posix_spawnp(&child, name, &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);

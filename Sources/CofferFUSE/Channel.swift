@@ -1,3 +1,4 @@
+internal import CCofferSystem
 internal import CFuse3
 internal import CofferSystem
 internal import Glibc
@@ -14,18 +15,27 @@ final class Channel {
     private let reads: ReadsInFlight
 
     private let gate: Gate
+    private let failedWrites: FailedWrites
     private let owed = OwedAnswers()
+    private var passedQueue = PassedQueue()
+    private let pages = Atomic(0), times = Atomic(0)
     /// The first request of the connection, INIT, and libfuse's answer; empty before they come.
     private(set) var initialisation = Initialisation()
     /// The answer that the kernel has had; libfuse is to see the first request again, and the kernel not its answer.
     private var expected: Initialisation?
 
-    init(_ reads: ReadsInFlight, _ gate: Gate) throws(SystemError) {
+    /// - Parameter failedWrites: Learns which pages the kernel does not have.
+    init(_ reads: ReadsInFlight, _ gate: Gate, _ failedWrites: FailedWrites = FailedWrites())
+        throws(SystemError)
+    {
         self.reads = reads
         self.gate = gate
+        self.failedWrites = failedWrites
         let ends = try ChildProcess.makePipe()
         wakeable = Descriptor(owning: ends.reading)
         waking = Descriptor(owning: ends.writing)
+        // A full pipe wakes, too, and the serving thread may be the one that writes.
+        _ = coffer_set_nonblocking(waking.number, 1)
     }
 
     /// Makes `read` report that the mount is gone as soon as no request is waiting, or after two seconds at
@@ -55,6 +65,12 @@ final class Channel {
     func awaitAnswers(nanoseconds: Int64) -> Bool {
         owed.wait(nanoseconds: nanoseconds) { wake() }
     }
+
+    /// The number of requests so far by which the kernel stored pages of its cache.
+    var pageStoreCount: Int { pages.load(ordering: .relaxed) }
+
+    /// The number of requests so far by which the kernel stored times that it had kept, or a program set the same.
+    var timeStoreCount: Int { times.load(ordering: .relaxed) }
 
     /// Lets nobody wait for answers any more.
     func endWaits() { owed.end() }
@@ -95,18 +111,8 @@ final class Channel {
     /// libfuse does not know this flag.
     private let offersPrivilegeDropping = Atomic(false)
 
-    private enum Wire {
-        static let setAttributes: UInt32 = 4
-        static let write: UInt32 = 16
-        static let initialise: UInt32 = 26
-        /// The bytes of the header before each request, and before each answer.
-        static let requestHeader = 40, answerHeader = 16
-        static let handlesPrivilegesV2: UInt32 = 1 << 28
-        static let attributesKillPrivileges: UInt32 = 1 << 11
-        static let writeKillsPrivileges: UInt32 = 1 << 2
-        /// What tells the number of an interruption from that of its request.
-        static let interruptBit: UInt64 = 1
-    }
+    /// The flag of the first request, and of its answer (FUSE_HANDLE_KILLPRIV_V2).
+    private static let handlesPrivilegesV2: UInt32 = 1 << 28
 
     /// Reads a request, like read(2); spins before it sleeps.
     ///
@@ -118,7 +124,8 @@ final class Channel {
                 guard let start = bytes.baseAddress else { return }
                 unsafe buffer.copyMemory(from: start, byteCount: count)
             }
-            unsafe readHeader(UnsafeRawBufferPointer(start: buffer, count: count))
+            let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: count)
+            if let request = unsafe WireRequest(bytes.bytes) { unsafe note(request, bytes) }
             return count
         }
         var deadline: Int64 = 0
@@ -136,13 +143,18 @@ final class Channel {
             let isLast = ended != 0 || left != 0 && owed.isEmpty
             let result = unsafe Glibc.read(descriptor, buffer, count)
             if result > 0 {
-                let request = unsafe UnsafeRawBufferPointer(start: buffer, count: result)
-                if gate.isWatching, let refusal = unsafe gate.refusal(of: request.bytes) {
+                let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: result)
+                guard let request = unsafe WireRequest(bytes.bytes) else { return result }
+                if !failedWrites.isEmpty, let missing = unsafe WireRequest.missingContent(bytes.bytes) {
+                    failedWrites.lose(missing.range, of: missing.node)
+                }
+                if gate.isWatching, let refusal = gate.refusal(of: request) {
+                    if let fence, passedQueue.isPassed(by: request, fence) { owed.pass(fence) }
                     // Fails if the program has been killed meanwhile.
                     _ = unsafe Glibc.write(descriptor, refusal, refusal.count)
                     continue
                 }
-                unsafe readHeader(request)
+                unsafe note(request, bytes)
                 return result
             }
             if result == 0 || errno != EAGAIN { return result }
@@ -188,25 +200,26 @@ final class Channel {
         return true
     }
 
-    /// Reads who makes a request, and its flags that libfuse does not pass on.
-    private func readHeader(_ request: UnsafeRawBufferPointer) {
-        dropsPrivileges = false
-        let request = unsafe request.bytes
-        guard request.byteCount >= Wire.requestHeader else { return }
-        if WireRequest.needsAnswer(request.littleEndian(at: 4, as: UInt32.self)) { owed.add() }
-        callers.recordRequest(of: request.littleEndian(at: 32, as: UInt32.self))
-        guard request.byteCount >= Wire.requestHeader + 24 else { return }
-        func word(_ offset: Int) -> UInt32 {
-            request.littleEndian(at: Wire.requestHeader + offset, as: UInt32.self)
-        }
-        switch request.littleEndian(at: 4, as: UInt32.self) {
-        case Wire.write: dropsPrivileges = word(20) & Wire.writeKillsPrivileges != 0
-        case Wire.setAttributes: dropsPrivileges = word(0) & Wire.attributesKillPrivileges != 0
-        case Wire.initialise:
-            initialisation.request = request.array
-            offersPrivilegeDropping.store(word(12) & Wire.handlesPrivilegesV2 != 0, ordering: .relaxed)
+    /// Notes a request that libfuse gets: who makes it, and its flags that libfuse does not pass on.
+    private func note(_ request: WireRequest, _ bytes: UnsafeRawBufferPointer) {
+        if request.needsAnswer { owed.add() }
+        passedQueue.restart()
+        callers.recordRequest(of: request.thread)
+        dropsPrivileges = request.dropsPrivileges
+        switch request.kind {
+        case WireRequest.Kind.write where request.storesEarlierChanges: pages.add(1, ordering: .relaxed)
+        case WireRequest.Kind.setAttributes where request.storesEarlierChanges:
+            times.add(1, ordering: .relaxed)
+        case WireRequest.Kind.initialise: noteOffer(request, unsafe bytes.bytes)
         default: break
         }
+    }
+
+    /// Keeps the first request.
+    private func noteOffer(_ request: WireRequest, _ bytes: RawSpan) {
+        initialisation.request = bytes.array
+        offersPrivilegeDropping.store(
+            request.offeredFeatures & Self.handlesPrivilegesV2 != 0, ordering: .relaxed)
     }
 
     /// Writes an answer, like writev(2); the answer to INIT accepts the kernel's offer.
@@ -218,7 +231,7 @@ final class Channel {
             if count > 1, unsafe parts[1].iov_len >= flags + 4, let start = unsafe parts[1].iov_base {
                 // SAFETY: libfuse's fuse_init_out, whose length was checked; its flags are at offset 12.
                 let field = unsafe (start + flags).assumingMemoryBound(to: UInt32.self)
-                unsafe field.pointee |= Wire.handlesPrivilegesV2
+                unsafe field.pointee |= Self.handlesPrivilegesV2
             }
         }
         if initialisation.answer.isEmpty, unsafe noteInitialisation(parts, count) {
@@ -246,11 +259,11 @@ final class Channel {
         return true
     }
 
-    /// Whether libfuse writes the answer to a request, and neither a notification nor that an interruption came too late.
+    /// Whether libfuse writes the answer to a request.
     private func isAnswer(_ parts: UnsafeMutablePointer<iovec>, _ count: Int32) -> Bool {
-        guard count > 0, unsafe parts[0].iov_len >= Wire.answerHeader, let header = unsafe parts[0].iov_base
+        guard count > 0, unsafe parts[0].iov_len >= WireRequest.answerHeaderByteCount,
+            let header = unsafe parts[0].iov_base
         else { return false }
-        let unique = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-        return unique != 0 && unique & Wire.interruptBit == 0
+        return WireRequest.isAnswer(unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 }

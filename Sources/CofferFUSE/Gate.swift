@@ -8,16 +8,12 @@ final class Gate: Sendable {
     private let answers: LockedAnswers
     private let idle: IdleTime?
     private let closed = Atomic(false)
-    private let stores = Atomic(0)
 
     /// - Parameter idle: Closes the gate when the time is over; nil for none.
     init(_ answers: LockedAnswers, _ idle: IdleTime?) {
         self.answers = answers
         self.idle = idle
     }
-
-    /// The number of requests so far that stored pages or times through the closed gate.
-    var storeCount: Int { stores.load(ordering: .relaxed) }
 
     /// Whether the kernel may keep no attributes, since a write(2) that finds them does not ask.
     var isClosed: Bool { closed.load(ordering: .acquiring) }
@@ -31,14 +27,9 @@ final class Gate: Sendable {
     /// Decides about a request.
     ///
     /// - Returns: The answer that refuses it; nil if it may pass.
-    func refusal(of bytes: RawSpan) -> [UInt8]? {
-        guard let request = WireRequest(bytes) else { return nil }
+    func refusal(of request: WireRequest) -> [UInt8]? {
         if let idle, request.isUse, !idle.noteUse() { close() }
-        guard closed.load(ordering: .acquiring), !request.isHousekeeping else { return nil }
-        if request.storesEarlierChanges {
-            if request.isStore { stores.add(1, ordering: .relaxed) }
-            return nil
-        }
+        guard isClosed, !request.isHousekeeping, !request.storesEarlierChanges else { return nil }
         return answers.answer(to: request)
     }
 }

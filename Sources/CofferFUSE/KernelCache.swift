@@ -9,8 +9,8 @@ internal import Glibc
 /// caller may hold a lock that a request takes. The kernel answers ENOENT for a node or name that it does not
 /// know, and other errors while the mount ends; in both cases nothing has to be invalidated.
 @safe
-// SAFETY: `session` lives until the session's deinit, which comes after the thread of `Notifier` has ended;
-// libfuse lets any thread notify, as a notification is one write to the connection.
+// SAFETY: `session` lives until the deinit of `Session`, which comes after the thread of `Notifier` has ended, and which
+// other threads that notify keep from coming; libfuse lets any thread notify, as that is one write to the connection.
 struct KernelCache {
     private let session: OpaquePointer
     private let notifications: Notifications
@@ -69,12 +69,17 @@ struct KernelCache {
         notifyInvalid(node, Int(start), Int(count))
     }
 
-    /// Makes the kernel send its pages of a range in a request, `Operations.retrieved`; nothing where it has none.
-    func requestContent(of node: Node, _ range: Range<Int64>) {
+    /// Makes the kernel send its pages of a range in a request, `Operations.retrieved`, up to the first that it does
+    /// not have.
+    ///
+    /// - Returns: False if the kernel does not know the node, so that it has nothing of it.
+    func requestContent(of node: Node, _ range: Range<Int64>) -> Bool {
+        var code: Int32 = 0
         notifications.perform {
-            _ = unsafe fuse_lowlevel_notify_retrieve(
+            code = unsafe fuse_lowlevel_notify_retrieve(
                 session, node.number, range.count, off_t(range.lowerBound), nil)
         }
+        return code != -ENOENT
     }
 
     private func notifyInvalid(_ node: Node, _ start: Int, _ count: Int) {

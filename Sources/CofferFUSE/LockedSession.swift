@@ -1,3 +1,4 @@
+internal import CCofferSystem
 internal import CofferFormat
 package import CofferSystem
 internal import Glibc
@@ -56,6 +57,7 @@ package final class LockedSession: Sendable {
         let ends = try ChildProcess.makePipe()
         wakeable = Descriptor(owning: ends.reading)
         waking = Descriptor(owning: ends.writing)
+        _ = coffer_set_nonblocking(waking.number, 1)
     }
 
     /// Makes `run` return while the mount stays; any thread may call this.

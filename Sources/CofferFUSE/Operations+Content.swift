@@ -133,7 +133,9 @@ extension Operations {
         guard let session = unsafe session(request), let buffer = unsafe buffers?.pointee.buf else { return }
         // SAFETY: libfuse lends the bytes until this returns.
         let bytes = unsafe UnsafeRawBufferPointer(start: buffer.mem, count: buffer.size)
-        unsafe session.storeAgain(bytes.bytes, to: Node(number: number), at: Int64(offset))
+        let node = Node(number: number)
+        session.retrievedPages.add(bytes.count, of: node, at: Int64(offset))
+        unsafe session.storeAgain(bytes.bytes, to: node, at: Int64(offset))
     }
 
     static func sync(

@@ -33,7 +33,7 @@ extension Operations {
         unsafe connection.pointee.max_write = UInt32(Session.requestByteCountMax)
         unsafe connection.pointee.max_readahead = UInt32(Session.requestByteCountMax)
         unsafe connection.pointee.max_background = 64
-        unsafe connection.pointee.congestion_threshold = 48
+        unsafe connection.pointee.congestion_threshold = UInt32(Session.congestionThreshold)
         unsafe connection.pointee.time_gran = 1
         // SAFETY: as in `session(_:)`.
         unsafe Unmanaged<Session>.fromOpaque(data).takeUnretainedValue().noteServing()

@@ -11,6 +11,8 @@ final class OwedAnswers: Sendable {
     private struct Fences {
         var last = 0
         var passed = 0
+        /// The number of threads that wait.
+        var waiters = 0
         var isOver = false
     }
 
@@ -62,12 +64,18 @@ final class OwedAnswers: Sendable {
     func wait(nanoseconds: Int64, wake: () -> Void) -> Bool {
         let fence = fences.withLock { fences in
             fences.last += 1
+            fences.waiters += 1
             isAwaited.store(true, ordering: .sequentiallyConsistent)
             return fences.last
         }
         wake()
         let isPassed: Bool? = fences.wait(nanoseconds: nanoseconds) { fences in
             fences.passed >= fence ? true : fences.isOver ? false : nil
+        }
+        fences.withLock { fences in
+            fences.waiters -= 1
+            // After a time-out, each answer would wake the serving thread in vain.
+            if fences.waiters == 0 { isAwaited.store(false, ordering: .sequentiallyConsistent) }
         }
         return isPassed ?? false
     }

@@ -7,6 +7,20 @@ extension Session {
     /// How long requests may wait that were received before the mount is to be locked, in nanoseconds.
     private static let answersTimeMax: Int64 = 30_000_000_000
 
+    /// How many requests of the kernel's own may be under way before it holds others back.
+    static let congestionThreshold = 48
+    /// Where an administrator may choose a lower one for users other than root.
+    private static let thresholdSetting = "/sys/module/fuse/parameters/max_user_congthresh"
+    /// The kernel's threshold if nobody chooses one.
+    private static let congestionThresholdMin = 9
+
+    /// How many pages must be under way at least before the kernel holds others back.
+    package static var heldBackMin: Int {
+        let bytes = (try? WholeFile.read(thresholdSetting, limit: 64)) ?? []
+        let digits = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return max(1, min(Int(digits) ?? congestionThresholdMin, congestionThreshold))
+    }
+
     /// Refuses the requests of programs from now on, and waits for those in progress; `openAgain` undoes it.
     ///
     /// The kernel may still write what it has cached. The mount must be served meanwhile, and no lock of a request may
@@ -23,7 +37,7 @@ extension Session {
         return true
     }
 
-    /// Waits until everything is answered that the kernel has sent: after syncfs(2), all pages that were dirty before.
+    /// Waits until everything is answered that the kernel has sent.
     ///
     /// For use behind the closed gate.
     ///
@@ -39,28 +53,44 @@ extension Session {
         for node in nodes { cache.awaitRequests(in: node) }
     }
 
-    /// Empties the kernel's caches of this mount: names, attributes, listings, and contents, also where programs have
-    /// them mapped.
+    /// Makes the kernel forget the names of the mount, with all items that nothing uses.
     ///
     /// For use behind the closed gate, when all is stored. Names stay in the kernel where a program has the item open,
     /// or its working directory in it.
-    package func dropCaches() {
+    package func dropNames() {
         guard let cache = kernelCache else { return }
         // Takes all names below along that nothing uses, and also those that do not exist.
         for mounted in fileSystem.root.vaults { cache.forgetEntry(Array(mounted.name.utf8), in: .root) }
         endWrites()
+    }
+
+    /// Empties the kernel's caches of this mount: names, attributes, listings, and contents, also where programs have
+    /// them mapped.
+    ///
+    /// For use after `dropNames`, when all is stored again.
+    package func dropCaches() {
+        dropNames()
+        guard let cache = kernelCache else { return }
         for node in lookups.nodes { cache.forgetContent(of: node, from: 0) }
         cache.forgetListing(of: .root)
     }
 
-    /// The number of requests so far that stored pages or times through the closed gate.
-    package var storeCount: Int { gate.storeCount }
+    /// The number of requests so far by which the kernel stored pages or times of its cache.
+    package var storeCount: Int { channel.pageStoreCount + channel.timeStoreCount }
+
+    /// The number of requests so far by which the kernel stored pages of its cache.
+    package var pageStoreCount: Int { channel.pageStoreCount }
 
     /// The files for which the kernel has the only copy of something that the vaults could not take.
     ///
-    /// The serving thread may not ask.
+    /// A vault that has stopped takes nothing any more: what only the kernel has of it is lost. The serving thread may not
+    /// ask.
     package var failedFiles: [Node] {
         failedWrites.nodes.filter { node in
+            if let vault = fileSystem.root.vault(slot: node.slot)?.vault, vault.stoppedReason != nil {
+                failedWrites.lose(0..<Int64.max, of: node)
+                return false
+            }
             do throws(FileSystemError) {
                 _ = try fileSystem.attributes(of: node)
             } catch {
@@ -80,15 +110,43 @@ extension Session {
     /// have been stored meanwhile; true once for each.
     package func explainsError() -> Bool { failedWrites.takeNews() }
 
+    /// Whether the disks are too full for what the vaults could not take, as far as that can be told without an attempt.
+    package var lacksRoom: Bool {
+        failedFiles.contains { node in
+            guard let vault = fileSystem.root.vault(slot: node.slot)?.vault,
+                let space = try? vault.contents.space()
+            else { return false }
+            return Int64(space.available) < failedWrites.byteCount(of: node)
+        }
+    }
+
+    /// The files of which changes are lost: the vaults could not take them, and the kernel does not have them any more.
+    ///
+    /// Names each file once.
+    package func takeLostFiles() -> [Node] { failedWrites.takeLost() }
+
+    /// How many writes from the kernel's cache the vaults could not take so far.
+    package var failedWriteCount: Int { failedWrites.count }
+
     /// Tries to store what the vaults could not take when it was written, from the kernel's copy.
     ///
     /// For use behind the closed gate.
     package func storeFailedWrites() {
         guard let cache = kernelCache else { return }
-        for (node, range) in failedWrites.pieces(of: Int64(Self.requestByteCountMax)) {
-            cache.requestContent(of: node, range)
+        let deadline = Clock.monotonic + Self.answersTimeMax
+        var wanted = failedWrites.pieces(of: Int64(Self.requestByteCountMax))
+        while !wanted.isEmpty, Clock.monotonic < deadline {
+            retrievedPages.removeAll()
+            for (node, range) in wanted where !cache.requestContent(of: node, range) {
+                failedWrites.lose(range, of: node)
+            }
+            guard awaitAnswers() else { return }
+            wanted = wanted.compactMap { node, range in
+                let rest = retrievedPages.rest(of: range, of: node)
+                if let missing = rest.missing { failedWrites.lose(missing, of: node) }
+                return rest.next.map { (node, $0) }
+            }
         }
-        _ = awaitAnswers()
     }
 
     /// Stores a part of the kernel's copy of a file.

@@ -13,8 +13,9 @@ internal import Glibc
 // SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
 // reads, `reads`, `buffer`, and all that requests use belong to the serving thread. Other threads (those of `syncs`,
 // `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and those of `deferred`) answer held
-// requests; any thread calls `forgetRootEntry` and `end`: libfuse, `Channel.write`, and a pipe allow that. Work for a
-// held request uses `lookups`, `listingEnds`, `notifier`, and vaults, which have locks of their own.
+// requests; any thread calls `forgetRootEntry`, `end`, and what locks the profile (`Session+Locking`): libfuse,
+// `Channel.write`, and a pipe allow that. Work for a held request and for locking uses `lookups`, `listingEnds`,
+// `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, and vaults, which have locks of their own.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000
@@ -38,6 +39,7 @@ package final class Session: @unchecked Sendable {
     let channel: Channel
     let gate: Gate
     let failedWrites = FailedWrites()
+    let retrievedPages = RetrievedPages()
     let notifications = Notifications()
     private let serving: @Sendable () -> Void
     private var session: OpaquePointer?
@@ -54,7 +56,7 @@ package final class Session: @unchecked Sendable {
     ) throws(SystemError) {
         let owner = root.owner
         gate = Gate(LockedAnswers(user: owner.user, group: owner.group, changed: root.changed), idle)
-        channel = try Channel(reads, gate)
+        channel = try Channel(reads, gate, failedWrites)
         notifier = Notifier(lookups)
         fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes)
         self.serving = serving

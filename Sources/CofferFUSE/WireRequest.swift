@@ -1,3 +1,4 @@
+internal import CCofferSystem
 internal import CofferFormat
 internal import CofferSystem
 
@@ -12,6 +13,7 @@ struct WireRequest {
         static let attributes: UInt32 = 3
         static let setAttributes: UInt32 = 4
         static let open: UInt32 = 14
+        static let read: UInt32 = 15
         static let write: UInt32 = 16
         static let space: UInt32 = 17
         static let release: UInt32 = 18
@@ -31,7 +33,11 @@ struct WireRequest {
     }
 
     /// Flags of a write: it comes from the kernel's cache; it drops the file's privileges.
-    private static let writesBack: UInt32 = 1 << 0
+    private static let writesBack: UInt32 = 1 << 0, killsPrivileges: UInt32 = 1 << 2
+    /// The flag of changed attributes that drops the file's privileges (FATTR_KILL_SUIDGID).
+    private static let attributesKillPrivileges: UInt32 = 1 << 11
+    /// The bit that tells the number of an interruption from that of its request.
+    private static let interruptBit: UInt64 = 1
     /// The times that the kernel keeps by itself, and that an open file was named: FATTR_MTIME, FATTR_CTIME,
     /// FATTR_FH.
     private static let keptTimes: UInt32 = 1 << 5 | 1 << 10 | 1 << 6
@@ -40,8 +46,10 @@ struct WireRequest {
     /// What an answer names.
     let unique: UInt64
     let node: UInt64
-    /// The first and the third 32 bits of the arguments; 0 if there are none.
-    private let first: UInt32, flags: UInt32
+    /// The thread that makes it, in the kernel's numbers of threads; 0 if it is not known.
+    let thread: UInt32
+    /// Parts of the arguments, of 32 bits each; 0 if there are none.
+    private let first: UInt32, fourth: UInt32, flags: UInt32
 
     /// Reads a request; nil if it is too short to be one.
     init?(_ bytes: RawSpan) {
@@ -49,8 +57,10 @@ struct WireRequest {
         kind = bytes.littleEndian(at: 4, as: UInt32.self)
         unique = bytes.littleEndian(at: 8, as: UInt64.self)
         node = bytes.littleEndian(at: 16, as: UInt64.self)
+        thread = bytes.littleEndian(at: 32, as: UInt32.self)
         let hasArguments = bytes.byteCount >= Self.headerByteCount + 24
         first = hasArguments ? bytes.littleEndian(at: Self.headerByteCount, as: UInt32.self) : 0
+        fourth = hasArguments ? bytes.littleEndian(at: Self.headerByteCount + 12, as: UInt32.self) : 0
         flags = hasArguments ? bytes.littleEndian(at: Self.headerByteCount + 20, as: UInt32.self) : 0
     }
 
@@ -74,11 +84,26 @@ struct WireRequest {
         }
     }
 
-    /// Whether it changes something: pages or times.
-    var isStore: Bool { kind == Kind.write || kind == Kind.setAttributes }
+    /// The flags of the features that the kernel offers in the first request of a connection.
+    var offeredFeatures: UInt32 { fourth }
+
+    /// Whether it asks to drop the file's privileges, which libfuse does not pass on.
+    var dropsPrivileges: Bool {
+        switch kind {
+        case Kind.write: flags & Self.killsPrivileges != 0
+        case Kind.setAttributes: first & Self.attributesKillPrivileges != 0
+        default: false
+        }
+    }
+
+    /// Whether a message to the kernel answers a request, and is neither a notification nor tells that an interruption
+    /// came too late.
+    ///
+    /// - Parameter unique: What the message names.
+    static func isAnswer(_ unique: UInt64) -> Bool { unique != 0 && unique & interruptBit == 0 }
 
     /// Whether the kernel waits for an answer.
-    static func needsAnswer(_ kind: UInt32) -> Bool {
+    var needsAnswer: Bool {
         switch kind {
         case Kind.forget, Kind.forgetMany, Kind.interrupt, Kind.notifyReply: false
         default: true
@@ -95,8 +120,30 @@ struct WireRequest {
         }
     }
 
+    /// Whether its thread waits for the answer before it makes another one.
+    var isAwaited: Bool {
+        switch kind {
+        case Kind.read, Kind.write: false
+        default: thread != 0 && !isHousekeeping
+        }
+    }
+
     /// Whether a program uses the vaults by it.
     var isUse: Bool { !isHousekeeping && !storesEarlierChanges && !isNeutral }
+
+    /// The content of a file that the kernel does not have, as a request to read it shows; nil for others.
+    ///
+    /// Where a program reads without the cache (O_DIRECT), the kernel asks for what it has, too.
+    static func missingContent(_ bytes: RawSpan) -> (node: Node, range: Range<Int64>)? {
+        guard bytes.byteCount >= headerByteCount + 40, let request = WireRequest(bytes),
+            request.kind == Kind.read,
+            bytes.littleEndian(at: headerByteCount + 32, as: UInt32.self) & UInt32(coffer_O_DIRECT) == 0
+        else { return nil }
+        let offset = Int64(clamping: bytes.littleEndian(at: headerByteCount + 8, as: UInt64.self))
+        let count = Int64(bytes.littleEndian(at: headerByteCount + 16, as: UInt32.self))
+        let (end, overflows) = offset.addingReportingOverflow(count)
+        return (Node(number: request.node), offset..<(overflows ? .max : end))
+    }
 
     /// The nodes that a request to forget names, with the number of lookups to subtract.
     static func forgotten(_ bytes: RawSpan) -> [(node: UInt64, count: UInt64)] {

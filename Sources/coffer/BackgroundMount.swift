@@ -71,6 +71,8 @@ enum BackgroundMount {
 
         /// Opens the profile with the key and the lock from the inherited descriptors.
         func takeOver(_ location: ProfileLocation) throws(ClientError) -> Profile {
+            // No program that this one starts may get them.
+            for number in [Self.status, Self.lock] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
             let key = try KeyPipe.read(Self.key)
             return try Profile.open(location, FileLock(owning: Descriptor(owning: Self.lock)), key: key)
         }

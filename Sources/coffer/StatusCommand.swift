@@ -46,6 +46,7 @@ struct StatusCommand: ParsableCommand {
             Output.line("Profile  \(Output.visible(report.profile))")
             Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
             Output.line("Locked   since \(Output.moment(locked)); unlock it with: coffer unlock")
+            showProblems(report)
             return
         }
         Output.line("Profile  \(Output.visible("\(report.profile) (\(report.name), \(report.device))"))")
@@ -73,6 +74,10 @@ struct StatusCommand: ParsableCommand {
             Output.line(
                 "  \(join.delay ?? "no answer yet"); the invite expires \(Output.day(join.expires))")
         }
+        showProblems(report)
+    }
+
+    private func showProblems(_ report: StatusReport) {
         if report.problems.isEmpty { return }
         Output.line("\nProblems")
         for problem in report.problems { Output.line("  \(Output.visible(problem.text))") }

@@ -104,6 +104,7 @@ enum ErrorTexts {
         "The profile stays unlocked, because changes of “v/a” could not be stored when a program wrote them, and still cannot. Make room, and try again, or discard the changes with: coffer lock --force",
         "The profile stays unlocked, because changes of “v/a”, “v/b” and of other files (5) could not be stored when a program wrote them, and still cannot. Make room, and try again, or discard the changes with: coffer lock --force",
         "The profile is locked, but some of its latest changes could not be stored: no space. Run after the unlock: coffer check",
+        "The profile is locked, but changes of files (2) are lost: they could not be stored when programs wrote them. The mount has logged their names.",
         "The profile stays unlocked, because the latest changes cannot be stored: no space. Fix this and try again, or discard the changes with: coffer lock --force",
         "This mount belongs to a command. It ends with the command.",
         "The strength of the passphrase is out of range.",

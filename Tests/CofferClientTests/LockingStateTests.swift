@@ -37,6 +37,42 @@ import Testing
         }
     }
 
+    /// A thread that waits in the kernel without end must not leave the mount when it wakes up at last.
+    @Test func whatWasGivenUpIsNotLeft() throws {
+        let (slow, quick) = (Locking(isAllowed: true), Locking(isAllowed: true))
+        #expect(slow.giveUp())
+        #expect(clientErrorName { try slow.beginLeaving() } == "lockingInUse")
+        #expect(slow.beginEnd())
+        try quick.beginLeaving()
+        #expect(!quick.giveUp())
+        // The next attempt is another one.
+        let again = Locking(isAllowed: true)
+        #expect(again.giveUp())
+        again.begin { _, _ throws(ClientError) in }
+        try again.lock(false, nil)
+        try again.beginLeaving()
+    }
+
+    /// What is lost is told once the profile is locked, unless it was given up.
+    @Test(arguments: [false, true]) func lossesAreTold(isForced: Bool) throws {
+        let locking = Locking(isAllowed: true)
+        locking.begin { _, _ throws(ClientError) in locking.noteLosses(2) }
+        #expect(locking.failure == nil)
+        try locking.lock(isForced, nil)
+        #expect(locking.failure?.caseName == (isForced ? nil : "lockingLost"))
+    }
+
+    /// Nobody waits for an answer if the profile locks itself.
+    @Test func aLockedProfileTellsWhatWentWrong() throws {
+        let location = try TestProfile().location
+        for problem in [nil, "Something is lost."] {
+            let handler = LockedHandler(location, "/m", since: 5, problem: problem, Unlocking {})
+            let client = RequestClient(isHeard: { true }, progress: { _ in })
+            let status = try handler.perform(StatusRequest(), for: client)
+            #expect(status.problems.map(\.text) == [problem].compactMap { $0 })
+        }
+    }
+
     private func clientErrorName(_ body: () throws -> Void) -> String? {
         do { try body() } catch let error as ClientError { return error.caseName } catch { return "\(error)" }
         return nil

@@ -184,6 +184,7 @@ extension ClientError {
         case .locking(.failedWrites): "lockingFailedWrites"
         case .locking(.replaced): "lockingReplaced"
         case .locking(.notClosed): "lockingNotClosed"
+        case .locking(.lost): "lockingLost"
         case .locking(.notStored): "lockingNotStored"
         case .recovery(.words): "words"
         case .recovery(.otherProfile): "otherProfileKey"

@@ -29,8 +29,13 @@ import Testing
         }
 
         /// Sends a request as the kernel does.
-        func asks(_ kind: UInt32, unique: UInt32) {
-            let bytes = header([64, kind, unique], count: 64)
+        ///
+        /// - Parameters:
+        ///   - fields: Which attributes are set, of a request to set some.
+        ///   - flags: Of a write.
+        func asks(_ kind: UInt32, unique: UInt32, fields: UInt32 = 0, flags: UInt32 = 0) {
+            let bytes = header(
+                [64, kind, unique, 0, 0, 0, 0, 0, 0, 0, fields, 0, 0, 0, 0, flags], count: 64)
             #expect(write(requests.writing, bytes, 64) == 64)
         }
 
@@ -100,6 +105,35 @@ import Testing
         var byte: UInt8 = 0
         _ = fcntl(next.answers.reading, F_SETFL, O_NONBLOCK)
         #expect(read(next.answers.reading, &byte, 1) == -1 && errno == EAGAIN)
+    }
+
+    /// Pages, and times that the kernel keeps, are what it may still have to store.
+    @Test func storesAreCounted() throws {
+        let left = try Left()
+        defer { left.end() }
+        func counts(_ kind: UInt32, fields: UInt32 = 0, flags: UInt32 = 0) -> [Int] {
+            left.asks(kind, unique: 2, fields: fields, flags: flags)
+            #expect(left.reads() == 64)
+            return [left.channel.pageStoreCount, left.channel.timeStoreCount]
+        }
+        #expect(counts(16, flags: 1) == [1, 0])
+        #expect(counts(16) == [1, 0], "a program waits for it")
+        #expect(counts(4, fields: 1 << 5 | 1 << 10) == [1, 1])
+        #expect(counts(4, fields: 1 << 3) == [1, 1], "a size")
+        #expect(counts(20) == [1, 1])
+    }
+
+    /// The thread that would empty the pipe may be the one that fills it.
+    @Test func wakingNeverWaits() throws {
+        let left = try Left()
+        defer { left.end() }
+        let isOver = Condition(false)
+        try CofferSystem.Thread.startDetached("wakes") {
+            for _ in 0..<100_000 { left.channel.leave() }
+            isOver.update { $0 = true }
+        }
+        let result = isOver.wait(nanoseconds: 60_000_000_000) { $0 ? true : nil }
+        #expect(result == true)
     }
 
     @Test func leavingEndsAnIdleMountAtOnce() throws {

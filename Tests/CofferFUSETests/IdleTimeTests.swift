@@ -46,9 +46,6 @@ import Testing
         #expect(!idle.noteUse())
         #expect(!idle.noteUse())
         #expect(idle.isDue)
-        idle.restart()
-        #expect(idle.noteUse())
-        #expect(!idle.isDue)
     }
 
     @Test func sleepCountsIfItIsWanted() {
@@ -59,8 +56,6 @@ import Testing
         #expect(!with.noteUse())
         #expect(with.isDue)
         #expect(without.noteUse())
-        with.restart()
-        #expect(!with.isDue)
     }
 
     /// After a failure the mount is used on; then the same reason counts again, unless it was use that was missing.
@@ -68,7 +63,7 @@ import Testing
         let idle = idle(after: 10, detectsSleep: true)
         clocks.run(seconds: 10)
         #expect(idle.isDue)
-        idle.postpone(60_000_000_000)
+        idle.postpone()
         clocks.run(seconds: 59)
         #expect(!idle.isDue)
         #expect(idle.noteUse())
@@ -76,17 +71,37 @@ import Testing
         #expect(!idle.isDue, "it is in use")
         clocks.run(seconds: 9)
         #expect(idle.isDue)
-        idle.postpone(60_000_000_000)
-        clocks.run(seconds: 60)
+        idle.postpone()
+        clocks.run(seconds: 300)
         #expect(idle.isDue, "nothing has used it")
-        idle.restart()
+    }
+
+    @Test func sleepStillCountsAfterAFailure() {
+        let idle = idle(after: nil, detectsSleep: true)
         clocks.sleep(seconds: 5)
         #expect(idle.isDue)
-        idle.postpone(60_000_000_000)
+        idle.postpone()
         clocks.run(seconds: 59)
+        #expect(!idle.isDue)
         #expect(idle.noteUse())
         clocks.run(seconds: 1)
         #expect(idle.isDue, "the machine has slept")
+    }
+
+    /// What keeps failing must not keep programs out again and again.
+    @Test func failuresGetRarerAndRefuseNobody() {
+        let idle = idle(after: nil, detectsSleep: true)
+        clocks.sleep(seconds: 5)
+        #expect(!idle.noteUse(), "the first attempt")
+        for minutes: Int64 in [1, 5, 15, 15] {
+            idle.postpone()
+            clocks.run(seconds: minutes * 60 - 1)
+            #expect(!idle.isDue, "\(minutes) minutes")
+            clocks.run(seconds: 1)
+            #expect(idle.isDue, "\(minutes) minutes")
+            #expect(idle.noteUse(), "it is not known yet whether it can be locked")
+            #expect(idle.isDue, "use does not hide that it is due")
+        }
     }
 
     @Test func commandsUnderWayCount() {

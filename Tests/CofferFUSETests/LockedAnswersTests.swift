@@ -56,7 +56,10 @@ import Testing
 
     @Test func onlyEarlierChangesPassTheGate() {
         let gate = Gate(answers, nil)
-        func passes(_ request: [UInt8]) -> Bool { request.withRawSpan { gate.refusal(of: $0) == nil } }
+        func passes(_ bytes: [UInt8]) -> Bool {
+            guard let request = bytes.withRawSpan({ WireRequest($0) }) else { return false }
+            return gate.refusal(of: request) == nil
+        }
         #expect(passes(bytes(15)))
         gate.close()
         #expect(gate.isClosed)
@@ -64,10 +67,8 @@ import Testing
         // WRITE of the kernel's cache, and of a program.
         #expect(passes(bytes(16, [0, 0, 0, 0, 0, 1])))
         #expect(!passes(bytes(16, [0, 0, 0, 0, 0, 0])))
-        #expect(gate.storeCount == 1)
         // SETATTR of the times that the kernel keeps, and of a size.
         #expect(passes(bytes(4, [1 << 5 | 1 << 10, 0, 0, 0, 0, 0])))
-        #expect(gate.storeCount == 2)
         #expect(!passes(bytes(4, [1 << 3, 0, 0, 0, 0, 0])))
         #expect(passes(bytes(20)) && passes(bytes(2)))
         gate.open()

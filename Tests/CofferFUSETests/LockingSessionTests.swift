@@ -87,6 +87,72 @@ extension LiveMountTests {
             }
         }
 
+        /// A cached write that failed is stored from the kernel's copy; what the kernel has dropped is lost.
+        @Test func failedWritesAreStoredFromTheKernel() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                let text = String(repeating: "cached, and not stored ", count: 3000)
+                try Program.writes(text, to: file)
+                try Program.syncs(file)
+                let item = try #require(Vault.existing("file", in: mount.vault))
+                let node = Node(number: mount.inode(item))
+                let count = Int64(text.utf8.count)
+                // As if the vault had not taken it.
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.append(String(repeating: "?", count: Int(count) - 100), to: item, at: 100)
+                mount.session.failedWrites.add(100..<count, of: node)
+                let hole: Range<Int64> = 16_384..<24_576
+                #expect(posix_fadvise(file, Int(hole.lowerBound), hole.count, POSIX_FADV_DONTNEED) == 0)
+                #expect(mount.session.closeGate())
+                mount.session.storeFailedWrites()
+                #expect(mount.session.failedFiles == [])
+                #expect(mount.session.takeLostFiles() == [node])
+                mount.session.openAgain()
+                let stored = Array(try elsewhere.content("file").utf8)
+                let wanted = Array(text.utf8)
+                #expect(stored.count == wanted.count)
+                let wrong = wanted.indices.filter { stored[$0] != wanted[$0] }
+                #expect(wrong.allSatisfy { hole.contains(Int64($0)) } && wrong.count > 8000, "\(wrong.count)")
+            }
+        }
+
+        /// What a program reads anew is not what was written, although the kernel has pages there again.
+        @Test func whatIsReadAnewIsLost() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                try Program.writes("text", to: file)
+                try Program.syncs(file)
+                let node = Node(number: UInt64(try Program.status(file).st_ino))
+                mount.session.failedWrites.add(0..<4, of: node)
+                _ = try Program.reads(mount.path("file"))
+                #expect(mount.session.failedFiles == [node], "the kernel has it")
+                #expect(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0)
+                _ = try Program.reads(mount.path("file"))
+                #expect(mount.session.failedFiles == [])
+                #expect(mount.session.takeLostFiles() == [node])
+            }
+        }
+
+        /// A vault that has stopped takes nothing any more, so nothing is to be waited for.
+        @Test func whatAStoppedVaultRefusesIsLost() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                try Program.writes("text", to: file)
+                try Program.syncs(file)
+                let node = Node(number: UInt64(try Program.status(file).st_ino))
+                try Program.writes("more", to: file, at: 100)
+                mount.vault.stop("a disk error")
+                #expect(throws: Failed.self) { try Program.syncs(file) }
+                #expect(!mount.session.failedWrites.isEmpty)
+                #expect(mount.session.failedFiles == [])
+                #expect(mount.session.takeLostFiles() == [node])
+                #expect(mount.session.failedWrites.isEmpty)
+            }
+        }
+
         /// Behind the gate, a file's times may not make the next write(2) pass without a request.
         @Test func timesMakeNoAttributesValid() throws {
             try LiveMount.run { mount in

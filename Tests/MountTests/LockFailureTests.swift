@@ -208,6 +208,28 @@ extension MountTests {
             }
         }
 
+        /// The kernel does not tell the process of an unmount as long as there is a copy, so it must be asked to end,
+        /// whichever of the two it is.
+        @Test(.enabled(if: Machine.isRoot, "a bind mount takes root"))
+        func anUnmountDuringALockEndsTheMountWithItsCopies() throws {
+            for round in 0..<8 {
+                try withProfile(mounted: nil) { profile in
+                    try profile.mount()
+                    try profile.withBindMount { _ in
+                        let child = try Child(try lock(profile))
+                        usleep(UInt32(round) * 40_000)
+                        #expect(
+                            try Processes.waitUntil {
+                                let command = try profile.command("unmount", profile.point, passphrase: false)
+                                return try command.run().status == 0
+                            })
+                        _ = try child.wait()
+                    }
+                    profile.expectEnded()
+                }
+            }
+        }
+
         /// What another namespace has of the mount is locked, also if the original is gone.
         @Test(
             .enabled(if: Machine.hasMountNamespaces, "a mount namespace of its own takes root and unshare(1)")

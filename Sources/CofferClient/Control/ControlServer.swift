@@ -64,6 +64,11 @@ final class ControlServer: Sendable {
         }
     }
 
+    /// Answers the client of a connection with a failure, although its request goes on.
+    func refuse(_ connection: Int32, _ error: ClientError) {
+        clients.withLock { Array($0.values) }.first { $0.connection == connection }?.refuse(error)
+    }
+
     /// Refuses requests that change vaults from now on, and waits for those under way; ends those that take long.
     ///
     /// - Returns: False if one goes on all the same.

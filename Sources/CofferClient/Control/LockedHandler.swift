@@ -8,10 +8,17 @@ struct LockedHandler: RequestPerformer {
     private let location: ProfileLocation
     private let mountPoint: String
     private let since: Int64
+    private let problem: String?
     private let unlocking: Unlocking
 
-    /// - Parameter since: When the profile was locked, in nanoseconds since 1970.
-    init(_ location: ProfileLocation, _ mountPoint: String, since: Int64, _ unlocking: Unlocking) {
+    /// - Parameters:
+    ///   - since: When the profile was locked, in nanoseconds since 1970.
+    ///   - problem: What went wrong when the profile locked itself; nil if all went well.
+    init(
+        _ location: ProfileLocation, _ mountPoint: String, since: Int64, problem: String? = nil,
+        _ unlocking: Unlocking
+    ) {
+        self.problem = problem
         self.location = location
         self.mountPoint = mountPoint
         self.since = since
@@ -40,7 +47,8 @@ struct LockedHandler: RequestPerformer {
         StatusReport(
             profile: location.path, name: "", device: "", mountPoint: mountPoint, vaults: [], joins: [],
             disk: nil,
-            problems: [], locked: since / 1_000_000_000)
+            problems: problem.map { [ProblemReport(time: since / 1_000_000_000, text: $0)] } ?? [],
+            locked: since / 1_000_000_000)
     }
 
     /// Before the passphrase is asked for, and the key is sent.

@@ -18,6 +18,8 @@ package enum LockingError: Error {
     case replaced
     /// The profile is locked, but a vault could not be closed.
     case notClosed(reason: String)
+    /// The profile is locked, but changes of files are lost, which could not be stored when programs wrote them.
+    case lost(files: Int)
     /// Changes that programs take for done cannot be stored.
     case notStored(reason: String)
 }
@@ -52,6 +54,11 @@ extension LockingError: CustomStringConvertible {
             The profile is locked, but some of its latest changes could not be stored: \(reason). Run after the unlock: \
             coffer check
             """
+        case .lost(let files):
+            """
+            The profile is locked, but changes of files (\(files)) are lost: they could not be stored when programs wrote them. \
+            The mount has logged their names.
+            """
         case .notStored(let reason):
             """
             The profile stays unlocked, because the latest changes cannot be stored: \(reason). Fix this and try \
@@ -60,7 +67,8 @@ extension LockingError: CustomStringConvertible {
         }
     }
 
-    private static func list(_ files: [String], _ others: Int) -> String {
+    /// Names files in a sentence.
+    static func list(_ files: [String], _ others: Int) -> String {
         let names = files.map { "“\($0)”" }.joined(separator: ", ")
         return others == 0 ? names : "\(names) and of other files (\(others))"
     }
@@ -69,7 +77,7 @@ extension LockingError: CustomStringConvertible {
         switch self {
         case .locked, .underWay, .inUse, .commandUnderWay: 75  // EX_TEMPFAIL
         case .notMounted: 72  // EX_OSFILE
-        case .notStored, .failedWrites, .notClosed: 74  // EX_IOERR
+        case .notStored, .failedWrites, .notClosed, .lost: 74  // EX_IOERR
         case .notPossible, .replaced: 76  // EX_PROTOCOL
         }
     }

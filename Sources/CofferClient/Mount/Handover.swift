@@ -78,6 +78,8 @@ extension Handover {
             try WholeFile.read(descriptor: file.number, limit: Self.byteCountMax, subject: "handover")
         }
         self = try ControlCoding.decode(Handover.self, bytes)
+        // Only execve(2) by this program may pass them on, not a program that it starts.
+        for number in descriptors { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
     }
 
     /// Replaces this process by a new one, which begins with nothing in memory.

@@ -49,7 +49,10 @@ package final class LockedMount: Sendable {
         }
         server = ControlServer(
             socket, at: handover.socketPath, of: place,
-            LockedHandler(location, handover.mountPoint, since: handover.locked, unlocking))
+            LockedHandler(
+                location, handover.mountPoint, since: handover.locked,
+                // A command that waits is told.
+                problem: handover.client == nil ? handover.failure?.text : nil, unlocking))
         lock = FileLock(
             owning: try systemCalls { () throws(SystemError) in
                 Descriptor(owning: try Handover.copy(handover.lock))

@@ -9,7 +9,13 @@ final class Locking: Sendable {
     private struct State {
         var lock: Lock?
         var isUnderWay = false
+        /// Whether what cannot be stored is given up.
+        var isForced = false
+        /// Whether the attempt under way takes too long.
+        var isGivenUp = false
         var client: Int32?
+        /// The number of files of which changes are lost.
+        var losses = 0
         /// Whether the mount is to end, or to be left to the next process; whichever came first.
         var isEnding = false, isLeaving = false
     }
@@ -36,6 +42,7 @@ final class Locking: Sendable {
         let lock: Lock? = state.withLock { state in
             guard !state.isUnderWay, !state.isEnding, let lock = state.lock else { return nil }
             state.isUnderWay = true
+            (state.isForced, state.isGivenUp) = (force, false)
             state.client = client?.connection
             return lock
         }
@@ -55,13 +62,33 @@ final class Locking: Sendable {
 
     /// Decides that the next process serves the mount; there is no way back.
     ///
-    /// - Throws: `.underWay` if the mount is to end.
+    /// - Throws: `.underWay` if the mount is to end; `.inUse` if locking was given up.
     func beginLeaving() throws(ClientError) {
-        let isFirst = state.withLock { state in
-            if !state.isEnding { state.isLeaving = true }
-            return state.isLeaving
+        let (isFirst, isGivenUp) = state.withLock { state in
+            if !state.isEnding, !state.isGivenUp { state.isLeaving = true }
+            return (state.isLeaving, state.isGivenUp)
         }
-        guard isFirst else { throw .locking(.underWay) }
+        guard isFirst else { throw .locking(isGivenUp ? .inUse : .underWay) }
+    }
+
+    /// Decides that an attempt fails, although its thread waits for something.
+    ///
+    /// - Returns: False if the next process serves the mount already.
+    func giveUp() -> Bool {
+        state.withLock { state in
+            if !state.isLeaving { state.isGivenUp = true }
+            return state.isGivenUp
+        }
+    }
+
+    /// Notes that changes of files are lost, so that whoever locks the profile learns it.
+    func noteLosses(_ count: Int) { state.withLock { $0.losses += count } }
+
+    /// What the command learns although the profile is locked; nil if all went well.
+    var failure: ClientError? {
+        state.withLock { state in
+            state.losses > 0 && !state.isForced ? .locking(.lost(files: state.losses)) : nil
+        }
     }
 
     /// Decides that the mount ends.

@@ -1,6 +1,7 @@
 internal import CCofferSystem
 internal import CofferSystem
 internal import Glibc
+internal import Synchronization
 
 /// The copies of a mount: bind mounts, and mounts in other namespaces (containers, services, unshare(1)).
 ///
@@ -23,6 +24,11 @@ struct MountCopies {
 
     /// How long to wait for a copy to be synced, in nanoseconds.
     private static let syncTimeMax: Int64 = 30_000_000_000
+    /// The number of threads that sync a copy.
+    private static let syncs = Atomic(0)
+
+    /// Whether no thread syncs a copy any more, which nothing can end.
+    static var areSynced: Bool { syncs.load(ordering: .relaxed) == 0 }
 
     /// The paths of bind mounts in this mount namespace.
     let paths: [String]
@@ -71,8 +77,10 @@ struct MountCopies {
             paths.map { ("/", $0) }
             + holders.filter { !$0.isHere }.map { ("/proc/\($0.process)/root", $0.path) }
         let result = Condition<Int32?>(nil)
+        Self.syncs.add(1, ordering: .relaxed)
         do throws(SystemError) {
             try Thread.startDetached("coffer-sync") {
+                defer { Self.syncs.subtract(1, ordering: .relaxed) }
                 var code: Int32 = 0
                 for (root, path) in ways {
                     code = unsafe coffer_sync_mounted_file_system(root, path, numbers[0], numbers[1])
@@ -82,6 +90,7 @@ struct MountCopies {
             }
         } catch {
             // Without a thread, the wait could not be ended.
+            Self.syncs.subtract(1, ordering: .relaxed)
             return error
         }
         let code = result.wait(nanoseconds: Self.syncTimeMax) { $0 } ?? ETIMEDOUT

@@ -8,15 +8,26 @@ internal import Glibc
 extension MountService {
     /// How often the idle time is checked, in nanoseconds.
     private static let idlePoll: Int64 = 2_000_000_000
-    /// How long to wait after a failure before the profile is locked automatically, in nanoseconds.
-    private static let retry: Int64 = 60_000_000_000
 
+    /// How long the kernel may take to write the bulk of what it has cached while programs are served, in nanoseconds.
+    private static let bulkTimeMax: Int64 = 5_000_000_000
+    /// How long it may take to write the rest, in nanoseconds.
+    private static let pagesTimeMax: Int64 = 60_000_000_000
     /// How long programs may go on writing when the profile is to be locked, in nanoseconds.
     private static let quietTimeMax: Int64 = 30_000_000_000
     /// How many times nothing must have been left to write.
     private static let quietRounds = 2
     /// How long a write(2) that was let in may take until it holds its file's lock, in microseconds.
     private static let writePause: UInt32 = 20_000
+    /// How long it may take until it has filled its pages, where a notification does not wait for that: the kernel slows
+    /// each writer down by 200 ms at a time.
+    private static let longWritePause: UInt32 = 300_000
+    /// The first kernel that refuses `KernelCache.awaitRequests` without waiting.
+    private static let impatientKernel = KernelVersion(6, 19)
+    /// How long all may take from when programs are refused, in nanoseconds.
+    ///
+    /// A program may hold a lock of the kernel for as long as it likes, and nothing ends the wait for it.
+    private static let lockTimeMax: Int64 = 300_000_000_000
 
     /// How many files to name that could not be stored.
     private static let namedFilesMax = 3
@@ -25,22 +36,35 @@ extension MountService {
     ///
     /// Until the last step, a failure leaves everything as it was.
     ///
-    /// - Parameter force: Whether to go on if changes cannot be stored.
+    /// - Parameters:
+    ///   - force: Whether to go on if changes cannot be stored.
+    ///   - client: The connection of the command; nil if the profile locks itself.
     func lock(_ force: Bool, for client: Int32?) throws(ClientError) {
         let timer = LogTimer(.info)
         guard ChildProcess.canStartAgain else { throw .locking(.replaced) }
+        let isOver = Condition(false)
+        defer { isOver.update { $0 = true } }
+        var isEmptied = false
         do throws(ClientError) {
             guard server.holdChanges() || force else { throw .locking(.commandUnderWay) }
             // While programs are served, so that they need not wait for the bulk of it.
-            try store(force)
+            let failure = storeBulk()
+            try storeVaults(force)
+            // Programs are not refused time and again in vain.
+            if client == nil, !force, session.lacksRoom { throw failedWrites }
+            try limitLock(isOver, client)
             guard session.closeGate() || force else { throw .locking(.inUse) }
             // Before anything is dropped that could not be written.
-            try storeForCertain(force)
+            try storeForCertain(force, failure)
+            isEmptied = true
             try dropCaches(force)
+            // execve(2) would wait for the thread, which may never end.
+            guard MountCopies.areSynced else { throw .locking(.inUse) }
             try locking.beginLeaving()
         } catch {
             session.openAgain()
             server.allowChanges()
+            if isEmptied { try? Thread.startDetached("coffer-unlock") { [self] in showVaultsAgain() } }
             throw error
         }
         DebugLog.log(.info, .mount, "everything is stored, and the kernel's caches are empty, \(timer)")
@@ -50,28 +74,80 @@ extension MountService {
         session.leave()
     }
 
-    /// Stores what the kernel has cached, files' times too, and what the vaults have in memory.
-    private func store(_ force: Bool) throws(ClientError) {
-        try allow(force, syncMount())
-        try storeVaults(force)
+    /// Serves programs again, and answers the command, if locking takes too long.
+    private func limitLock(_ isOver: Condition<Bool>, _ client: Int32?) throws(ClientError) {
+        try systemCalls { () throws(SystemError) in
+            try Thread.startDetached("coffer-lock-limit") { [self] in
+                if isOver.wait(nanoseconds: Self.lockTimeMax, for: { $0 ? true : nil }) != nil { return }
+                guard locking.giveUp() else { return }
+                DebugLog.log(.error, .mount, "locking takes too long, and is given up")
+                idle?.postpone()
+                session.openAgain()
+                server.allowChanges()
+                if let client { server.refuse(client, .locking(.inUse)) }
+            }
+        }
+    }
+
+    // MARK: Storing
+
+    /// Makes the kernel write most of what it has cached, while programs are served.
+    ///
+    /// - Returns: An error of the kernel.
+    private func storeBulk() -> SystemError? {
+        let (deadline, heldBackMin) = (Clock.monotonic + Self.bulkTimeMax, Session.heldBackMin)
+        var failure: SystemError?
+        var before: Int
+        repeat {
+            before = session.pageStoreCount
+            failure = syncMount() ?? failure
+        } while session.pageStoreCount - before >= heldBackMin && Clock.monotonic < deadline
+        return failure
     }
 
     /// Stores all that programs have written; for use behind the closed gate.
-    private func storeForCertain(_ force: Bool) throws(ClientError) {
-        let failure = syncMount()
-        // The pages are on their way, and are answered, or refused, only now.
-        guard session.awaitAnswers() || force else { throw .locking(.inUse) }
-        try allow(force, failure ?? syncMount())
+    ///
+    /// - Parameter earlier: An error that the kernel has reported before.
+    private func storeForCertain(_ force: Bool, _ earlier: SystemError? = nil) throws(ClientError) {
+        let failure = try storePages(force) ?? earlier
         // There may be room by now.
         if !session.failedFiles.isEmpty { session.storeFailedWrites() }
         try storeVaults(force)
-        let failed = session.failedFiles
-        if failed.isEmpty || force { return }
-        let named = failed.prefix(Self.namedFilesMax)
-        let names = named.compactMap { node in
-            vaults.vault(slot: node.slot).map { "\($0.name)/\($0.vault.path(of: node.item))" }
+        // All requests are answered, so each failure of one is known.
+        let hasFailed = !session.failedFiles.isEmpty
+        reportLosses()
+        if force { return }
+        if hasFailed { throw failedWrites }
+        if let failure, !session.explainsError() {
+            throw .locking(.notStored(reason: FileSystemError(failure).summary))
         }
-        throw .locking(.failedWrites(files: names.sorted(), others: failed.count - named.count))
+    }
+
+    /// Makes the kernel write all pages that it has cached, and waits until each is stored or refused.
+    ///
+    /// syncfs(2) does not wait for pages of FUSE, and leaves pages out while many are under way. So it is repeated, each
+    /// time with none under way, until it has sent too few for that; and until none was refused, as only the next one
+    /// tells of the error.
+    ///
+    /// - Returns: An error of the kernel.
+    private func storePages(_ force: Bool) throws(ClientError) -> SystemError? {
+        let (deadline, heldBackMin) = (Clock.monotonic + Self.pagesTimeMax, Session.heldBackMin)
+        var failure: SystemError?
+        var quietRounds = 0
+        guard session.awaitAnswers() || force else { throw .locking(.inUse) }
+        while quietRounds < Self.quietRounds {
+            let (before, failed) = (session.pageStoreCount, session.failedWriteCount)
+            failure = syncMount() ?? failure
+            guard session.awaitAnswers() || force else { throw .locking(.inUse) }
+            let isQuiet =
+                session.pageStoreCount - before < heldBackMin && session.failedWriteCount == failed
+            quietRounds = isQuiet ? quietRounds + 1 : 0
+            guard Clock.monotonic < deadline || quietRounds == Self.quietRounds else {
+                if force { break }
+                throw .locking(.inUse)
+            }
+        }
+        return failure
     }
 
     private func storeVaults(_ force: Bool) throws(ClientError) {
@@ -82,13 +158,47 @@ extension MountService {
         }
     }
 
-    private func allow(_ force: Bool, _ failure: SystemError?) throws(ClientError) {
-        guard let failure, !session.explainsError(), !force else { return }
-        throw .locking(.notStored(reason: FileSystemError(failure).summary))
+    /// Why the profile stays unlocked while only the kernel has changes.
+    private var failedWrites: ClientError {
+        let (files, others) = names(of: session.failedFiles)
+        return .locking(.failedWrites(files: files, others: others))
+    }
+
+    /// The names of some files, by vault, and the number of the others.
+    private func names(of nodes: [Node]) -> (files: [String], others: Int) {
+        let names = nodes.prefix(Self.namedFilesMax).compactMap { node in
+            vaults.vault(slot: node.slot).map { "\($0.name)/\($0.vault.path(of: node.item))" }
+        }
+        return (names.sorted(), nodes.count - names.count)
+    }
+
+    /// Records what is lost, since neither the vaults nor the kernel have it.
+    ///
+    /// - Parameter others: Files that the next process loses.
+    func reportLosses(_ others: [Node] = []) {
+        let nodes = Set(session.takeLostFiles()).union(others)
+        if nodes.isEmpty { return }
+        locking.noteLosses(nodes.count)
+        let (files, rest) = names(of: Array(nodes))
+        vaults.problems.add(
+            "Changes of \(LockingError.list(files, rest)) could not be stored when a program wrote them, and are lost."
+        )
+    }
+
+    // MARK: The kernel's caches
+
+    /// Waits for what was let in, and for what no lock shows.
+    private func awaitWrites() {
+        let isPatient = KernelVersion.running.map { $0 < Self.impatientKernel } ?? false
+        usleep(isPatient ? Self.writePause : Self.longWritePause)
     }
 
     /// Empties the kernel's caches, until nothing is left that it would write.
     private func dropCaches(_ force: Bool) throws(ClientError) {
+        // What was let in last is stored before a page is dropped that could not be.
+        session.dropNames()
+        awaitWrites()
+        try storeForCertain(force)
         let deadline = Clock.monotonic + Self.quietTimeMax
         var quietRounds = 0
         while quietRounds < Self.quietRounds {
@@ -98,7 +208,7 @@ extension MountService {
             }
             let before = session.storeCount
             session.dropCaches()
-            usleep(Self.writePause)
+            awaitWrites()
             try storeForCertain(force)
             quietRounds = session.storeCount == before ? quietRounds + 1 : 0
         }
@@ -123,7 +233,7 @@ extension MountService {
             } catch {
                 // A command locks it, and opens the gate if that fails.
                 if case .locking(.underWay) = error { continue }
-                idle.postpone(Self.retry)
+                idle.postpone()
                 session.openAgain()
                 vaults.problems.add("The profile could not be locked automatically: \(error)")
             }
@@ -131,10 +241,10 @@ extension MountService {
     }
 
     /// What the next process needs; for use after the session's `run`.
-    func makeHandover(
-        _ server: ControlServer, _ directory: BareDirectory?, _ client: Int32?
-    ) throws(SystemError) -> Handover {
+    func makeHandover() throws(SystemError) -> Handover {
         let state = session.state
+        // What was refused since the mount is left.
+        reportLosses(session.failedFiles)
         func copy(_ descriptor: Int32?) throws(SystemError) -> Int32? {
             guard let descriptor else { return nil }
             return try Handover.copy(descriptor)
@@ -142,9 +252,10 @@ extension MountService {
         return Handover(
             connection: try session.copyConnection().release(),
             lock: try Handover.copy(vaults.profile.lockDescriptor), directory: try copy(directory?.number),
-            socket: try Handover.copy(server.number), client: try copy(client), key: nil,
+            socket: try Handover.copy(server.number), client: try copy(locking.client), key: nil,
             socketPath: server.path, mountPoint: point.path, device: device, state: state,
-            inUse: ItemsInUse(state.nodes, in: vaults.vaults), locked: Clock.realTime, failure: nil)
+            inUse: ItemsInUse(state.nodes, in: vaults.vaults), locked: Clock.realTime,
+            failure: locking.failure.map { Handover.Failure($0) })
     }
 
     /// Makes a session continue the mount of another process.
@@ -165,14 +276,17 @@ extension MountService {
             })
     }
 
-    /// Answers the command that unlocked the profile once the mount serves, and makes the kernel look up the vaults.
-    ///
-    /// Where a program has its working directory in a vault, getcwd(3) works again after that.
-    func showVaultsAgain(answering handover: Handover) throws(SystemError) {
+    /// Makes the kernel look up the vaults, so that getcwd(3) works again where a program has its working directory in one.
+    private func showVaultsAgain() {
+        session.forgetRootAttributes()
+        var status = stat()
+        for mounted in vaults.vaults { _ = unsafe lstat("\(point.path)/\(mounted.name)", &status) }
+    }
+
+    /// Shows the vaults to the kernel, and answers the command that unlocked the profile.
+    func takeOver(_ handover: Handover) throws(SystemError) {
         try Thread.startDetached("coffer-unlock") { [self] in
-            session.forgetRootAttributes()
-            var status = stat()
-            for mounted in vaults.vaults { _ = unsafe lstat("\(point.path)/\(mounted.name)", &status) }
+            showVaultsAgain()
             var handover = handover
             handover.answerClient()
             handover.close()

@@ -62,14 +62,14 @@ package final class MountService: Sendable {
     let session: Session
     let server: ControlServer
     let locking: Locking
-    private let idle: IdleTime?
+    let idle: IdleTime?
     private let endsOnSignal: Bool
     private let ending: @Sendable () -> Void
     let ended: Condition<Bool>
     /// Whether the handover of the previous process is used up.
     private let hasTakenOver = Atomic(false)
     /// Nil on an autofs trigger.
-    private let directory: BareDirectory?
+    let directory: BareDirectory?
     /// The filesystem's device number, as in mountinfo.
     let device: String?
 
@@ -211,8 +211,8 @@ package final class MountService: Sendable {
             if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
             if let idle { try Thread.startDetached("coffer-idle") { [self] in lockWhenDue(idle) } }
             if let handover {
+                try takeOver(handover)
                 hasTakenOver.store(true, ordering: .relaxed)
-                try showVaultsAgain(answering: handover)
             }
         }
         session.run { [self] in
@@ -228,7 +228,7 @@ package final class MountService: Sendable {
         if session.hasLeft {
             server.refuseAll(except: locking.client, .locking(.locked))
             return try systemCalls { () throws(SystemError) in
-                try makeHandover(server, directory, locking.client)
+                try makeHandover()
             }
         }
         server.stop()

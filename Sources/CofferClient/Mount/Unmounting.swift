@@ -8,6 +8,9 @@ package enum Unmounting {
     /// In nanoseconds.
     private static let poll: Int64 = 10_000_000
 
+    /// How long to wait before the mount's process is asked again to end, in nanoseconds.
+    private static let retry: Int64 = 1_000_000_000
+
     /// How long the mount's process may take to end before a note explains the wait, in nanoseconds.
     private static let patience: Int64 = 5_000_000_000
 
@@ -111,19 +114,17 @@ package enum Unmounting {
         _ path: String, _ server: MountServer, force: Bool, _ tell: (String) -> Void
     ) throws(ClientError) {
         let (location, note) = (server.location, server.note)
-        do throws(ClientError) {
-            let place = try ProfileAccess.checkSocket(note.socket, of: location)
-            _ = try ProfileAccess.ask(note.socket, of: place, ProfileRequest.end(process: note.process)) {
-                _ in
-            }
-        } catch {
-            // It has ended, or is about to.
-        }
         let start = Clock.monotonic
         var hasTold = false
+        var asked = Int64.min
         // A lock taken by another process ends the wait; an unreadable note is being rewritten by the same
         // process.
         while location.isLocked, location.lockNote?.process ?? note.process == note.process {
+            // A process that is about to lock or unlock the profile leaves the request to the program that it executes.
+            if Clock.monotonic - start >= asked {
+                askToEnd(server)
+                asked = Clock.monotonic - start + retry
+            }
             usleep(UInt32(poll / 1000))
             guard !hasTold, Clock.monotonic - start > patience else { continue }
             hasTold = true
@@ -131,6 +132,16 @@ package enum Unmounting {
         }
         if !force, let last = location.lockNote, last.process == note.process, !last.failure.isEmpty {
             throw .mount(.notStored(path: path, reason: last.failure, isUnmounted: true))
+        }
+    }
+
+    private static func askToEnd(_ server: MountServer) {
+        do throws(ClientError) {
+            let place = try ProfileAccess.checkSocket(server.note.socket, of: server.location)
+            let request = ProfileRequest.end(process: server.note.process)
+            _ = try ProfileAccess.ask(server.note.socket, of: place, request) { _ in }
+        } catch {
+            // It has ended, or is about to.
         }
     }
 
