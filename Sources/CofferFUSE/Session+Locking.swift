@@ -1,11 +1,16 @@
 internal import CofferFormat
-internal import CofferSystem
+package import CofferSystem
 internal import CofferVault
 
 // Locking: a mount whose keys go stays in place, and another process serves it from then on.
 extension Session {
     /// How long requests may wait that were received before the mount is to be locked, in nanoseconds.
     private static let answersTimeMax: Int64 = 30_000_000_000
+
+    /// How long it may take until all pages are written, in nanoseconds.
+    private static let pagesTimeMax: Int64 = 60_000_000_000
+    /// How many times in a row too few pages must have been left for the kernel to hold others back.
+    private static let quietRounds = 2
 
     /// How many requests of the kernel's own may be under way before it holds others back.
     static let congestionThreshold = 48
@@ -43,6 +48,30 @@ extension Session {
     ///
     /// - Returns: False if that took too long, or the mount has ended.
     package func awaitAnswers() -> Bool { channel.awaitAnswers(nanoseconds: Self.answersTimeMax) }
+
+    /// Makes the kernel write all pages that it has cached, and waits until each is stored or refused.
+    ///
+    /// For use behind the closed gate. syncfs(2) does not wait for pages of FUSE, and leaves pages out while many are under
+    /// way. So it is repeated, each time with none under way, until it has sent too few for that; and until none was
+    /// refused, as only the next one tells of the error.
+    ///
+    /// - Parameter sync: Makes the kernel write pages, by syncfs(2), and returns its error.
+    /// - Returns: Whether all pages were sent and answered in time, and an error of the kernel.
+    package func storePages(_ sync: () -> SystemError?) -> (areAllAnswered: Bool, failure: SystemError?) {
+        let (deadline, heldBackMin) = (Clock.monotonic + Self.pagesTimeMax, Self.heldBackMin)
+        var failure: SystemError?
+        guard awaitAnswers() else { return (false, nil) }
+        var quietRounds = 0
+        while quietRounds < Self.quietRounds {
+            guard Clock.monotonic < deadline else { return (false, failure) }
+            let (before, failed) = (channel.pageStoreCount, failedWrites.count)
+            failure = sync() ?? failure
+            guard awaitAnswers() else { return (false, failure) }
+            let isQuiet = channel.pageStoreCount - before < heldBackMin && failedWrites.count == failed
+            quietRounds = isQuiet ? quietRounds + 1 : 0
+        }
+        return (true, failure)
+    }
 
     /// Makes the next write(2) to each node ask, so that the gate refuses it, and waits for those in progress.
     package func endWrites() {
@@ -124,9 +153,6 @@ extension Session {
     ///
     /// Names each file once.
     package func takeLostFiles() -> [Node] { failedWrites.takeLost() }
-
-    /// How many writes from the kernel's cache the vaults could not take so far.
-    package var failedWriteCount: Int { failedWrites.count }
 
     /// Tries to store what the vaults could not take when it was written, from the kernel's copy.
     ///

@@ -48,6 +48,42 @@ extension LiveMountTests {
             }
         }
 
+        /// While the pages of one file are under way, the kernel leaves those of others out of a syncfs.
+        @Test func pagesThatTheKernelHoldsBackAreStored() throws {
+            try LiveMount.run { mount in
+                let (count, step) = (300, 8192)
+                var files: [Int32] = []
+                defer { files.forEach { close($0) } }
+                for index in 0..<6 {
+                    let file = try Program.opens(mount.path("\(index)"), O_RDWR | O_CREAT)
+                    files.append(file)
+                    let page = String(repeating: "\(index)", count: 4096)
+                    for place in 0..<count { try Program.writes(page, to: file, at: place * step) }
+                }
+                #expect(mount.session.closeGate())
+                let file = files[0]
+                var syncs = 0
+                let (areAllAnswered, failure) = mount.session.storePages {
+                    syncs += 1
+                    // Nothing is answered meanwhile. On some kernels, syncfs waits.
+                    let work = try? mount.vault.state.withLock { _ in
+                        let work = try begin { _ = coffer_sync_file_system(file) }
+                        _ = hasEnded(work, milliseconds: 100)
+                        return work
+                    }
+                    if let work { #expect(hasEnded(work, milliseconds: 90_000)) }
+                    return nil
+                }
+                #expect(areAllAnswered && failure == nil)
+                let sizes = try (0..<6).map {
+                    try mount.vault.lookup(Array("\($0)".utf8), in: Vault.rootNumber).size
+                }
+                #expect(
+                    sizes.allSatisfy { $0 == Int64((count - 1) * step + 4096) }, "\(sizes), \(syncs) times")
+                mount.session.openAgain()
+            }
+        }
+
         /// A request that another thread answers is in progress, although the serving thread is idle.
         @Test func heldRequestsAreAwaited() throws {
             try LiveMount.run { mount in
@@ -150,6 +186,21 @@ extension LiveMountTests {
                 #expect(mount.session.failedFiles == [])
                 #expect(mount.session.takeLostFiles() == [node])
                 #expect(mount.session.failedWrites.isEmpty)
+            }
+        }
+
+        /// What certainly has no room is not attempted.
+        @Test func roomIsJudgedBeforeAnAttempt() throws {
+            try LiveMount.run { mount in
+                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
+                defer { close(file) }
+                let node = Node(number: UInt64(try Program.status(file).st_ino))
+                #expect(!mount.session.lacksRoom)
+                mount.session.failedWrites.add(0..<4, of: node)
+                #expect(!mount.session.lacksRoom)
+                mount.session.failedWrites.add(4..<1 << 60, of: node)
+                #expect(mount.session.lacksRoom)
+                mount.session.failedWrites.removeAll(of: node)
             }
         }
 

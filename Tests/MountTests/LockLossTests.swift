@@ -57,15 +57,19 @@ extension MountTests {
         }
 
         /// What a page holds; no two are equal.
-        private func content(_ page: Int) -> [UInt8] { pattern(Self.page, seed: UInt64(page)) }
+        private func content(_ page: Int) -> [UInt8] {
+            var bytes = [UInt8](repeating: UInt8(page % 251), count: Self.page)
+            for index in 0..<4 { bytes[index] = UInt8(truncatingIfNeeded: page >> (8 * index)) }
+            return bytes
+        }
 
-        /// The kernel writes scattered pages a few at a time: the disk gets full long after the first of them.
+        /// The kernel writes scattered pages one by one: the disk gets full long after the first of them.
         @Test func scatteredPagesAreAllWrittenBeforeOneIsDropped() throws {
-            try withDisk(megabytes: 200) { disk in
-                try disk.fill(leaving: 40 << 20)
+            try withDisk(megabytes: 300) { disk in
+                try disk.fill(leaving: 90 << 20)
                 var numbers = SystemRandomNumberGenerator()
                 // Every other one at most, so that no two are written together.
-                let pages = Array(0..<12_800).shuffled(using: &numbers).prefix(10_000).map { $0 * 2 }
+                let pages = Array(0..<26_000).shuffled(using: &numbers).prefix(25_000).map { $0 * 2 }
                 var written: [Int] = []
                 for page in pages {
                     guard disk.writes(content(page), at: page * Self.page) else { break }
@@ -131,27 +135,30 @@ extension MountTests {
                     try Command(mount, ["--bind", disk, vaults]).succeed()
                     defer { umount2(vaults, Int32(MNT_DETACH)) }
                     try profile.mount()
-                    let file = open(profile.path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-                    defer { close(file) }
-                    #expect(fsync(file) == 0)
-                    // FS_IOC_SHUTDOWN
-                    let script = """
-                        import fcntl, os, struct, sys
-                        fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))
-                        """
-                    try Command(try #require(Machine.path("python3")), ["-c", script, disk]).succeed()
-                    try Files.append(pattern(300_000), to: file, "file")
-                    #expect(
-                        Processes.waitUntil {
-                            _ = fsync(file)
-                            return (try? profile.status().vaults.first?.stopped) ?? nil != nil
-                        })
-                    try Files.append(pattern(300_000), to: file, "file")
-                    let result = try lock(profile).fail(with: 74)
-                    #expect(result.error.contains("The profile is locked, but"), "\(result.error)")
-                    #expect(try errorNumber { _ = try Files.read(profile.path("file")) } == ENOKEY)
-                    close(file)
-                    try profile.unmount()
+                    do {
+                        let file = open(profile.path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                        defer { close(file) }
+                        #expect(fsync(file) == 0)
+                        // FS_IOC_SHUTDOWN
+                        let script = """
+                            import fcntl, os, struct, sys
+                            fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))
+                            """
+                        try Command(try #require(Machine.path("python3")), ["-c", script, disk]).succeed()
+                        try Files.append(pattern(300_000), to: file, "file")
+                        #expect(
+                            Processes.waitUntil {
+                                _ = fsync(file)
+                                return (try? profile.status().vaults.first?.stopped) ?? nil != nil
+                            })
+                        try Files.append(pattern(300_000), to: file, "file")
+                        let result = try lock(profile).fail(with: 74)
+                        #expect(result.error.contains("The profile is locked, but"), "\(result.error)")
+                        #expect(try errorNumber { _ = try Files.read(profile.path("file")) } == ENOKEY)
+                    }
+                    try profile.command("unmount", profile.point, passphrase: false).succeed()
+                    #expect(umount2(vaults, Int32(MNT_DETACH)) == 0)
+                    profile.expectEnded()
                 }
             }
         }

@@ -11,8 +11,6 @@ extension MountService {
 
     /// How long the kernel may take to write the bulk of what it has cached while programs are served, in nanoseconds.
     private static let bulkTimeMax: Int64 = 5_000_000_000
-    /// How long it may take to write the rest, in nanoseconds.
-    private static let pagesTimeMax: Int64 = 60_000_000_000
     /// How long programs may go on writing when the profile is to be locked, in nanoseconds.
     private static let quietTimeMax: Int64 = 30_000_000_000
     /// How many times nothing must have been left to write.
@@ -109,7 +107,8 @@ extension MountService {
     ///
     /// - Parameter earlier: An error that the kernel has reported before.
     private func storeForCertain(_ force: Bool, _ earlier: SystemError? = nil) throws(ClientError) {
-        let failure = try storePages(force) ?? earlier
+        let (areAllStored, failure) = session.storePages { syncMount() }
+        guard areAllStored || force else { throw .locking(.inUse) }
         // There may be room by now.
         if !session.failedFiles.isEmpty { session.storeFailedWrites() }
         try storeVaults(force)
@@ -118,36 +117,9 @@ extension MountService {
         reportLosses()
         if force { return }
         if hasFailed { throw failedWrites }
-        if let failure, !session.explainsError() {
+        if let failure = failure ?? earlier, !session.explainsError() {
             throw .locking(.notStored(reason: FileSystemError(failure).summary))
         }
-    }
-
-    /// Makes the kernel write all pages that it has cached, and waits until each is stored or refused.
-    ///
-    /// syncfs(2) does not wait for pages of FUSE, and leaves pages out while many are under way. So it is repeated, each
-    /// time with none under way, until it has sent too few for that; and until none was refused, as only the next one
-    /// tells of the error.
-    ///
-    /// - Returns: An error of the kernel.
-    private func storePages(_ force: Bool) throws(ClientError) -> SystemError? {
-        let (deadline, heldBackMin) = (Clock.monotonic + Self.pagesTimeMax, Session.heldBackMin)
-        var failure: SystemError?
-        var quietRounds = 0
-        guard session.awaitAnswers() || force else { throw .locking(.inUse) }
-        while quietRounds < Self.quietRounds {
-            let (before, failed) = (session.pageStoreCount, session.failedWriteCount)
-            failure = syncMount() ?? failure
-            guard session.awaitAnswers() || force else { throw .locking(.inUse) }
-            let isQuiet =
-                session.pageStoreCount - before < heldBackMin && session.failedWriteCount == failed
-            quietRounds = isQuiet ? quietRounds + 1 : 0
-            guard Clock.monotonic < deadline || quietRounds == Self.quietRounds else {
-                if force { break }
-                throw .locking(.inUse)
-            }
-        }
-        return failure
     }
 
     private func storeVaults(_ force: Bool) throws(ClientError) {
