@@ -2,6 +2,7 @@ import CofferCrypto
 import CofferFUSE
 import CofferSystem
 import Glibc
+import Synchronization
 import Testing
 
 @testable import CofferClient
@@ -71,6 +72,45 @@ import Testing
             let status = try handler.perform(StatusRequest(), for: client)
             #expect(status.problems.map(\.text) == [problem].compactMap { $0 })
         }
+    }
+
+    /// A process that is about to be replaced, and leaves the request to the next one.
+    private final class Leaving: RequestPerformer {
+        private let asked = Atomic(0)
+        private let end: @Sendable () -> Void
+
+        init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+        var count: Int { asked.load(ordering: .relaxed) }
+
+        func perform<Request: ControlRequest>(
+            _ request: Request, for client: RequestClient
+        ) throws(ClientError) -> Request.Answer {
+            if case .profile(.end) = request.message, asked.add(1, ordering: .relaxed).newValue == 2 { end() }
+            guard let answer = Done() as? Request.Answer else { throw .locking(.underWay) }
+            return answer
+        }
+    }
+
+    /// The kernel does not tell the next process of the unmount if there are copies of the mount.
+    @Test func anUnmountAsksTheNextProcess() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let profile = vaults.profile
+        let leaving = Leaving { try? profile.setLockNote(LockNote(process: 2, mountPoint: "", socket: "")) }
+        let server = try ControlServer(of: try profile.place(), in: test.location.path, leaving)
+        try profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: server.path))
+        try server.start()
+        defer { server.stop() }
+        let found = try #require(MountServer.find(nil, at: "/m", test.location, []))
+        let hasEnded = Condition(false)
+        try CofferSystem.Thread.startDetached("unmounts") {
+            try? Unmounting.end("/m", found, force: true) { _ in }
+            hasEnded.update { $0 = true }
+        }
+        let result = hasEnded.wait(nanoseconds: Self.patience) { $0 ? true : nil }
+        #expect(result == true && leaving.count == 2)
     }
 
     private func clientErrorName(_ body: () throws -> Void) -> String? {

@@ -110,7 +110,7 @@ package enum Unmounting {
     /// Makes the process of a mount end, and waits for it.
     ///
     /// It must be asked, because the kernel reports the unmount to it only when no copy is left.
-    private static func end(
+    static func end(
         _ path: String, _ server: MountServer, force: Bool, _ tell: (String) -> Void
     ) throws(ClientError) {
         let (location, note) = (server.location, server.note)
