@@ -11,6 +11,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+// Not in all versions of the C library.
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
 static int open_null(posix_spawn_file_actions_t *actions, int descriptor, int flags) {
     return posix_spawn_file_actions_addopen(actions, descriptor, "/dev/null", flags, 0);
 }
@@ -100,14 +105,20 @@ int coffer_end_group(pid_t child, int at_once) {
 
 int coffer_replace(const char *path, char *const *arguments, const int *descriptors, int count) {
     // Those that do not close on exec otherwise, from libraries and from whoever started this process.
-    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == -1 && errno != EINVAL && errno != ENOSYS) return -errno;
+    // A filter of system calls may refuse this, and there is no way back: the new program then has them, too.
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     for (int i = 0; i < count; i++)
         if (fcntl(descriptors[i], F_SETFD, 0) == -1) return -errno;
     execve(path, arguments, environ);
     return -errno;
 }
 
-int coffer_make_memory_file(const char *name) { return result(memfd_create(name, MFD_CLOEXEC)); }
+int coffer_make_memory_file(const char *name) {
+    // The sysctl vm.memfd_noexec=2 refuses all others; kernels before 6.3 refuse this one.
+    int file = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    if (file != -1 || errno != EINVAL) return result(file);
+    return result(memfd_create(name, MFD_CLOEXEC));
+}
 
 int coffer_make_pipe(int *ends) { return result(pipe2(ends, O_CLOEXEC)); }
 

@@ -31,14 +31,17 @@ extension Session {
     /// The kernel may still write what it has cached. The mount must be served meanwhile, and no lock of a request may
     /// be held.
     ///
+    /// - Parameter mayGoOn: Asked before each step of what follows; if it says no, the rest is left out. It is the same
+    ///   for the other functions: a thread that has waited too long must not go on when programs are served again.
     /// - Returns: False if some did not end.
-    package func closeGate() -> Bool {
+    package func closeGate(while mayGoOn: () -> Bool = { true }) -> Bool {
+        guard mayGoOn() else { return false }
         gate.close()
         // They may wait for contents of a remote.
         deferred.setLocking(true)
         // Answers to requests that were let in before could make attributes valid again.
         guard awaitAnswers() else { return false }
-        endWrites()
+        endWrites(while: mayGoOn)
         return true
     }
 
@@ -57,13 +60,15 @@ extension Session {
     ///
     /// - Parameter sync: Makes the kernel write pages, by syncfs(2), and returns its error.
     /// - Returns: Whether all pages were sent and answered in time, and an error of the kernel.
-    package func storePages(_ sync: () -> SystemError?) -> (areAllAnswered: Bool, failure: SystemError?) {
+    package func storePages(
+        while mayGoOn: () -> Bool = { true }, _ sync: () -> SystemError?
+    ) -> (areAllAnswered: Bool, failure: SystemError?) {
         let (deadline, heldBackMin) = (Clock.monotonic + Self.pagesTimeMax, Self.heldBackMin)
         var failure: SystemError?
         guard awaitAnswers() else { return (false, nil) }
         var quietRounds = 0
         while quietRounds < Self.quietRounds {
-            guard Clock.monotonic < deadline else { return (false, failure) }
+            guard Clock.monotonic < deadline, mayGoOn() else { return (false, failure) }
             let (before, failed) = (channel.pageStoreCount, failedWrites.count)
             failure = sync() ?? failure
             guard awaitAnswers() else { return (false, failure) }
@@ -74,34 +79,36 @@ extension Session {
     }
 
     /// Makes the next write(2) to each node ask, so that the gate refuses it, and waits for those in progress.
-    package func endWrites() {
+    package func endWrites(while mayGoOn: () -> Bool = { true }) {
         guard let cache = kernelCache else { return }
         let nodes = lookups.nodes
-        for node in nodes { cache.forgetAttributes(of: node) }
+        for node in nodes where mayGoOn() { cache.forgetAttributes(of: node) }
         // Writes and lookups that were let in before hold the item's lock until they end.
-        for node in nodes { cache.awaitRequests(in: node) }
+        for node in nodes where mayGoOn() { cache.awaitRequests(in: node) }
     }
 
     /// Makes the kernel forget the names of the mount, with all items that nothing uses.
     ///
     /// For use behind the closed gate, when all is stored. Names stay in the kernel where a program has the item open,
     /// or its working directory in it.
-    package func dropNames() {
+    package func dropNames(while mayGoOn: () -> Bool = { true }) {
         guard let cache = kernelCache else { return }
         // Takes all names below along that nothing uses, and also those that do not exist.
-        for mounted in fileSystem.root.vaults { cache.forgetEntry(Array(mounted.name.utf8), in: .root) }
-        endWrites()
+        for mounted in fileSystem.root.vaults where mayGoOn() {
+            cache.forgetEntry(Array(mounted.name.utf8), in: .root)
+        }
+        endWrites(while: mayGoOn)
     }
 
     /// Empties the kernel's caches of this mount: names, attributes, listings, and contents, also where programs have
     /// them mapped.
     ///
     /// For use after `dropNames`, when all is stored again.
-    package func dropCaches() {
-        dropNames()
+    package func dropCaches(while mayGoOn: () -> Bool = { true }) {
+        dropNames(while: mayGoOn)
         guard let cache = kernelCache else { return }
-        for node in lookups.nodes { cache.forgetContent(of: node, from: 0) }
-        cache.forgetListing(of: .root)
+        for node in lookups.nodes where mayGoOn() { cache.forgetContent(of: node, from: 0) }
+        if mayGoOn() { cache.forgetListing(of: .root) }
     }
 
     /// The number of requests so far by which the kernel stored pages or times of its cache.
@@ -157,11 +164,11 @@ extension Session {
     /// Tries to store what the vaults could not take when it was written, from the kernel's copy.
     ///
     /// For use behind the closed gate.
-    package func storeFailedWrites() {
+    package func storeFailedWrites(while mayGoOn: () -> Bool = { true }) {
         guard let cache = kernelCache else { return }
         let deadline = Clock.monotonic + Self.answersTimeMax
         var wanted = failedWrites.pieces(of: Int64(Self.requestByteCountMax))
-        while !wanted.isEmpty, Clock.monotonic < deadline {
+        while !wanted.isEmpty, Clock.monotonic < deadline, mayGoOn() {
             retrievedPages.removeAll()
             for (node, range) in wanted where !cache.requestContent(of: node, range) {
                 failedWrites.lose(range, of: node)

@@ -187,7 +187,11 @@ package final class Session: @unchecked Sendable {
     ///
     /// Any thread may call this.
     package func end() {
-        endNotifications { [self] in channel.end() }
+        endNotifications { [self] in
+            // Those of an attempt to lock the profile.
+            notifications.end()
+            channel.end()
+        }
     }
 
     /// Ends what makes the kernel write cached pages, and then calls `body`.

@@ -31,9 +31,11 @@ import Testing
         let (leaves, ends) = (Locking(isAllowed: true), Locking(isAllowed: true))
         try leaves.beginLeaving()
         #expect(!leaves.beginEnd(), "the next process has to end it")
+        #expect(!leaves.beginEndOnce())
+        #expect(ends.beginEndOnce() && !ends.beginEndOnce())
         #expect(ends.beginEnd() && ends.beginEnd())
         ends.begin { _, _ throws(ClientError) in Issue.record("a mount that ends is locked") }
-        for attempt in [{ try ends.beginLeaving() }, { try ends.lock(false, nil) }] {
+        for attempt in [{ try ends.beginLeaving() }, { try ends.check() }, { try ends.lock(false, nil) }] {
             #expect(clientErrorName(attempt) == "lockingUnderWay")
         }
     }
@@ -42,7 +44,10 @@ import Testing
     @Test func whatWasGivenUpIsNotLeft() throws {
         let (slow, quick) = (Locking(isAllowed: true), Locking(isAllowed: true))
         #expect(slow.giveUp())
-        #expect(clientErrorName { try slow.beginLeaving() } == "lockingInUse")
+        for step in [{ try slow.beginLeaving() }, { try slow.check() }] {
+            #expect(clientErrorName(step) == "lockingInUse")
+        }
+        #expect(!slow.mayGoOn)
         #expect(slow.beginEnd())
         try quick.beginLeaving()
         #expect(!quick.giveUp())
@@ -51,7 +56,78 @@ import Testing
         #expect(again.giveUp())
         again.begin { _, _ throws(ClientError) in }
         try again.lock(false, nil)
+        #expect(again.mayGoOn)
+        try again.check()
         try again.beginLeaving()
+    }
+
+    /// Neither part of an attempt may hang without end, and each has the time for itself.
+    @Test func whatTakesTooLongIsGivenUp() throws {
+        let (short, long): (Int64, Int64) = (50_000_000, 1_000_000_000)
+        for startsAtGate in [false, true] {
+            for hanging in [[], [LockLimit.Progress.gate]] {
+                let isGivenUp = Condition(false)
+                let limit = try LockLimit(nanoseconds: short, startsAtGate: startsAtGate) {
+                    isGivenUp.update { $0 = true }
+                }
+                for part in hanging { limit.reach(part) }
+                let result = isGivenUp.wait(nanoseconds: Self.patience) { $0 ? true : nil }
+                #expect(result == true, "\(startsAtGate), \(hanging)")
+            }
+        }
+        let isGivenUp = Condition(false)
+        let limit = try LockLimit(nanoseconds: long, startsAtGate: false) { isGivenUp.update { $0 = true } }
+        for part in [LockLimit.Progress.gate, .end] {
+            usleep(600_000)
+            limit.reach(part)
+        }
+        let result = isGivenUp.wait(nanoseconds: long + short) { $0 ? true : nil }
+        #expect(result == nil)
+    }
+
+    /// The thread of an attempt ends before the mount does.
+    @Test func theEndAwaitsAnAttempt() throws {
+        let locking = Locking(isAllowed: true)
+        let (hasBegun, hasSeen) = (Condition(false), Condition(false))
+        locking.begin { _, _ throws(ClientError) in
+            hasBegun.update { $0 = true }
+            while locking.mayGoOn { usleep(1000) }
+            usleep(100_000)
+            hasSeen.update { $0 = true }
+            try locking.check()
+        }
+        try CofferSystem.Thread.startDetached("locks") { try? locking.lock(false, nil) }
+        _ = hasBegun.wait { $0 ? true : nil }
+        #expect(locking.isUnderWay && locking.beginEnd())
+        locking.awaitAttempt(nanoseconds: Self.patience)
+        let isOver = hasSeen.withLock { $0 }
+        #expect(isOver && !locking.isUnderWay)
+    }
+
+    @Test func nobodyIsToldThatItIsUnlockedDuringALock() throws {
+        let vaults = try TestProfile().open()
+        defer { vaults.close() }
+        let locking = Condition(true)
+        let handler = ControlHandler(
+            vaults, SharedVaults(vaults), mountPoint: "/m", isLocking: { locking.withLock { $0 } }
+        ) { _ in }
+        let error = clientError { () throws(ClientError) in
+            _ = try handler.answer(LockStateRequest()) { _ in }
+        }
+        #expect(error?.caseName == "lockingUnderWay")
+        locking.withLock { $0 = false }
+        #expect(try !handler.answer(LockStateRequest()) { _ in }.isLocked)
+    }
+
+    @Test func aLockedProfileTellsThatItsMountWasDetached() throws {
+        let location = try TestProfile().location
+        for device in [nil, "0:0"] {
+            let handler = LockedHandler(location, "/m", device: device, since: 5, Unlocking {})
+            let client = RequestClient(isHeard: { true }, progress: { _ in })
+            let status = try handler.perform(StatusRequest(), for: client)
+            #expect(status.mountPoint == (device == nil ? "/m" : nil))
+            #expect(status.detachedFrom == (device == nil ? nil : "/m"))
+        }
     }
 
     /// What is lost is told once the profile is locked, unless it was given up.
@@ -128,7 +204,7 @@ import Testing
         let error = clientError { () throws(ClientError) in
             _ = try handler.answer(VaultRequest.create(name: "New")) { _ in }
         }
-        #expect(error?.caseName == "lockedProfile")
+        #expect(error?.caseName == "lockingUnderWay")
         #expect(vaults.vaults.map(\.name) == ["Personal"])
         // Status is no use.
         _ = try handler.answer(StatusRequest()) { _ in }

@@ -204,6 +204,53 @@ extension LiveMountTests {
             }
         }
 
+        /// A thread that was left waiting must drop nothing once programs are served again.
+        @Test func anAttemptThatIsOverDropsNothing() throws {
+            try LiveMount.run { mount in
+                let files = try ["one", "two"].map { try Program.opens(mount.path($0), O_RDWR | O_CREAT) }
+                defer { files.forEach { close($0) } }
+                for file in files { try Program.writes("not stored yet", to: file) }
+                #expect(mount.session.closeGate())
+                #expect(!mount.session.closeGate { false })
+                let before = mount.session.pageStoreCount
+                mount.session.dropCaches { false }
+                #expect(mount.session.pageStoreCount == before, "a page was dropped")
+                let (areAllAnswered, _) = mount.session.storePages(while: { false }) {
+                    Issue.record("pages are written")
+                    return nil
+                }
+                #expect(!areAllAnswered)
+                // Also in the middle of it.
+                mount.session.dropCaches { mount.session.pageStoreCount == before }
+                #expect(mount.session.pageStoreCount == before + 1)
+                mount.session.dropCaches()
+                #expect(mount.session.pageStoreCount == before + 2)
+                mount.session.openAgain()
+            }
+        }
+
+        /// A notification may wait for requests, and no signal ends it, nor the process that waits for its thread.
+        @Test func requestsAreAnsweredUntilNotificationsEnd() throws {
+            try LiveMount.run { mount in
+                let (isUnderWay, mayEnd) = (Condition(false), Condition(false))
+                let notifications = mount.session.notifications
+                let notifies = try begin {
+                    notifications.perform {
+                        isUnderWay.update { $0 = true }
+                        _ = mayEnd.wait { $0 ? true : nil }
+                    }
+                }
+                _ = isUnderWay.wait { $0 ? true : nil }
+                try CofferSystem.Thread.startDetached("ends") { [session = mount.session] in session.end() }
+                usleep(300_000)
+                let path = mount.path("no such file")
+                let asks = try begin { _ = try? Program.status(path) }
+                #expect(hasEnded(asks, milliseconds: 5_000), "nobody answers")
+                mayEnd.update { $0 = true }
+                #expect(hasEnded(notifies, milliseconds: 90_000))
+            }
+        }
+
         /// Behind the gate, a file's times may not make the next write(2) pass without a request.
         @Test func timesMakeNoAttributesValid() throws {
             try LiveMount.run { mount in

@@ -113,16 +113,16 @@ extension MountTests {
 
         /// What programs do counts; status does not.
         @Test func locksAfterATimeWithoutUse() throws {
-            try withProfile(mounted: "lock-after=2s,lock-on-sleep") { profile in
-                for index in 0..<40 {
+            try withProfile(mounted: "lock-after=5s,lock-on-sleep") { profile in
+                for index in 0..<30 {
                     // Each request begins the time anew.
                     try Files.write("text", to: profile.path("file-\(index)"))
-                    usleep(100_000)
+                    usleep(200_000)
                 }
                 #expect(try Processes.waitUntil { try isLocked(profile) })
                 #expect(try errorNumber { _ = try Files.read(profile.path("file-0")) } == ENOKEY)
                 try profile.command("unlock").succeed()
-                #expect(try Files.text(profile.path("file-39")) == "text")
+                #expect(try Files.text(profile.path("file-29")) == "text")
                 // The options are those of the first process.
                 #expect(try Processes.waitUntil { try isLocked(profile) })
                 try profile.command("unlock").succeed()
@@ -156,6 +156,23 @@ extension MountTests {
                 #expect(kill(child.process, SIGTERM) == 0)
                 let result = try child.wait()
                 #expect(result.status == 0 && !result.error.contains("coffer:"), "\(result.error)")
+                profile.expectEnded()
+            }
+        }
+
+        /// Also the process that continues a mount can tell that programs use it although it is not in its place.
+        @Test func aDetachedMountIsReported() throws {
+            try withMountedProfile { profile in
+                let file = open(profile.path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                try Files.append(pattern(1000), to: file, "file")
+                try lock(profile)
+                try profile.command("unlock").succeed()
+                #expect(try profile.status().mountPoint == profile.point)
+                try profile.command("unmount", "--lazy", profile.point, passphrase: false).succeed()
+                let status = try profile.status()
+                #expect(status.mountPoint == nil && status.detachedFrom == profile.point)
+                #expect(try Files.read("/proc/self/fd/\(file)") == pattern(1000))
+                close(file)
                 profile.expectEnded()
             }
         }

@@ -23,6 +23,8 @@ package final class ControlHandler: RequestPerformer {
     let end: @Sendable () -> Void
     /// Locks the profile; waits for the process that answers the client.
     let lock: @Sendable (_ force: Bool, RequestClient) throws(ClientError) -> Void
+    /// Whether the profile is being locked, or about to be.
+    let isLocking: @Sendable () -> Bool
     /// Stands still while a command is performed; nil if nothing depends on it.
     private let idle: IdleTime?
     /// Called with each name that changed in the mount's root.
@@ -31,10 +33,12 @@ package final class ControlHandler: RequestPerformer {
     /// - Parameters:
     ///   - idle: Learns of commands.
     ///   - end: Ends the mount.
+    ///   - isLocking: Whether the profile is being locked, or about to be.
     ///   - lock: Locks the profile.
     init(
         _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?, idle: IdleTime? = nil,
         end: @escaping @Sendable () -> Void = {},
+        isLocking: @escaping @Sendable () -> Bool = { false },
         lock: @escaping @Sendable (Bool, RequestClient) throws(ClientError) -> Void = {
             _, _ throws(ClientError) in throw .locking(.notMounted)
         },
@@ -46,6 +50,7 @@ package final class ControlHandler: RequestPerformer {
         self.idle = idle
         self.lock = lock
         self.end = end
+        self.isLocking = isLocking
         self.rootChanged = rootChanged
     }
 
@@ -76,7 +81,7 @@ package final class ControlHandler: RequestPerformer {
             }
         guard isUse, let idle else { return try request.perform(by: self, for: client) }
         // As a program's request: after the time, nothing is served until the profile has been locked.
-        guard idle.noteUse() else { throw .locking(.locked) }
+        guard idle.noteUse() else { throw .locking(.underWay) }
         return try idle.spend { () throws(ClientError) in try request.perform(by: self, for: client) }
     }
 
@@ -134,9 +139,8 @@ package final class ControlHandler: RequestPerformer {
 
     /// Whether the mount was taken from its place while programs use it.
     private var isDetached: Bool {
-        guard let mountPoint, let device = device.withLock({ $0 }) else { return false }
-        guard let mounts = (try? MountTable.read())?.mounts else { return false }
-        return !mounts.contains { $0.path == mountPoint && $0.device == device }
+        guard let mountPoint else { return false }
+        return MountTable.isDetached(mountPoint, device.withLock { $0 })
     }
 
     func check(

@@ -7,17 +7,20 @@ internal import Synchronization
 struct LockedHandler: RequestPerformer {
     private let location: ProfileLocation
     private let mountPoint: String
+    private let device: String?
     private let since: Int64
     private let problem: String?
     private let unlocking: Unlocking
 
     /// - Parameters:
+    ///   - device: The device number of the mounted filesystem; nil if it is not known.
     ///   - since: When the profile was locked, in nanoseconds since 1970.
     ///   - problem: What went wrong when the profile locked itself; nil if all went well.
     init(
-        _ location: ProfileLocation, _ mountPoint: String, since: Int64, problem: String? = nil,
-        _ unlocking: Unlocking
+        _ location: ProfileLocation, _ mountPoint: String, device: String? = nil, since: Int64,
+        problem: String? = nil, _ unlocking: Unlocking
     ) {
+        self.device = device
         self.problem = problem
         self.location = location
         self.mountPoint = mountPoint
@@ -44,9 +47,10 @@ struct LockedHandler: RequestPerformer {
     }
 
     private var status: StatusReport {
-        StatusReport(
-            profile: location.path, name: "", device: "", mountPoint: mountPoint, vaults: [], joins: [],
-            disk: nil,
+        let isDetached = MountTable.isDetached(mountPoint, device)
+        return StatusReport(
+            profile: location.path, name: "", device: "", mountPoint: isDetached ? nil : mountPoint,
+            detachedFrom: isDetached ? mountPoint : nil, vaults: [], joins: [], disk: nil,
             problems: problem.map { [ProblemReport(time: since / 1_000_000_000, text: $0)] } ?? [],
             locked: since / 1_000_000_000)
     }

@@ -11,7 +11,11 @@ package enum ProfileLocking {
     /// - Throws: `.notMounted`, `.notStored`, `.inUse`, `.underWay`.
     package static func lock(_ location: ProfileLocation, force: Bool) throws(ClientError) -> Bool {
         let (socket, place) = try mount(of: location)
-        if try isLocked(socket, place) { return false }
+        do throws(ClientError) {
+            if try isLocked(socket, place) { return false }
+        } catch .control(.answered(LockingError.underWay.exitCode, _)) {
+            // The profile is about to lock itself.
+        }
         _ = try ProfileAccess.ask(socket, of: place, LockRequest(force: force)) { _ in }
         return true
     }

@@ -50,7 +50,7 @@ package final class LockedMount: Sendable {
         server = ControlServer(
             socket, at: handover.socketPath, of: place,
             LockedHandler(
-                location, handover.mountPoint, since: handover.locked,
+                location, handover.mountPoint, device: handover.device, since: handover.locked,
                 // A command that waits is told.
                 problem: handover.client == nil ? handover.failure?.text : nil, unlocking))
         lock = FileLock(
@@ -89,6 +89,7 @@ package final class LockedMount: Sendable {
         directory?.release()
         ended.update { $0 = true }
         server.stop()
+        MountRecord.remove(beside: handover.socketPath)
         try setNote("", "")
         return nil
     }

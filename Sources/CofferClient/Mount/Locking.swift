@@ -1,6 +1,5 @@
 internal import CofferSystem
 internal import Glibc
-internal import Synchronization
 
 /// The way of a mount to another process, for one command at a time.
 final class Locking: Sendable {
@@ -21,7 +20,7 @@ final class Locking: Sendable {
     }
 
     private let isAllowed: Bool
-    private let state = Mutex(State())
+    private let state = Condition(State())
 
     /// - Parameter isAllowed: Whether the mount has a process of its own, which can be replaced.
     init(isAllowed: Bool) {
@@ -50,7 +49,7 @@ final class Locking: Sendable {
         do throws(ClientError) {
             try lock(force, client?.connection)
         } catch {
-            state.withLock { state in
+            state.update { state in
                 state.isUnderWay = false
                 state.client = nil
             }
@@ -58,6 +57,34 @@ final class Locking: Sendable {
         }
         // The connection must stay open. This process is about to be replaced.
         while client != nil { pause() }
+    }
+
+    /// Whether the profile is being locked; not if its thread is left over from an attempt that was given up.
+    var isUnderWay: Bool { state.withLock { $0.isUnderWay && !$0.isGivenUp } }
+
+    /// Whether the mount is to end.
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+
+    /// Whether the latest attempt took too long.
+    var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
+
+    /// Whether the attempt under way still counts: it is neither given up, nor does the mount end.
+    var mayGoOn: Bool { state.withLock { !$0.isGivenUp && !$0.isEnding } }
+
+    /// Ends an attempt that does not count any more, so that its thread, which was left waiting, does no harm.
+    ///
+    /// - Throws: `.underWay` if the mount is to end; `.inUse` if locking was given up.
+    func check() throws(ClientError) {
+        let (isEnding, isGivenUp) = state.withLock { ($0.isEnding, $0.isGivenUp) }
+        if isEnding { throw .locking(.underWay) }
+        if isGivenUp { throw .locking(.inUse) }
+    }
+
+    /// Waits for the end of an attempt that `beginEnd` ends.
+    ///
+    /// Its thread may wait for requests, which must be answered until then.
+    func awaitAttempt(nanoseconds: Int64) {
+        _ = state.wait(nanoseconds: nanoseconds) { $0.isUnderWay ? nil : true }
     }
 
     /// Decides that the next process serves the mount; there is no way back.
@@ -98,6 +125,17 @@ final class Locking: Sendable {
         state.withLock { state in
             if !state.isLeaving { state.isEnding = true }
             return state.isEnding
+        }
+    }
+
+    /// Decides that the mount ends, like `beginEnd`, for a caller that ends it only once.
+    ///
+    /// - Returns: Also false if that was decided before.
+    func beginEndOnce() -> Bool {
+        state.withLock { state in
+            guard !state.isLeaving, !state.isEnding else { return false }
+            state.isEnding = true
+            return true
         }
     }
 }

@@ -12,7 +12,9 @@ extension MountService {
     /// How long the kernel may take to write the bulk of what it has cached while programs are served, in nanoseconds.
     private static let bulkTimeMax: Int64 = 5_000_000_000
     /// How long programs may go on writing when the profile is to be locked, in nanoseconds.
-    private static let quietTimeMax: Int64 = 30_000_000_000
+    private static let quietTimeMax: Int64 = 10_000_000_000
+    /// How many times their caches must have been emptied until then.
+    private static let roundsMin = 10
     /// How many times nothing must have been left to write.
     private static let quietRounds = 2
     /// How long a write(2) that was let in may take until it holds its file's lock, in microseconds.
@@ -22,7 +24,7 @@ extension MountService {
     private static let longWritePause: UInt32 = 300_000
     /// The first kernel that refuses `KernelCache.awaitRequests` without waiting.
     private static let impatientKernel = KernelVersion(6, 19)
-    /// How long all may take from when programs are refused, in nanoseconds.
+    /// How long all may take until programs are refused, and again from then on, in nanoseconds.
     ///
     /// A program may hold a lock of the kernel for as long as it likes, and nothing ends the wait for it.
     private static let lockTimeMax: Int64 = 300_000_000_000
@@ -40,18 +42,22 @@ extension MountService {
     func lock(_ force: Bool, for client: Int32?) throws(ClientError) {
         let timer = LogTimer(.info)
         guard ChildProcess.canStartAgain else { throw .locking(.replaced) }
-        let isOver = Condition(false)
-        defer { isOver.update { $0 = true } }
+        let limit = try limitLock(client)
+        defer { limit.reach(.end) }
         var isEmptied = false
         do throws(ClientError) {
             guard server.holdChanges() || force else { throw .locking(.commandUnderWay) }
             // While programs are served, so that they need not wait for the bulk of it.
             let failure = storeBulk()
+            try locking.check()
             try storeVaults(force)
+            try locking.check()
             // Programs are not refused time and again in vain.
             if client == nil, !force, session.lacksRoom { throw failedWrites }
-            try limitLock(isOver, client)
-            guard session.closeGate() || force else { throw .locking(.inUse) }
+            limit.reach(.gate)
+            let isQuiet = session.closeGate { locking.mayGoOn }
+            try locking.check()
+            guard isQuiet || force else { throw .locking(.inUse) }
             // Before anything is dropped that could not be written.
             try storeForCertain(force, failure)
             isEmptied = true
@@ -62,7 +68,9 @@ extension MountService {
         } catch {
             session.openAgain()
             server.allowChanges()
-            if isEmptied { try? Thread.startDetached("coffer-unlock") { [self] in showVaultsAgain() } }
+            if isEmptied, !locking.isEnding {
+                try? Thread.startDetached("coffer-unlock") { [self] in showVaultsAgain() }
+            }
             throw error
         }
         DebugLog.log(.info, .mount, "everything is stored, and the kernel's caches are empty, \(timer)")
@@ -73,10 +81,10 @@ extension MountService {
     }
 
     /// Serves programs again, and answers the command, if locking takes too long.
-    private func limitLock(_ isOver: Condition<Bool>, _ client: Int32?) throws(ClientError) {
+    private func limitLock(_ client: Int32?) throws(ClientError) -> LockLimit {
         try systemCalls { () throws(SystemError) in
-            try Thread.startDetached("coffer-lock-limit") { [self] in
-                if isOver.wait(nanoseconds: Self.lockTimeMax, for: { $0 ? true : nil }) != nil { return }
+            // A profile that locks itself may have refused programs before.
+            try LockLimit(nanoseconds: Self.lockTimeMax, startsAtGate: client == nil) { [self] in
                 guard locking.giveUp() else { return }
                 DebugLog.log(.error, .mount, "locking takes too long, and is given up")
                 idle?.postpone()
@@ -100,6 +108,7 @@ extension MountService {
             before = session.pageStoreCount
             failure = syncMount() ?? failure
         } while session.pageStoreCount - before >= heldBackMin && Clock.monotonic < deadline
+            && locking.mayGoOn
         return failure
     }
 
@@ -107,11 +116,14 @@ extension MountService {
     ///
     /// - Parameter earlier: An error that the kernel has reported before.
     private func storeForCertain(_ force: Bool, _ earlier: SystemError? = nil) throws(ClientError) {
-        let (areAllStored, failure) = session.storePages { syncMount() }
+        let (areAllStored, failure) = session.storePages(while: { locking.mayGoOn }) { syncMount() }
+        try locking.check()
         guard areAllStored || force else { throw .locking(.inUse) }
         // There may be room by now.
-        if !session.failedFiles.isEmpty { session.storeFailedWrites() }
+        if !session.failedFiles.isEmpty { session.storeFailedWrites { locking.mayGoOn } }
+        try locking.check()
         try storeVaults(force)
+        try locking.check()
         // All requests are answered, so each failure of one is known.
         let hasFailed = !session.failedFiles.isEmpty
         reportLosses()
@@ -168,20 +180,21 @@ extension MountService {
     /// Empties the kernel's caches, until nothing is left that it would write.
     private func dropCaches(_ force: Bool) throws(ClientError) {
         // What was let in last is stored before a page is dropped that could not be.
-        session.dropNames()
+        session.dropNames { locking.mayGoOn }
         awaitWrites()
         try storeForCertain(force)
         let deadline = Clock.monotonic + Self.quietTimeMax
-        var quietRounds = 0
+        var (rounds, quietRounds) = (0, 0)
         while quietRounds < Self.quietRounds {
-            guard Clock.monotonic < deadline else {
+            guard rounds < Self.roundsMin || Clock.monotonic < deadline else {
                 if force { return }
                 throw .locking(.inUse)
             }
             let before = session.storeCount
-            session.dropCaches()
+            session.dropCaches { locking.mayGoOn }
             awaitWrites()
             try storeForCertain(force)
+            rounds += 1
             quietRounds = session.storeCount == before ? quietRounds + 1 : 0
         }
     }
@@ -205,7 +218,8 @@ extension MountService {
             } catch {
                 // A command locks it, and opens the gate if that fails.
                 if case .locking(.underWay) = error { continue }
-                idle.postpone()
+                // Giving up has postponed it before.
+                if !locking.isGivenUp { idle.postpone() }
                 session.openAgain()
                 vaults.problems.add("The profile could not be locked automatically: \(error)")
             }

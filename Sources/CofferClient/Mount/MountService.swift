@@ -48,6 +48,9 @@ package final class MountService: Sendable {
     /// How long programs may keep using a mount after a signal to end it, in nanoseconds.
     private static let grace: Int64 = 3_000_000_000
 
+    /// How long an attempt to lock the profile may take until it sees that the mount ends, in nanoseconds.
+    private static let attemptTimeMax: Int64 = 10_000_000_000
+
     /// How long an orderly end may take, including storing, before the process exits anyway, in nanoseconds.
     ///
     /// Only a bug takes that long.
@@ -152,12 +155,15 @@ package final class MountService: Sendable {
         let locking = Locking(isAllowed: options.endsOnSignal)
         self.locking = locking
         let end: @Sendable () -> Void = {
-            guard locking.beginEnd() else { return }
+            // Whoever waits asks again and again.
+            guard locking.beginEndOnce() else { return }
             Self.limitEnd(ended, vaults)
+            locking.awaitAttempt(nanoseconds: Self.attemptTimeMax)
             session.end()
         }
         let handler = ControlHandler(
             vaults, shared, mountPoint: point.path, idle: idle, end: end,
+            isLocking: { locking.isUnderWay || idle?.isDue ?? false },
             lock: { force, client throws(ClientError) in try locking.lock(force, client) }
         ) { name in
             session.forgetRootEntry(Array(name.utf8))
@@ -179,6 +185,7 @@ package final class MountService: Sendable {
         if let handover {
             directory = try Self.resume(session, handover, options)
             device = handover.device
+            handler.device.withLock { $0 = handover.device }
             return
         }
         // The directory under an autofs trigger cannot be reached.
@@ -252,6 +259,8 @@ package final class MountService: Sendable {
             }
             ending()
             limitEnd()
+            // Its thread may have the mount open, or wait for requests.
+            locking.awaitAttempt(nanoseconds: Self.attemptTimeMax)
             MountPoint.sync(point.path)
             do throws(SystemError) {
                 try MountPoint.detach(point.path, lazily: false)

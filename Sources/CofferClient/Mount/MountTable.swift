@@ -22,6 +22,14 @@ struct MountTable {
     /// The topmost mount of vaults at exactly this path.
     func vaults(at path: String) -> Mount? { mounts.last { $0.path == path && $0.type == Self.vaultsType } }
 
+    /// Whether a mount was taken from its place; false if that cannot be told.
+    ///
+    /// - Parameter device: The filesystem's device number; nil if it is not known.
+    static func isDetached(_ path: String, _ device: String?) -> Bool {
+        guard let device, let table = try? read() else { return false }
+        return !table.mounts.contains { $0.path == path && $0.device == device }
+    }
+
     /// Reads the table of a process, or of one of its threads; nil for this one.
     static func read(of process: Int32? = nil) throws(SystemError) -> MountTable {
         let name = process.map { "\($0)" } ?? "self"

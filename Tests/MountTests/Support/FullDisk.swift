@@ -25,6 +25,15 @@ enum FullDisk {
         try #require(isFull, "the disk did not get full")
     }
 
+    /// Takes all space that the file system gives at once, by writing to a file.
+    static func fill(by ballast: Int32) -> Bool {
+        let block = [UInt8](repeating: 7, count: 1 << 16)
+        return Processes.waitUntil {
+            while write(ballast, block, block.count) > 0 {}
+            return errno == ENOSPC
+        }
+    }
+
     /// Makes files, fills the disk, and removes some of the files, which the mount then has no room to store.
     static func remove(_ removed: Int, of count: Int, on disk: String, _ profile: MountedProfile) throws {
         profile.expectsProblems = true

@@ -53,7 +53,8 @@ package struct LockStateRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> LockState {
-        LockState(isLocked: false)
+        if handler.isLocking() { throw .locking(.underWay) }
+        return LockState(isLocked: false)
     }
 }
 
